@@ -1,0 +1,47 @@
+# Every target sets itself up in .venv; a second run installs nothing.
+# Another interpreter: make PYTHON=python3.12 test
+
+PYTHON ?= python3
+VENV := .venv/bin
+export NO_MKDOCS_2_WARNING := 1
+LINTED := src tests benchmarks examples scripts
+
+.PHONY: help fix check test demo bench docs clean
+.DEFAULT_GOAL := help
+
+help:  ## say what each target does
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1	\2/p' $(MAKEFILE_LIST)
+
+fix: .setup-check  ## format and repair what can be repaired by machine
+	$(VENV)/ruff check --fix $(LINTED)
+	$(VENV)/ruff format $(LINTED)
+
+check: .setup-check  ## format, lint, types, import rules, documentation
+	$(VENV)/ruff format --check $(LINTED)
+	$(VENV)/ruff check $(LINTED)
+	$(VENV)/mypy $(LINTED)
+	$(VENV)/lint-imports --cache-dir .cache/import-linter
+	$(VENV)/python scripts/check_spark_access.py
+	$(VENV)/mkdocs build --strict --quiet
+
+test: .setup-test  ## the whole test suite
+	$(VENV)/python -m pytest
+
+demo: .setup-demo  ## the main job: a year of flights streamed through Spark
+	$(VENV)/python examples/flights.py
+
+bench: .setup-bench  ## speed, as ratios to hand-written loops and to PyFlink
+	$(VENV)/python benchmarks/chain.py
+
+docs: .setup-docs  ## the documentation, into site/
+	$(VENV)/mkdocs build --strict
+
+clean:  ## remove everything that the other targets made
+	rm -rf .venv .benchmarks .hypothesis .mypy_cache .pytest_cache .ruff_cache .cache \
+	    build dist site spark-warehouse metastore_db derby.log
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.PHONY: .setup-check .setup-test .setup-demo .setup-bench .setup-docs
+.setup-check .setup-test .setup-demo .setup-bench .setup-docs: .setup-%:
+	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) is not on the PATH: penstock needs Python 3.11 or newer."; exit 1; }
+	@$(PYTHON) scripts/setup.py $*

@@ -1,0 +1,94 @@
+"""Makes .venv and installs what one make target needs. Does nothing the second time.
+
+Usage: python3 scripts/setup.py demo|bench|test|docs|check
+
+Runs before anything is installed, on whatever interpreter is there: standard library only, and
+no syntax that an old Python cannot read before it is told that it is too old.
+"""
+
+import sys
+
+if sys.version_info < (3, 11):  # noqa: UP036
+    sys.exit(
+        f"penstock needs Python 3.11 or newer, but {sys.executable} is Python "
+        f"{sys.version_info[0]}.{sys.version_info[1]}.\n\n"
+        "Hint: name another interpreter, for example: make PYTHON=python3.12 test"
+    )
+
+import fcntl
+import hashlib
+import importlib.util
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+VENV = ROOT / ".venv"
+PYPROJECT = ROOT / "pyproject.toml"
+
+EXTRAS = {
+    "demo": "spark,java,demo",
+    "bench": "spark,java",
+    "docs": "docs",
+    "test": "test",
+    "check": "lint",
+}
+# Targets whose packages an installation for the first one brings along.
+BRINGS = {"check": ("test", "docs", "demo", "bench"), "test": ("demo", "bench"), "demo": ("bench",)}
+
+
+def main() -> None:
+    target = sys.argv[1]
+    with PYPROJECT.open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not is_set_up(target):
+            create_venv()
+            install(target)
+            for name in (target, *BRINGS.get(target, ())):
+                stamp(name).write_text(fingerprint())
+
+
+def stamp(target: str) -> Path:
+    return VENV / f".stamp-{target}"
+
+
+def fingerprint() -> str:
+    return hashlib.sha256(birthplace().encode() + PYPROJECT.read_bytes()).hexdigest()
+
+
+def birthplace() -> str:
+    """What a virtual environment cannot outlive: its interpreter and its place."""
+    return f"{sys.version}\n{sys.base_prefix}\n{ROOT}"
+
+
+def is_set_up(target: str) -> bool:
+    return stamp(target).is_file() and stamp(target).read_text() == fingerprint()
+
+
+def create_venv() -> None:
+    born = VENV / ".birthplace"
+    if born.is_file() and born.read_text() == birthplace():
+        return
+    if importlib.util.find_spec("ensurepip") is None:
+        sys.exit(
+            f"{sys.executable} cannot make a virtual environment: it has no module ensurepip.\n\n"
+            "Hint: install it (Debian and Ubuntu: apt install python3-venv) or name another "
+            "interpreter, for example: make PYTHON=python3.12 test"
+        )
+    subprocess.run([sys.executable, "-m", "venv", "--clear", VENV], check=True)
+    born.write_text(birthplace())
+
+
+def install(target: str) -> None:
+    print(
+        f"Installing what 'make {target}' needs into .venv (once; may take some minutes)",
+        flush=True,
+    )
+    python = str(VENV / "bin" / "python")
+    pip = [python, "-m", "pip", "install", "--disable-pip-version-check", "--quiet"]
+    extras = f"{ROOT}[{EXTRAS[target]}]"
+    if subprocess.run([*pip, "--editable", extras], check=False).returncode:
+        sys.exit("The installation failed; pip's message above says why.")
+
+
+if __name__ == "__main__":
+    main()

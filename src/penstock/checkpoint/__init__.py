@@ -1,0 +1,1 @@
+"""Durable state: changelogs, snapshots, and the metadata that commits them."""

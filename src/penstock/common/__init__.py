@@ -1,0 +1,31 @@
+"""Types, rows, time and configuration: what all parts of a program have in common."""
+
+from __future__ import annotations
+
+from penstock.common.config_option import ConfigOption
+from penstock.common.configuration import Configuration
+from penstock.common.execution_config import ExecutionConfig
+from penstock.common.job_execution_result import JobExecutionResult
+from penstock.common.job_id import JobID
+from penstock.common.job_status import JobStatus
+from penstock.common.time import Duration, Instant, Time
+from penstock.common.typeinfo import TypeInformation, Types
+from penstock.common.types import Row, RowKind
+from penstock.common.watermark_strategy import WatermarkStrategy
+
+__all__ = [
+    "ConfigOption",
+    "Configuration",
+    "Duration",
+    "ExecutionConfig",
+    "Instant",
+    "JobExecutionResult",
+    "JobID",
+    "JobStatus",
+    "Row",
+    "RowKind",
+    "Time",
+    "TypeInformation",
+    "Types",
+    "WatermarkStrategy",
+]

@@ -1,0 +1,138 @@
+"""What can be configured, and how its text is read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
+
+from penstock.common.time import Duration
+from penstock.errors import InvalidConfigurationValueError, PenstockError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["ConfigOption"]
+
+T = TypeVar("T")
+
+
+class ConfigOption(Generic[T]):
+    """A key that can be configured, with the type of its value and its default.
+
+    Args:
+        key: The key.
+        type: `str`, `int`, `float`, `bool`, `Duration`, `bytes` for hexadecimal texts, or `dict`
+            for texts such as `a:1,b:2`.
+        default: The value where the key is not set; None if there is none.
+        description: What the value changes.
+        choices: The only values that there are, if not every value of the type is one. They are
+            read without regard to case, and to whether words are joined by `-` or `_`.
+        minimum: The least value; of a duration, in milliseconds.
+        maximum: The greatest value; of a duration, in milliseconds.
+
+    Example:
+        >>> ConfigOption("a.delay", Duration, None, "How long to wait.").parse("10 s")
+        Duration.of_seconds(10)
+    """
+
+    def __init__(
+        self,
+        key: str,
+        type: type[Any],
+        default: T,
+        description: str,
+        *,
+        choices: tuple[str, ...] = (),
+        minimum: float | None = None,
+        maximum: float | None = None,
+    ) -> None:
+        self.key = key
+        self.type = type
+        self.default = default
+        self.description = description
+        self.choices = choices
+        self.minimum = minimum
+        self.maximum = maximum
+
+    def parse(self, text: str) -> T:
+        """Read a value.
+
+        Args:
+            text: The text of the value.
+
+        Returns:
+            The value.
+
+        Raises:
+            InvalidConfigurationValueError: If the text is no value of this option.
+
+        Example:
+            >>> ConfigOption("a.port", int, 80, "The port.").parse("8081")
+            8081
+        """
+        try:
+            value = _PARSERS[self.type](text)
+        except (ValueError, PenstockError):
+            raise self._invalid(text) from None
+        if self.choices:
+            value = {_normalized(choice): choice for choice in self.choices}.get(_normalized(value))
+        if value is None or not self._is_within_bounds(value):
+            raise self._invalid(text)
+        return cast("T", value)
+
+    def _is_within_bounds(self, value: Any) -> bool:
+        if self.minimum is None and self.maximum is None:
+            return True
+        size = value.to_millis() if isinstance(value, Duration) else value
+        at_least = self.minimum is None or size >= self.minimum
+        return at_least and (self.maximum is None or size <= self.maximum)
+
+    def _invalid(self, text: str) -> InvalidConfigurationValueError:
+        if self.choices:
+            expected = f"one of {', '.join(self.choices)}"
+        else:
+            expected = _EXPECTATIONS[self.type]
+        unit = " ms" if self.type is Duration else ""
+        if self.minimum is not None:
+            expected += f", at least {self.minimum}{unit}"
+        if self.maximum is not None:
+            expected += f", at most {self.maximum}{unit}"
+        return InvalidConfigurationValueError(
+            f"{text!r} is no value of the configuration key {self.key!r}.",
+            hint=f"Give {expected}.",
+        )
+
+    def __repr__(self) -> str:
+        return f"ConfigOption({self.key!r}, default={self.default!r})"
+
+
+def _normalized(text: str) -> str:
+    return text.strip().lower().replace("-", "_")
+
+
+def _parse_bool(text: str) -> bool | None:
+    return {"true": True, "false": False}.get(text.strip().lower())
+
+
+def _parse_map(text: str) -> dict[str, str]:
+    pairs = [entry.split(":", 1) for entry in text.split(",") if entry.strip()]
+    return {key.strip(): value.strip() for key, value in pairs}
+
+
+_PARSERS: Final[dict[type, Callable[[str], Any]]] = {
+    str: str,
+    int: int,
+    float: float,
+    bool: _parse_bool,
+    bytes: bytes.fromhex,
+    Duration: Duration.of,
+    dict: _parse_map,
+}
+_EXPECTATIONS: Final[dict[type, str]] = {
+    str: "a text",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    bytes: "bytes in hexadecimal",
+    Duration: "a duration such as '10 s', '200 ms' or '5 min'",
+    dict: "pairs such as 'a:1,b:2'",
+}

@@ -1,0 +1,328 @@
+"""All that can be configured. The keys and defaults are Flink's, unless their text says otherwise."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from penstock.common.config_option import ConfigOption
+from penstock.common.time import Duration
+
+PARALLELISM: Final[ConfigOption[int | None]] = ConfigOption(
+    "parallelism.default",
+    int,
+    None,
+    "How many subtasks an operator has that does not say so itself. Default: one for each core.",
+    minimum=1,
+)
+MAX_PARALLELISM: Final[ConfigOption[int | None]] = ConfigOption(
+    "pipeline.max-parallelism",
+    int,
+    None,
+    "The greatest parallelism that a job with its state can ever be restarted with; the number of "
+    "its key groups. Default: derived from the parallelism, at least 128.",
+    minimum=1,
+    maximum=32_768,
+)
+PIPELINE_NAME: Final[ConfigOption[str | None]] = ConfigOption(
+    "pipeline.name", str, None, "The name of the job, unless execute() is given one."
+)
+OBJECT_REUSE: Final = ConfigOption(
+    "pipeline.object-reuse",
+    bool,
+    default=True,
+    description="Whether chained operators hand on the same objects; false copies every record at every "
+    "operator. Flink's default is false, and its Python operators hand on the same objects still.",
+)
+OPERATOR_CHAINING: Final = ConfigOption(
+    "pipeline.operator-chaining.enabled",
+    bool,
+    default=True,
+    description="Whether operators between which nothing is redistributed run as one.",
+)
+CHAIN_DIFFERENT_MAX_PARALLELISM: Final = ConfigOption(
+    "pipeline.operator-chaining.chain-operators-with-different-max-parallelism",
+    bool,
+    default=True,
+    description="Whether operators are chained whose maximum parallelisms differ.",
+)
+AUTO_WATERMARK_INTERVAL: Final = ConfigOption(
+    "pipeline.auto-watermark-interval",
+    Duration,
+    Duration.of_millis(200),
+    "How often watermark generators are asked for a watermark; 0 asks at each record only.",
+    minimum=0,
+)
+GLOBAL_JOB_PARAMETERS: Final[ConfigOption[dict[str, str]]] = ConfigOption(
+    "pipeline.global-job-parameters",
+    dict,
+    {},
+    "The user's own settings, which functions can read. Each can be a key of its own as well, "
+    "which begins with this one and a point.",
+)
+RUNTIME_MODE: Final = ConfigOption(
+    "execution.runtime-mode",
+    str,
+    "STREAMING",
+    "Whether results are emitted as they change, or once at the end of bounded input. AUTOMATIC "
+    "takes BATCH if all sources are bounded.",
+    choices=("STREAMING", "BATCH", "AUTOMATIC"),
+)
+BUFFER_TIMEOUT: Final = ConfigOption(
+    "execution.buffer-timeout.interval",
+    Duration,
+    Duration.of_millis(100),
+    "How long a record may wait for others before they are sent together.",
+    minimum=0,
+)
+BUFFER_TIMEOUT_ENABLED: Final = ConfigOption(
+    "execution.buffer-timeout.enabled",
+    bool,
+    default=True,
+    description="Whether records are sent before there are enough of them to fill a buffer.",
+)
+TARGET: Final = ConfigOption(
+    "execution.target",
+    str,
+    "spark",
+    "Where a job runs: on Spark, or in this process, for tests and debugging. Flink names its "
+    "clusters here.",
+    choices=("spark", "local"),
+)
+EPOCH_INTERVAL: Final = ConfigOption(
+    "execution.epoch.interval",
+    Duration,
+    Duration.of_millis(0),
+    "The time from the start of one epoch of a streaming job to that of the next; 0 starts it as "
+    "soon as there is input. Not in Flink.",
+    minimum=0,
+)
+EPOCH_AVAILABLE_NOW: Final = ConfigOption(
+    "execution.epoch.available-now",
+    bool,
+    default=False,
+    description="Whether a streaming job reads what is there when it starts, and then ends. Not in Flink.",
+)
+PROGRESS: Final = ConfigOption(
+    "execution.progress",
+    str,
+    "auto",
+    "Whether a line on standard error shows how far a job has come; auto shows it in a terminal. "
+    "Not in Flink.",
+    choices=("auto", "on", "off"),
+)
+ASYNC_DRAIN_TIMEOUT: Final = ConfigOption(
+    "async.drain-timeout",
+    Duration,
+    Duration.of_seconds(10),
+    "How long an epoch waits at its end for asynchronous calls; those that are not done go on in "
+    "the next. Not in Flink.",
+    minimum=0,
+)
+
+CHECKPOINT_INTERVAL: Final[ConfigOption[Duration | None]] = ConfigOption(
+    "execution.checkpointing.interval",
+    Duration,
+    None,
+    "The time between two checkpoints. Default: none are made.",
+    minimum=1,
+)
+CHECKPOINT_MODE: Final = ConfigOption(
+    "execution.checkpointing.mode",
+    str,
+    "EXACTLY_ONCE",
+    "What a restart guarantees.",
+    choices=("EXACTLY_ONCE", "AT_LEAST_ONCE"),
+)
+CHECKPOINT_DIR: Final[ConfigOption[str | None]] = ConfigOption(
+    "execution.checkpointing.dir", str, None, "The folder or object store of the checkpoints."
+)
+SAVEPOINT_DIR: Final[ConfigOption[str | None]] = ConfigOption(
+    "execution.checkpointing.savepoint-dir",
+    str,
+    None,
+    "The folder or object store of savepoints that are not given one.",
+)
+CHECKPOINT_TIMEOUT: Final = ConfigOption(
+    "execution.checkpointing.timeout",
+    Duration,
+    Duration.of_minutes(10),
+    "How long a checkpoint may take before it is given up.",
+    minimum=1,
+)
+CHECKPOINT_MIN_PAUSE: Final = ConfigOption(
+    "execution.checkpointing.min-pause",
+    Duration,
+    Duration.of_millis(0),
+    "The least time from the end of one checkpoint to the start of the next.",
+    minimum=0,
+)
+MAX_CONCURRENT_CHECKPOINTS: Final = ConfigOption(
+    "execution.checkpointing.max-concurrent-checkpoints",
+    int,
+    1,
+    "How many checkpoints may be under way at once.",
+    minimum=1,
+)
+TOLERABLE_FAILED_CHECKPOINTS: Final = ConfigOption(
+    "execution.checkpointing.tolerable-failed-checkpoints",
+    int,
+    0,
+    "How many checkpoints in a row may fail before the job does.",
+    minimum=0,
+)
+CHECKPOINT_RETENTION: Final = ConfigOption(
+    "execution.checkpointing.externalized-checkpoint-retention",
+    str,
+    "NO_EXTERNALIZED_CHECKPOINTS",
+    "What becomes of the checkpoints of a cancelled job.",
+    choices=("NO_EXTERNALIZED_CHECKPOINTS", "DELETE_ON_CANCELLATION", "RETAIN_ON_CANCELLATION"),
+)
+CHECKPOINTS_RETAINED: Final = ConfigOption(
+    "execution.checkpointing.num-retained",
+    int,
+    1,
+    "How many complete checkpoints are kept.",
+    minimum=1,
+)
+STATE_BACKEND: Final = ConfigOption(
+    "state.backend.type",
+    str,
+    "hashmap",
+    "Where keyed state lives while a job runs: in memory, or in RocksDB on disk.",
+    choices=("hashmap", "rocksdb"),
+)
+
+RESTART_STRATEGY: Final[ConfigOption[str | None]] = ConfigOption(
+    "restart-strategy.type",
+    str,
+    None,
+    "What follows a failure. Default: exponential-delay with checkpoints, else none.",
+    choices=("none", "off", "disable", "fixed-delay", "exponential-delay", "failure-rate"),
+)
+FIXED_DELAY_ATTEMPTS: Final = ConfigOption(
+    "restart-strategy.fixed-delay.attempts",
+    int,
+    1,
+    "How often a job is restarted before it fails.",
+    minimum=0,
+)
+FIXED_DELAY: Final = ConfigOption(
+    "restart-strategy.fixed-delay.delay",
+    Duration,
+    Duration.of_seconds(1),
+    "The time before each restart.",
+    minimum=0,
+)
+EXPONENTIAL_INITIAL_BACKOFF: Final = ConfigOption(
+    "restart-strategy.exponential-delay.initial-backoff",
+    Duration,
+    Duration.of_seconds(1),
+    "The time before the first restart.",
+    minimum=1,
+)
+EXPONENTIAL_MAX_BACKOFF: Final = ConfigOption(
+    "restart-strategy.exponential-delay.max-backoff",
+    Duration,
+    Duration.of_minutes(1),
+    "The longest time before a restart.",
+    minimum=1,
+)
+EXPONENTIAL_MULTIPLIER: Final = ConfigOption(
+    "restart-strategy.exponential-delay.backoff-multiplier",
+    float,
+    1.5,
+    "By how much the time before a restart grows from one failure to the next.",
+    minimum=1,
+)
+EXPONENTIAL_RESET: Final = ConfigOption(
+    "restart-strategy.exponential-delay.reset-backoff-threshold",
+    Duration,
+    Duration.of_hours(1),
+    "How long a job must run without failure for the time to be the initial one again.",
+    minimum=1,
+)
+EXPONENTIAL_JITTER: Final = ConfigOption(
+    "restart-strategy.exponential-delay.jitter-factor",
+    float,
+    0.1,
+    "The part of the time before a restart that is left to chance, to either side.",
+    minimum=0,
+    maximum=1,
+)
+EXPONENTIAL_ATTEMPTS: Final[ConfigOption[int | None]] = ConfigOption(
+    "restart-strategy.exponential-delay.attempts-before-reset-backoff",
+    int,
+    None,
+    "How often a job is restarted before it fails. Default: without limit.",
+    minimum=1,
+)
+FAILURE_RATE_MAX: Final = ConfigOption(
+    "restart-strategy.failure-rate.max-failures-per-interval",
+    int,
+    1,
+    "How many failures within the interval a job survives.",
+    minimum=1,
+)
+FAILURE_RATE_INTERVAL: Final = ConfigOption(
+    "restart-strategy.failure-rate.failure-rate-interval",
+    Duration,
+    Duration.of_minutes(1),
+    "The interval in which failures are counted.",
+    minimum=1,
+)
+FAILURE_RATE_DELAY: Final = ConfigOption(
+    "restart-strategy.failure-rate.delay",
+    Duration,
+    Duration.of_seconds(1),
+    "The time before each restart.",
+    minimum=0,
+)
+
+REST_PORT: Final[ConfigOption[int | None]] = ConfigOption(
+    "rest.port",
+    int,
+    None,
+    "The port of the web page that shows the job: Spark's. Default: there is no page.",
+    minimum=0,
+    maximum=65_535,
+)
+PYTHON_EXECUTABLE: Final[ConfigOption[str | None]] = ConfigOption(
+    "python.executable",
+    str,
+    None,
+    "The interpreter of the workers. Default: the one that runs the program.",
+)
+PYTHON_FILES: Final[ConfigOption[str | None]] = ConfigOption(
+    "python.files",
+    str,
+    None,
+    "Modules, packages and archives of them that the workers need, separated by commas.",
+)
+PYTHON_EXECUTION_MODE: Final = ConfigOption(
+    "python.execution-mode",
+    str,
+    "process",
+    "Accepted, so that a PyFlink program runs unchanged, and without effect: a function always runs "
+    "in the process that runs the operators.",
+    choices=("process", "thread"),
+)
+PYTHON_BUNDLE_SIZE: Final = ConfigOption(
+    "python.fn-execution.bundle.size",
+    int,
+    1_000,
+    "Accepted, so that a PyFlink program runs unchanged, and without effect: there are no bundles.",
+    minimum=1,
+)
+PYTHON_BUNDLE_TIME: Final = ConfigOption(
+    "python.fn-execution.bundle.time",
+    int,
+    1_000,
+    "Accepted, so that a PyFlink program runs unchanged, and without effect: there are no bundles.",
+    minimum=1,
+)
+
+OPTIONS: Final[dict[str, ConfigOption[object]]] = {
+    option.key: option for option in list(globals().values()) if isinstance(option, ConfigOption)
+}
+OPEN_PREFIXES: Final = ("spark.", "metrics.", f"{GLOBAL_JOB_PARAMETERS.key}.")
+"""Any key that begins with one of these is accepted, and its value left as it is."""

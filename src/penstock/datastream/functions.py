@@ -1,0 +1,306 @@
+"""The classes from which functions are derived that need more than one call.
+
+Every operation takes a plain callable as well. A class is for functions that prepare something in
+`open`: a model, a connection, a counter.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import Any
+
+from penstock.runtime.context import RuntimeContext
+from penstock.runtime.operators.process import ProcessContext
+
+__all__ = [
+    "FilterFunction",
+    "FlatMapFunction",
+    "Function",
+    "KeySelector",
+    "KeyedProcessFunction",
+    "MapFunction",
+    "Partitioner",
+    "ProcessFunction",
+    "ReduceFunction",
+    "RuntimeContext",
+    "SinkFunction",
+]
+
+
+class Function(ABC):
+    """Base of all functions that are classes.
+
+    An object is pickled when the job starts, and every subtask works on a copy of its own. Its
+    attributes are not state: they live no longer than the worker process does.
+    """
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        """Prepare what the function needs.
+
+        Called once per process and subtask before the first record, never per epoch.
+
+        Args:
+            runtime_context: What the function may ask about the task it runs in.
+        """
+
+    def close(self) -> None:
+        """Let go of what `open` prepared.
+
+        Called when the job ends, in those processes that still live then.
+        """
+
+
+class MapFunction(Function):
+    """Makes one result of each record: see `DataStream.map`.
+
+    Example:
+        >>> class Double(MapFunction):
+        ...     def map(self, value):
+        ...         return 2 * value
+        >>> from penstock.testing import local_environment
+        >>> list(local_environment().from_collection([1, 2]).map(Double()).execute_and_collect())
+        [2, 4]
+    """
+
+    @abstractmethod
+    def map(self, value: Any) -> Any:
+        """Return the result for a record.
+
+        Args:
+            value: The record.
+        """
+
+
+class FlatMapFunction(Function):
+    """Makes any number of results of each record: see `DataStream.flat_map`.
+
+    Example:
+        >>> class Words(FlatMapFunction):
+        ...     def flat_map(self, value):
+        ...         yield from value.split()
+        >>> from penstock.testing import local_environment
+        >>> lines = local_environment().from_collection(["to be", "or not"])
+        >>> list(lines.flat_map(Words()).execute_and_collect())
+        ['to', 'be', 'or', 'not']
+    """
+
+    @abstractmethod
+    def flat_map(self, value: Any) -> Iterable[Any] | None:
+        """Return or yield the results for a record.
+
+        Args:
+            value: The record.
+
+        Returns:
+            The results; None for none.
+        """
+
+
+class FilterFunction(Function):
+    """Decides which records stay: see `DataStream.filter`.
+
+    Example:
+        >>> class Even(FilterFunction):
+        ...     def filter(self, value):
+        ...         return value % 2 == 0
+        >>> from penstock.testing import local_environment
+        >>> numbers = local_environment().from_collection([1, 2, 3, 4])
+        >>> list(numbers.filter(Even()).execute_and_collect())
+        [2, 4]
+    """
+
+    @abstractmethod
+    def filter(self, value: Any) -> bool:
+        """Return whether a record stays.
+
+        Args:
+            value: The record.
+        """
+
+
+class ReduceFunction(Function):
+    """Joins two values of a key to one: see `KeyedStream.reduce`.
+
+    Example:
+        >>> class Longest(ReduceFunction):
+        ...     def reduce(self, value1, value2):
+        ...         return max(value1, value2, key=len)
+        >>> from penstock.testing import local_environment
+        >>> words = local_environment().from_collection(["a", "abc", "ab"])
+        >>> list(words.key_by(lambda word: word[0]).reduce(Longest()).execute_and_collect())
+        ['a', 'abc', 'abc']
+    """
+
+    @abstractmethod
+    def reduce(self, value1: Any, value2: Any) -> Any:
+        """Return the value that stands for both.
+
+        It may be the first or the second, but neither may be changed: others hold them too.
+
+        Args:
+            value1: What all earlier values of the key came to.
+            value2: The new value.
+        """
+
+
+class KeySelector(Function):
+    """Computes the key of a record: see `DataStream.key_by`.
+
+    `open` is called before the first record in each process, with a context that knows only a name;
+    `close` is not called.
+
+    Example:
+        >>> class FirstLetter(KeySelector):
+        ...     def get_key(self, value):
+        ...         return value[0]
+        >>> from penstock.testing import local_environment
+        >>> words = local_environment().from_collection(["ab", "b", "abc"])
+        >>> longest = words.key_by(FirstLetter()).reduce(lambda a, b: max(a, b, key=len))
+        >>> list(longest.execute_and_collect())
+        ['ab', 'b', 'abc']
+    """
+
+    @abstractmethod
+    def get_key(self, value: Any) -> Any:
+        """Return the key of a record: equal for equal records, in every process, and hashable.
+
+        Args:
+            value: The record.
+        """
+
+
+class Partitioner(Function):
+    """Chooses the subtask for a key: see `DataStream.partition_custom`.
+
+    `open` is called before the first record in each process, with a context that knows only a name;
+    `close` is not called.
+
+    Example:
+        >>> class Modulo(Partitioner):
+        ...     def partition(self, key, num_partitions):
+        ...         return key % num_partitions
+        >>> from penstock.testing import local_environment
+        >>> numbers = local_environment().from_collection([1, 2, 3])
+        >>> spread = numbers.partition_custom(Modulo(), lambda number: number)
+        >>> list(spread.map(lambda number: number).execute_and_collect())
+        [1, 2, 3]
+    """
+
+    @abstractmethod
+    def partition(self, key: Any, num_partitions: int) -> int:
+        """Return the index of a subtask, from 0.
+
+        Args:
+            key: The key of a record.
+            num_partitions: The number of subtasks.
+        """
+
+
+class ProcessFunction(Function):
+    """Makes any number of results of each record, for the main output and for side outputs.
+
+    See `DataStream.process`.
+
+    Example:
+        >>> from penstock.datastream import OutputTag
+        >>> odd = OutputTag("odd")
+        >>> class Split(ProcessFunction):
+        ...     def process_element(self, value, ctx):
+        ...         if value % 2:
+        ...             yield odd, value
+        ...         else:
+        ...             yield value
+        >>> from penstock.testing import local_environment
+        >>> split = local_environment().from_collection([1, 2, 3, 4]).process(Split())
+        >>> list(split.get_side_output(odd).execute_and_collect())
+        [1, 3]
+    """
+
+    class Context(ABC):
+        """What a process function may ask about the record it is called with."""
+
+        @abstractmethod
+        def timestamp(self) -> int | None:
+            """Return the event timestamp of the record in milliseconds, or None if it has none."""
+
+    @abstractmethod
+    def process_element(self, value: Any, ctx: Context) -> Iterable[Any] | None:
+        """Return or yield the results for a record.
+
+        Args:
+            value: The record.
+            ctx: What may be asked about it.
+
+        Returns:
+            The results, None for none. A tuple of an `OutputTag` and a value goes to that side
+            output.
+        """
+
+
+class KeyedProcessFunction(Function):
+    """A process function for records that come by key: see `KeyedStream.process`.
+
+    Example:
+        >>> class WithKey(KeyedProcessFunction):
+        ...     def process_element(self, value, ctx):
+        ...         yield ctx.get_current_key(), value
+        >>> from penstock.testing import local_environment
+        >>> numbers = local_environment().from_collection([1, 2, 3])
+        >>> keyed = numbers.key_by(lambda number: number % 2).process(WithKey())
+        >>> list(keyed.execute_and_collect())
+        [(1, 1), (0, 2), (1, 3)]
+    """
+
+    class Context(ABC):
+        """What a keyed process function may ask about the record it is called with."""
+
+        @abstractmethod
+        def get_current_key(self) -> Any:
+            """Return the key of the record."""
+
+        @abstractmethod
+        def timestamp(self) -> int | None:
+            """Return the event timestamp of the record in milliseconds, or None if it has none."""
+
+    @abstractmethod
+    def process_element(self, value: Any, ctx: Context) -> Iterable[Any] | None:
+        """Return or yield the results for a record.
+
+        Args:
+            value: The record.
+            ctx: What may be asked about it.
+
+        Returns:
+            The results, None for none. A tuple of an `OutputTag` and a value goes to that side
+            output.
+        """
+
+
+class SinkFunction(Function):
+    """Takes each record out of the program: see `DataStream.add_sink`.
+
+    PyFlink's class of that name wraps a sink written in Java; this one is written in Python.
+    Records are delivered at least once: an epoch that is run again hands its records over again.
+
+    Example:
+        >>> class Append(SinkFunction):
+        ...     def open(self, runtime_context):
+        ...         self.file = open("numbers.txt", "a")
+        ...     def invoke(self, value):
+        ...         self.file.write(f"{value}\\n")
+        ...     def close(self):
+        ...         self.file.close()
+    """
+
+    @abstractmethod
+    def invoke(self, value: Any) -> None:
+        """Take a record.
+
+        Args:
+            value: The record.
+        """
+
+
+ProcessFunction.Context.register(ProcessContext)
+KeyedProcessFunction.Context.register(ProcessContext)

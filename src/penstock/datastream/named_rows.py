@@ -1,0 +1,92 @@
+"""Results of functions as rows with the field names of the declared type."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from penstock.common.typeinfo import RowTypeInfo
+from penstock.common.types import Row, field_names_of, row_of
+from penstock.datastream.functions import Function
+from penstock.errors import TypeMismatchError
+from penstock.runtime.context import RuntimeContext
+from penstock.runtime.output_tag import OutputTag
+from penstock.runtime.user_code import UserFunction, record_text
+
+
+def declared_names(declared: Any) -> tuple[str, ...] | None:
+    """Return the field names that a type gives to rows, or None if it gives none."""
+    if not isinstance(declared, RowTypeInfo):
+        return None
+    row = declared.from_internal_type([None] * len(declared.get_field_types()))
+    return field_names_of(row)
+
+
+def name_results(function: Any, method: str, output_type: Any) -> Any:
+    """Return a function that names the fields of its results, if the declared type has names.
+
+    So `row.name` works behind it, whether the user's function returns rows, tuples or lists.
+
+    Args:
+        function: The user's function.
+        method: The method an operator calls: `map`, `flat_map` or `process_element`.
+        output_type: The declared type of its results.
+    """
+    names = declared_names(output_type)
+    return function if names is None else _NamedResults(function, method, names)
+
+
+def named_row(value: Any, names: tuple[str, ...], where: str) -> Any:
+    """Return a tuple, a list or a row without names as a row with names; anything else as it is.
+
+    Raises:
+        TypeMismatchError: If it has not as many fields as there are names.
+    """
+    is_row = isinstance(value, Row)
+    if (is_row and field_names_of(value) is not None) or not isinstance(value, (Row, tuple, list)):
+        return value
+    if len(value) != len(names):
+        raise TypeMismatchError(
+            f"{where} {record_text(value)}, which has {len(value)} fields, while {len(names)} are "
+            "declared.",
+            hint=f"The declared fields are: {', '.join(names)}.",
+        )
+    row = row_of(names, tuple(value))
+    if is_row:
+        row.set_row_kind(value.get_row_kind())
+    return row
+
+
+class _NamedResults(Function):
+    """A function of the user whose results get field names."""
+
+    def __init__(self, function: Any, method: str, names: tuple[str, ...]) -> None:
+        self._function = UserFunction(function, method)
+        self._names = names
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self._where = f"Operator {runtime_context.get_task_name()!r} returned"
+        self._call = self._function.call
+        self._function.open(runtime_context)
+
+    def close(self) -> None:
+        self._function.close()
+
+    def map(self, value: Any) -> Any:
+        return self._named(self._call(value))
+
+    def flat_map(self, value: Any) -> Iterable[Any] | None:
+        results = self._call(value)
+        return None if results is None else map(self._named, results)
+
+    def process_element(self, value: Any, ctx: Any) -> Iterable[Any] | None:
+        results = self._call(value, ctx)
+        return None if results is None else map(self._named_unless_aside, results)
+
+    def _named(self, value: Any) -> Any:
+        return named_row(value, self._names, self._where)
+
+    def _named_unless_aside(self, value: Any) -> Any:
+        if type(value) is tuple and len(value) == 2 and isinstance(value[0], OutputTag):
+            return value
+        return self._named(value)

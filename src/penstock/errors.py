@@ -1,0 +1,170 @@
+"""Every error penstock raises on purpose: one named class per cause.
+
+A message says what happened, then, after a blank line, `Hint:` and what to do.
+"""
+
+from __future__ import annotations
+
+
+class PenstockError(Exception):
+    """Base class of all errors raised by penstock.
+
+    Args:
+        message: What happened, with the operator and the record where there is one.
+        hint: What the reader can do about it.
+
+    Example:
+        >>> print(PenstockError("The source 'numbers' has no split.", hint="Give it one."))
+        The source 'numbers' has no split.
+        <BLANKLINE>
+        Hint: Give it one.
+    """
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message if hint is None else f"{message}\n\nHint: {hint}")
+        self.message = message
+        self.hint = hint
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_rebuild, (type(self), self.args, self.__dict__))
+
+
+def _rebuild(
+    cls: type[PenstockError], args: tuple[object, ...], state: dict[str, object]
+) -> PenstockError:
+    error = cls.__new__(cls)
+    error.args = args
+    error.__dict__.update(state)
+    return error
+
+
+class JavaNotFoundError(PenstockError):
+    """Raised when Spark is to be started and there is no Java for it to run on."""
+
+
+class InvalidArgumentError(PenstockError, ValueError):
+    """Raised when an argument has a value that the call cannot take."""
+
+
+class InvalidParallelismError(InvalidArgumentError):
+    """Raised when a parallelism is below 1 or above the maximum parallelism."""
+
+
+class ForwardParallelismError(InvalidParallelismError):
+    """Raised when a forward edge joins operators of different parallelism."""
+
+
+class DuplicateUidError(PenstockError):
+    """Raised when two operators of one program have the same uid."""
+
+
+class NoSinkError(PenstockError):
+    """Raised when a program that has no sink, or no operator at all, is to be executed."""
+
+
+class FunctionNotSerializableError(PenstockError):
+    """Raised when a user's function cannot be pickled, so that no worker could run it."""
+
+
+class ValueNotSerializableError(PenstockError):
+    """Raised when a record or a state value cannot be pickled, so that it cannot leave its process."""
+
+
+class InvalidKeyError(PenstockError):
+    """Raised when a value cannot be a key: it cannot be hashed, or not alike in every process."""
+
+
+class ColumnNotFoundError(PenstockError, AttributeError):
+    """Raised when a field or column is named that the record or frame does not have."""
+
+
+class UserFunctionError(PenstockError):
+    """Raised when a function of the user raised.
+
+    The message begins with the user's own traceback, and names operator and record.
+
+    Attributes:
+        operator: The name of the operator whose function raised.
+        record: The text of the record it was called with, shortened; None if there was none.
+    """
+
+    operator: str = ""
+    record: str | None = None
+
+
+class LostBufferError(PenstockError):
+    """Raised when what a task received from another has a gap, or its end never came."""
+
+
+class InconsistentEpochError(PenstockError):
+    """Raised when tasks of one epoch read different attempts of one sender, however often retried."""
+
+
+class JobFailedError(PenstockError):
+    """Raised when the engine failed a job for a reason that is not the user's function."""
+
+
+class SourceNotReadableError(PenstockError):
+    """Raised when the input of a job cannot be read or reached."""
+
+
+class DamagedStateError(PenstockError):
+    """Raised when a state file is missing, truncated, or not what was written."""
+
+
+class UnknownFieldError(ColumnNotFoundError, KeyError, ValueError):
+    """Raised when a field of a row is asked for by a name that the row does not have.
+
+    It is an AttributeError, a KeyError and a ValueError: a program written for PyFlink expects one
+    of the three, depending on how it asks.
+    """
+
+    def __str__(self) -> str:
+        return Exception.__str__(self)
+
+
+class RowFieldNamesError(PenstockError, TypeError, ValueError):
+    """Raised when the names of a row's fields are missing where needed, or do not fit its values."""
+
+
+class ImmutableRowError(PenstockError, TypeError):
+    """Raised when a row of a DataFrame is to be changed."""
+
+
+class InvalidDurationError(PenstockError, ValueError):
+    """Raised when something that should say how long a time is does not."""
+
+
+class TypeMismatchError(PenstockError, TypeError):
+    """Raised when a value is not of the type that was declared for it."""
+
+
+class UnsupportedTypeError(PenstockError, TypeError):
+    """Raised when a type is described that there cannot be, or that has no counterpart."""
+
+
+class UnknownConfigurationKeyError(PenstockError, KeyError):
+    """Raised when a key is set that no part of penstock reads."""
+
+    def __str__(self) -> str:
+        return Exception.__str__(self)
+
+
+class InvalidConfigurationValueError(PenstockError, ValueError):
+    """Raised when a configuration key is set to, or read as, what it cannot be."""
+
+
+class SparkNotFoundError(PenstockError, ImportError):
+    """Raised when a program is to run on Spark and pyspark is not installed."""
+
+
+class PortInUseError(PenstockError):
+    """Raised when a port that was asked for is taken."""
+
+
+class UnsupportedOperationError(PenstockError):
+    """Raised when something is asked for that cannot be done in the place where it is asked for."""
+
+
+class InvalidFunctionError(PenstockError, TypeError):
+    """Raised when what was given as a function cannot be called as the operation will call it."""

@@ -1,0 +1,88 @@
+"""What every executor offers, and what it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from penstock.common.configuration import Configuration
+from penstock.common.job_status import JobStatus
+from penstock.graph.stream_graph import StreamGraph
+
+
+@dataclass
+class JobRequest:
+    """A program that is to be executed.
+
+    Attributes:
+        name: The job's name.
+        graph: The program's operators, before they are compiled: the executor may fill in what only it
+            knows, such as how a source is read.
+        configuration: The job's configuration.
+        collectors: For each stream whose results the client collects, what takes them, by id.
+        engine: What the user gave the environment to run on: a SparkSession, or None.
+    """
+
+    name: str
+    graph: StreamGraph
+    configuration: Configuration
+    collectors: dict[str, Callable[[list[Any]], None]] = field(default_factory=dict)
+    engine: Any = None
+    python_files: tuple[str, ...] = ()
+
+
+@dataclass
+class JobProgress:
+    """How far a job has come.
+
+    Attributes:
+        status: Its status.
+        epochs: How many epochs are complete.
+        records_in: How many records its sources have read.
+        operators: What each operator did so far, by its id: a dict of name, records_in, records_out,
+            input_watermark, output_watermark (milliseconds) and user metrics.
+    """
+
+    status: JobStatus
+    epochs: int = 0
+    records_in: int = 0
+    operators: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+
+class JobHandle(Protocol):
+    """A job that was started."""
+
+    job_id: str
+
+    def progress(self) -> JobProgress:
+        """Return how far the job has come."""
+
+    def wait(self) -> JobProgress:
+        """Wait until the job has ended.
+
+        Raises:
+            PenstockError: What the job failed with.
+        """
+
+    def cancel(self) -> None:
+        """Stop the job after what it is doing now."""
+
+
+class Executor(Protocol):
+    """Runs programs."""
+
+    def submit(self, request: JobRequest) -> JobHandle:
+        """Start a job.
+
+        Raises:
+            PenstockError: If the program cannot run on this executor.
+        """
+
+
+def load_executor(target: str) -> Executor:
+    """Return the executor for a value of `execution.target`: `spark` or `local`."""
+    import importlib
+
+    module = importlib.import_module(f"penstock.executors.{target}")
+    return module.executor()  # type: ignore[no-any-return]

@@ -1,0 +1,131 @@
+"""The executor in this process: for tests and debugging. No Spark, no JVM, one thread."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+import tempfile
+import threading
+from collections import defaultdict
+from collections.abc import Iterable
+
+from penstock.checkpoint.epoch_store import MemoryEpochStore
+from penstock.errors import UnsupportedOperationError
+from penstock.executors.base import JobHandle, JobRequest
+from penstock.executors.client import Job
+from penstock.executors.job import EpochRunner, new_job_id
+from penstock.graph.compiler import compile_program
+from penstock.graph.job_graph import JobGraph, create_job_graph
+from penstock.graph.source_descriptions import TextFileSource
+from penstock.graph.stream_graph import StreamNode
+from penstock.runtime.buffer import Buffer
+from penstock.runtime.carrier import Carrier
+from penstock.runtime.epoch import Epoch
+from penstock.runtime.layout import Layout
+from penstock.runtime.operators.prepared_sink import PreparedSinkOperator
+from penstock.runtime.operators.source import SourceOperator
+from penstock.runtime.registry import Tasks
+from penstock.runtime.source import NativeSource, TextLines
+
+_CARRIERS = 2
+"""As on a small machine, so that subtasks meet on one carrier and part on two."""
+
+
+def executor() -> LocalExecutor:
+    """Return the executor."""
+    return LocalExecutor()
+
+
+class LocalExecutor:
+    """Runs programs in this process, level by level as on Spark, and with the same tasks."""
+
+    def submit(self, request: JobRequest) -> JobHandle:
+        """Start a job.
+
+        Raises:
+            UnsupportedOperationError: If the program needs Spark.
+        """
+        for node in request.graph.nodes.values():
+            _resolve(node)
+        graph = create_job_graph(request.graph)
+        run = LocalRun(graph)
+        return Job(run.job_id, request, run.program, run.store, run.run)
+
+
+class LocalRun:
+    """One run of a job in this process."""
+
+    def __init__(self, graph: JobGraph) -> None:
+        self.program = compile_program(graph)
+        self.job_id = new_job_id()
+        self.store = MemoryEpochStore()
+        self._layout = Layout(self.program, _CARRIERS)
+        self._tasks = Tasks(self._layout)
+        self._attempts = itertools.count()
+        self._epochs = [
+            node.source.epochs for node in graph.sources if isinstance(node.source, NativeSource)
+        ]
+
+    def run(self, stop: threading.Event) -> None:
+        """Run all epochs, or until `stop` is set."""
+        last = max(self._epochs, default=1) - 1
+        folder = tempfile.mkdtemp(prefix="penstock-") if last > 0 else None
+        runner = EpochRunner(self.program, self.job_id, self.store, folder, lambda _: None)
+        try:
+            for number in range(last + 1):
+                if stop.is_set():
+                    break
+                finishing = frozenset(
+                    source for source, epochs in enumerate(self._epochs) if epochs <= number + 1
+                )
+                runner.run(number, finishing, self.run_epoch, is_last=number == last)
+        finally:
+            self._tasks.close()
+            if folder is not None:
+                shutil.rmtree(folder, ignore_errors=True)
+
+    def run_epoch(self, epoch: Epoch) -> Iterable[Buffer]:
+        """Run one epoch, level by level, and return what its tasks told the driver."""
+        layout = self._layout
+        carriers = layout.carriers(0)
+        sent: list[Buffer] = []
+        for number in range(carriers):
+            carrier = self._carrier(epoch, 0, number)
+            sent.extend(carrier.control(number, carriers))
+            sent.extend(carrier.finish())
+        for level in range(1, layout.levels):
+            received: dict[int, list[Buffer]] = defaultdict(list)
+            for buffer in sent:
+                received[buffer.carrier].append(buffer)
+            sent = []
+            for number in range(layout.carriers(level)):
+                buffers = sorted(received[number], key=lambda buffer: buffer.order)
+                sent.extend(self._carrier(epoch, level, number).run(buffers))
+        return sent
+
+    def _carrier(self, epoch: Epoch, level: int, number: int) -> Carrier:
+        attempt = f"{next(self._attempts)}"
+        return Carrier(self._layout, epoch, level, number, attempt, self._tasks)
+
+
+def _resolve(node: StreamNode) -> None:
+    """Give a source's operator what it reads, if that can be had without Spark.
+
+    Raises:
+        UnsupportedOperationError: If the node needs Spark.
+    """
+    hint = "Set execution.target to 'spark', or read from a collection."
+    if isinstance(node.operator, PreparedSinkOperator):
+        raise UnsupportedOperationError(
+            f"{node.name!r} writes with Spark, which the local executor has not.", hint=hint
+        )
+    if node.source is None:
+        return
+    if isinstance(node.source, TextFileSource):
+        node.source = TextLines(node.source.path, node.source.charset)
+    if not isinstance(node.source, NativeSource):
+        raise UnsupportedOperationError(
+            f"{node.name!r} is read by Spark, which the local executor has not.", hint=hint
+        )
+    assert isinstance(node.operator, SourceOperator)
+    node.operator.source = node.source

@@ -1,0 +1,64 @@
+"""A line in the terminal that shows how far a job has come."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from penstock.common import options
+from penstock.common.configuration import Configuration
+from penstock.executors.base import JobProgress
+
+_WHEEL = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+_FEWEST_SECONDS = 0.1
+
+
+class ProgressLine:
+    """A line in the terminal that shows how far a job has come, and moves while it runs.
+
+    Shown on standard error, if that is a terminal; `execution.progress` (`on`, `off`) decides otherwise.
+
+    Args:
+        name: The job's name.
+        configuration: The job's configuration.
+    """
+
+    def __init__(self, name: str, configuration: Configuration) -> None:
+        wish = configuration.get(options.PROGRESS)
+        self._is_on = sys.stderr.isatty() if wish == "auto" else wish == "on"
+        self._moves = sys.stderr.isatty()
+        self._name = name
+        self._started = time.perf_counter()
+        self._shown = 0.0
+        self._turn = 0
+
+    def show(self, progress: JobProgress) -> None:
+        """Show the state of the job, at most ten times a second."""
+        now = time.perf_counter()
+        if not self._is_on or (self._moves and now - self._shown < _FEWEST_SECONDS):
+            return
+        self._shown = now
+        self._turn += 1
+        self._write(_WHEEL[self._turn % len(_WHEEL)], progress, "" if self._moves else "\n")
+
+    def clear(self) -> None:
+        """Make room for a line of output."""
+        if self._is_on and self._moves:
+            sys.stderr.write("\r\033[K")
+            sys.stderr.flush()
+
+    def finish(self, progress: JobProgress) -> None:
+        """Show the last state, and leave it."""
+        if self._is_on:
+            self._write("■", progress, "\n")
+
+    def _write(self, sign: str, progress: JobProgress, end: str) -> None:
+        seconds = time.perf_counter() - self._started
+        rate = progress.records_in / seconds if seconds else 0
+        start = "\r\033[K" if self._moves else ""
+        epochs = "1 epoch" if progress.epochs == 1 else f"{progress.epochs:,} epochs"
+        sys.stderr.write(
+            f"{start}{sign} {self._name}: {epochs} · {progress.records_in:,} records · "
+            f"{rate:,.0f} records/s · {seconds:.1f} s{end}"
+        )
+        sys.stderr.flush()

@@ -1,0 +1,61 @@
+"""Runs a bounded program: one epoch, one Spark action; more only if a test's source asks for them."""
+
+from __future__ import annotations
+
+import threading
+from functools import partial
+from typing import TYPE_CHECKING
+
+from penstock.executors.job import EpochRunner
+from penstock.executors.spark.workers import close_functions
+
+if TYPE_CHECKING:
+    from penstock.executors.spark.executor import PreparedJob
+
+
+class BoundedRun:
+    """One run of a bounded program.
+
+    Args:
+        job: The program, and what Spark needs to run it.
+        runner: Runs and commits its epochs.
+        epochs: How many epochs its sources have records for.
+    """
+
+    def __init__(self, job: PreparedJob, runner: EpochRunner, epochs: int) -> None:
+        self._job = job
+        self._runner = runner
+        self._epochs = epochs
+
+    def __call__(self, stop: threading.Event) -> None:
+        """Run all epochs, or until `stop` is set."""
+        spark = self._job.spark
+        spark.addTag(self._job.job_id)
+        frames = self._job.frames()
+        for number in range(self._epochs):
+            if stop.is_set():
+                break
+            rows = frames.rows(self._job.sources) if number == 0 else None
+            self._runner.run(
+                number,
+                self._finishing(number),
+                partial(frames.run, rows=rows),
+                is_last=number == self._epochs - 1,
+            )
+
+    def _finishing(self, number: int) -> frozenset[int]:
+        native = {
+            source
+            for source, description in self._job.native.items()
+            if description.epochs <= number + 1
+        }
+        return frozenset(native | {source.number for source in self._job.sources})
+
+    def interrupt(self) -> None:
+        """Interrupt what Spark is doing for the job."""
+        self._job.spark.interruptTag(self._job.job_id)
+
+    def close_functions(self) -> None:
+        """Close the functions that still live in workers; the last epoch has closed them."""
+        if self._epochs > 1:
+            close_functions(self._job.spark, self._job.job_id, self._job.layout.cores)

@@ -1,0 +1,219 @@
+"""Runs programs on Spark."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import shutil
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from penstock.checkpoint.epoch_store import EpochStore, FolderEpochStore, MemoryEpochStore
+from penstock.common import options
+from penstock.errors import InvalidArgumentError, SourceNotReadableError
+from penstock.executors.base import JobHandle, JobRequest
+from penstock.executors.client import Job
+from penstock.executors.job import EpochRunner, new_job_id
+from penstock.executors.spark.bounded import BoundedRun
+from penstock.executors.spark.failures import as_penstock_error
+from penstock.executors.spark.frames import EpochFrames, SparkSource
+from penstock.executors.spark.session import cores_of, session, time_zone_of
+from penstock.executors.spark.shipping import ship_code
+from penstock.executors.spark.sinks import SparkPublisher, resolve_sinks
+from penstock.executors.spark.streaming import StreamingRun
+from penstock.graph.compiler import compile_program
+from penstock.graph.job_graph import JobGraph, create_job_graph
+from penstock.graph.source_descriptions import FrameSource, SocketTextSource, TextFileSource
+from penstock.graph.stream_graph import StreamNode
+from penstock.runtime.layout import Layout
+from penstock.runtime.operators.source import SourceOperator
+from penstock.runtime.program import Program
+from penstock.runtime.source import NativeSource
+
+
+class PreparedJob:
+    """A program that is compiled, with everything Spark needs to run it.
+
+    Args:
+        request: What was asked for.
+    """
+
+    def __init__(self, request: JobRequest) -> None:
+        self.request = request
+        self.job_id = new_job_id()
+        self.spark = session(request.engine, request.configuration)
+        frames = {
+            node.id: frame
+            for node in request.graph.nodes.values()
+            if (frame := _frame_of(node, self.spark)) is not None
+        }
+        self.sinks = resolve_sinks(request.graph, time_zone_of(self.spark))
+        graph = create_job_graph(request.graph)
+        self.program: Program = compile_program(graph)
+        self.layout = Layout(self.program, cores_of(self.spark))
+        self.sources = _spark_sources(graph, self.program, frames)
+        self.native = {
+            number: node.source
+            for number, node in enumerate(graph.sources)
+            if isinstance(node.source, NativeSource)
+        }
+        ship_code(self.spark, request.python_files)
+
+    @property
+    def is_streaming(self) -> bool:
+        """Whether a source is a streaming DataFrame."""
+        return any(source.frame.isStreaming for source in self.sources)
+
+    def frames(self) -> EpochFrames:
+        """Return what makes the DataFrames of epochs."""
+        parallelism = [
+            vertex.parallelism
+            for vertex in self.program.vertices
+            if vertex.source is not None and vertex.source in self.native
+        ]
+        return EpochFrames(
+            self.spark,
+            self.job_id,
+            pickle.dumps(self.program, pickle.HIGHEST_PROTOCOL),
+            self.layout,
+            self.sources,
+            max(parallelism, default=1),
+        )
+
+
+class SparkExecutor:
+    """Runs programs on Spark: streaming ones under `foreachBatch`, bounded ones as batch actions."""
+
+    def submit(self, request: JobRequest) -> JobHandle:
+        """Start a job.
+
+        Raises:
+            PenstockError: If the program cannot be run.
+        """
+        with spark_errors(f"Job {request.name!r}"):
+            return self._submit(request)
+
+    def _submit(self, request: JobRequest) -> JobHandle:
+        job = PreparedJob(request)
+        epochs = max((source.epochs for source in job.native.values()), default=1)
+        folder = None
+        store: EpochStore = MemoryEpochStore()
+        if job.is_streaming or job.sinks or epochs > 1:
+            folder = JobFolder(request, job.job_id)
+            store = FolderEpochStore(folder.path) if job.is_streaming else store
+        runner = EpochRunner(
+            job.program,
+            job.job_id,
+            store,
+            None if folder is None else folder.path,
+            SparkPublisher(job.spark, job.sinks),
+        )
+        run: BoundedRun | StreamingRun
+        if job.is_streaming:
+            assert folder is not None
+            run = StreamingRun(job, runner, folder.path, request.configuration)
+        else:
+            run = BoundedRun(job, runner, epochs)
+        return Job(
+            job.job_id,
+            request,
+            job.program,
+            store,
+            lambda stop: _work(run, stop, f"Job {request.name!r}"),
+            run.interrupt,
+            (lambda: None) if folder is None else folder.clean_up,
+        )
+
+
+def _work(run: BoundedRun | StreamingRun, stop: threading.Event, what: str) -> None:
+    try:
+        with spark_errors(what):
+            run(stop)
+    finally:
+        run.close_functions()
+
+
+class JobFolder:
+    """The folder of a job, which its driver and all workers reach under one path.
+
+    It lies below `execution.checkpointing.dir`, or, if that is not set, in a temporary place of this
+    machine, and is then removed when the job has ended.
+    """
+
+    def __init__(self, request: JobRequest, job_id: str) -> None:
+        place = request.configuration.get(options.CHECKPOINT_DIR) or ""
+        self._is_temporary = not place
+        if self._is_temporary:
+            self.path = tempfile.mkdtemp(prefix="penstock-")
+        else:
+            self.path = os.path.join(place.removeprefix("file://"), job_id)
+            os.makedirs(self.path, exist_ok=True)
+
+    def clean_up(self) -> None:
+        """Remove the folder, if it was a temporary one."""
+        if self._is_temporary:
+            shutil.rmtree(self.path, ignore_errors=True)
+
+
+@contextmanager
+def spark_errors(what: str) -> Iterator[None]:
+    """Turn what Spark raises inside into errors of penstock's."""
+    try:
+        yield
+    except PySparkException as error:
+        raise as_penstock_error(error, what) from error
+
+
+def _frame_of(node: StreamNode, spark: SparkSession) -> tuple[DataFrame, bool] | None:
+    """Return the DataFrame of a source that Spark reads, and whether its records are plain values."""
+    source = node.source
+    if source is None:
+        return None
+    assert isinstance(node.operator, SourceOperator)
+    if isinstance(source, NativeSource):
+        node.operator.source = source
+        return None
+    if isinstance(source, FrameSource):
+        if not hasattr(source.frame, "mapInArrow"):
+            raise InvalidArgumentError(
+                f"{node.name!r} reads {type(source.frame).__name__}, which is no Spark DataFrame.",
+                hint="Give from_data_frame a pyspark DataFrame.",
+            )
+        return source.frame, False
+    if isinstance(source, TextFileSource):
+        return _text(source, spark), True
+    if isinstance(source, SocketTextSource):
+        reader = spark.readStream.format("socket")
+        return reader.option("host", source.host).option("port", source.port).load(), True
+    raise InvalidArgumentError(
+        f"{node.name!r} reads {type(source).__name__}, which no executor knows.",
+        hint="Use a source of penstock.datastream.connectors.",
+    )
+
+
+def _text(source: TextFileSource, spark: SparkSession) -> DataFrame:
+    try:
+        return spark.read.option("encoding", source.charset).text(source.path)
+    except PySparkException as error:
+        raise SourceNotReadableError(
+            f"The text file {source.path!r} cannot be read: {str(error).splitlines()[0]}",
+            hint="Give the path of a file or folder that the workers may read.",
+        ) from error
+
+
+def _spark_sources(
+    graph: JobGraph, program: Program, frames: dict[int, tuple[DataFrame, bool]]
+) -> tuple[SparkSource, ...]:
+    by_number = {vertex.source: vertex for vertex in program.vertices if vertex.source is not None}
+    return tuple(
+        SparkSource(
+            number, by_number[number].index, by_number[number].parallelism, *frames[node.id]
+        )
+        for number, node in enumerate(graph.sources)
+        if node.id in frames
+    )

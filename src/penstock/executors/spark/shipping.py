@@ -1,0 +1,100 @@
+"""Brings penstock and the user's own modules to the workers, so that nobody has to install them there."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import sysconfig
+import tempfile
+import weakref
+import zipfile
+from collections.abc import Iterable
+from pathlib import Path
+from types import ModuleType
+
+from pyspark.sql import SparkSession
+
+import penstock
+from penstock.executors.spark.session import is_local
+
+_SHIPPED: weakref.WeakKeyDictionary[SparkSession, set[str]] = weakref.WeakKeyDictionary()
+
+
+def ship_code(spark: SparkSession, python_files: Iterable[str] = ()) -> None:
+    """Add penstock and the user's modules to what the session's workers can import.
+
+    Workers of a local session share this interpreter, and with it what is installed in it; modules
+    that merely lie beside the user's script are brought there too.
+
+    Args:
+        spark: The session.
+        python_files: Files and folders that the user named besides.
+    """
+    shipped = _SHIPPED.setdefault(spark, set())
+    files = _users_files()
+    if not is_local(spark):
+        files |= _package_files(Path(penstock.__file__).parent)
+    archives = [_archive(files)] if files else []
+    for path in [*archives, *_as_archives(python_files)]:
+        if path not in shipped:
+            spark.addArtifacts(path, pyfile=True)
+            shipped.add(path)
+
+
+def _users_files() -> dict[str, Path]:
+    """Return the files of imported modules that are not installed, by their names in an archive."""
+    files: dict[str, Path] = {}
+    for name, module in list(sys.modules.items()):
+        path = _source_of(module)
+        if path is None or name == "__main__" or "." in name or name == "penstock":
+            continue
+        if path.name == "__init__.py":
+            files |= _package_files(path.parent)
+        else:
+            files[path.name] = path
+    return files
+
+
+def _source_of(module: ModuleType) -> Path | None:
+    """Return where the source of a module lies, if it is not an installed one."""
+    file = getattr(module, "__file__", None)
+    if not isinstance(file, str) or not file.endswith(".py"):
+        return None
+    path = Path(file).resolve()
+    installed = {Path(place).resolve() for place in sysconfig.get_paths().values()}
+    if any(path.is_relative_to(place) for place in installed) or "site-packages" in path.parts:
+        return None
+    return path if path.is_file() else None
+
+
+def _package_files(folder: Path) -> dict[str, Path]:
+    above = folder.parent
+    return {
+        str(path.relative_to(above)): path
+        for path in folder.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+
+
+def _archive(files: dict[str, Path]) -> str:
+    """Write files into an archive named by what is in it, and return its path."""
+    contents = {name: path.read_bytes() for name, path in sorted(files.items())}
+    digest = hashlib.sha256()
+    for name, content in contents.items():
+        digest.update(f"{name}\0{len(content)}\0".encode() + content)
+    path = os.path.join(tempfile.gettempdir(), f"penstock-code-{digest.hexdigest()[:16]}.zip")
+    if not os.path.exists(path):
+        draft = f"{path}.{os.getpid()}"
+        with zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, content in contents.items():
+                archive.writestr(name, content)
+        os.replace(draft, path)
+    return path
+
+
+def _as_archives(python_files: Iterable[str]) -> list[str]:
+    return [
+        _archive(_package_files(Path(path))) if os.path.isdir(path) else os.path.abspath(path)
+        for path in python_files
+    ]

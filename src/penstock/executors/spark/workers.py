@@ -1,0 +1,25 @@
+"""What is left to do in workers when a job has ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import pyarrow as pa
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from penstock.runtime.registry import forget
+
+
+def close_functions(spark: SparkSession, job_id: str, cores: int) -> None:
+    """Close the functions of a job in those workers that still live and take a task now."""
+
+    def close(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield from batches
+        forget(job_id)
+
+    try:
+        spark.range(0, cores, 1, cores).mapInArrow(close, "id long").count()
+    except PySparkException:
+        # The session has ended, and its workers with it.
+        return

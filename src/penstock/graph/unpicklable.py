@@ -1,0 +1,84 @@
+"""Finding what makes a user's function impossible to pickle."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Iterator
+from typing import Any, Final
+
+_DEEPEST: Final = 12
+
+
+def find_unpicklable(value: Any, error: Exception) -> str:
+    """Say which part of a value cannot be pickled, and why.
+
+    Args:
+        value: A value that cannot be pickled.
+        error: What pickling it raised.
+
+    Example:
+        >>> import threading
+        >>> lock = threading.Lock()
+        >>> find_unpicklable(lambda value: (value, lock), TypeError("cannot pickle"))
+        "global variable 'lock' is a lock (cannot pickle '_thread.lock' object)."
+    """
+    path: list[str] = []
+    culprit = value
+    for _ in range(_DEEPEST):
+        found = _first_failing_part(culprit)
+        if found is None:
+            break
+        name, culprit, error = found
+        path += [name] if name else []
+    reason = " ".join(str(error).split())
+    if not path:
+        return reason
+    return f"{', '.join(path)} is a {type(culprit).__qualname__} ({reason})."
+
+
+def _first_failing_part(value: Any) -> tuple[str, Any, Exception] | None:
+    import cloudpickle
+
+    for name, part in _parts(value):
+        try:
+            cloudpickle.dumps(part)
+        except Exception as error:  # noqa: BLE001 - pickling runs the user's code
+            return name, part, error
+    return None
+
+
+def _parts(value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield what a value is made of, with what the user calls it; our own wrappers have no name."""
+    if inspect.ismethod(value):
+        yield "", value.__self__
+    elif inspect.isfunction(value):
+        yield from _parts_of_function(value)
+    elif isinstance(value, functools.partial):
+        yield "", value.func
+        yield from _parts(value.args)
+        yield from _parts(value.keywords)
+    elif isinstance(value, type):
+        methods = ((name, part) for name, part in vars(value).items() if inspect.isfunction(part))
+        yield from ((f"method {name!r}", part) for name, part in methods)
+    elif isinstance(value, dict):
+        yield from ((f"item {key!r}", part) for key, part in value.items())
+    elif isinstance(value, list | tuple | set | frozenset):
+        yield from ((f"item {index}", part) for index, part in enumerate(value))
+    else:
+        is_own = type(value).__module__.startswith("penstock.")
+        for name, part in getattr(value, "__dict__", {}).items():
+            yield "" if is_own else f"attribute {name!r}", part
+        yield "", type(value)
+
+
+def _parts_of_function(function: Any) -> Iterator[tuple[str, Any]]:
+    try:
+        used = inspect.getclosurevars(function)
+    except ValueError:  # a variable that has no value yet
+        return
+    yield from ((f"variable {name!r}", part) for name, part in used.nonlocals.items())
+    yield from ((f"global variable {name!r}", part) for name, part in used.globals.items())
+    for name, parameter in inspect.signature(function).parameters.items():
+        if parameter.default is not parameter.empty:
+            yield f"default value {name!r}", parameter.default

@@ -1,0 +1,1 @@
+"""The operators and everything they stand on. Knows nothing of Spark."""

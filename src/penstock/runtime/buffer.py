@@ -1,0 +1,103 @@
+"""What crosses an exchange: buffers, each a pickled run of blocks and in-band elements."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any, Final, NamedTuple
+
+from penstock.errors import ValueNotSerializableError
+from penstock.runtime.elements import Block, Element
+from penstock.runtime.user_code import record_text
+
+BUFFER_SIZE: Final = 4096
+"""How many records a buffer takes before it is sent."""
+
+ABORT: Final = -2
+"""Stands where a vertex index stands, for the word that the epoch failed on an earlier level."""
+
+
+class Buffer(NamedTuple):
+    """A run of elements from one sending to one receiving subtask.
+
+    Receivers sort by vertex, subtask, rank, watermark, channel and sequence number: so what they read
+    is in the same order on every run, channels advance together, and broadcast inputs come first.
+
+    Attributes:
+        carrier: The carrier, so the Spark partition, of the receiving level that takes it.
+        vertex: The index of the receiving vertex; `DRIVER` or `ABORT` for what is no vertex's.
+        subtask: The receiving subtask.
+        rank: 0 on broadcast edges, else 1.
+        watermark: The sender's watermark when the buffer was begun, in milliseconds.
+        channel: The edge (from bit 20 on) and the sending task (below).
+        sequence: The number of the buffer on its channel to this subtask, from 0.
+        payload: The elements, pickled.
+    """
+
+    carrier: int
+    vertex: int
+    subtask: int
+    rank: int
+    watermark: int
+    channel: int
+    sequence: int
+    payload: bytes
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        """What receivers sort by."""
+        return self[1:7]
+
+
+def channel_number(edge: int, sender: int) -> int:
+    """Return the number of the channel from a sending task along an edge."""
+    return edge << 20 | sender
+
+
+def edge_of_channel(channel: int) -> int:
+    """Return the number of the edge that a channel belongs to."""
+    return channel >> 20
+
+
+def encode(elements: list[Element], operator: str) -> bytes:
+    """Pickle elements.
+
+    Raises:
+        ValueNotSerializableError: If a record cannot be pickled.
+    """
+    try:
+        return pickle.dumps(elements, pickle.HIGHEST_PROTOCOL)
+    except Exception as error:
+        raise not_serializable(error, elements, operator) from error
+
+
+def decode(payload: bytes) -> list[Element]:
+    """Return the elements of a payload."""
+    return pickle.loads(payload)  # type: ignore[no-any-return]
+
+
+def not_serializable(error: Exception, elements: list[Element], operator: str) -> Exception:
+    """Return the error that names the first record which cannot be pickled."""
+    for element in elements:
+        if isinstance(element, Block):
+            for values in (element.values, element.keys or ()):
+                for value in values:
+                    reason = _pickle_problem(value)
+                    if reason is not None:
+                        return ValueNotSerializableError(
+                            f"Operator {operator!r} emitted a value that cannot be pickled, so it "
+                            f"cannot leave its process: {record_text(value)}\n{reason}",
+                            hint="Emit plain data; define classes of records at the top level of "
+                            "a module, not inside a function.",
+                        )
+    return ValueNotSerializableError(
+        f"Operator {operator!r} emitted what cannot be pickled: {error}",
+        hint="Emit plain data from functions whose results cross an exchange.",
+    )
+
+
+def _pickle_problem(value: Any) -> str | None:
+    try:
+        pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
+    except Exception as error:  # noqa: BLE001 - pickling runs code of the value's class
+        return f"{type(error).__name__}: {error}"
+    return None

@@ -1,0 +1,191 @@
+"""Runs the subtasks that one Spark partition carries on one level of one epoch."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from penstock.errors import JobFailedError, PenstockError
+from penstock.runtime.buffer import ABORT, Buffer
+from penstock.runtime.elements import MIN_TIMESTAMP, Block
+from penstock.runtime.epoch import Epoch
+from penstock.runtime.layout import Layout
+from penstock.runtime.messages import Message
+from penstock.runtime.operators.source import SourceOperator
+from penstock.runtime.program import DRIVER, Program, Vertex
+from penstock.runtime.registry import Tasks
+from penstock.runtime.source import NativeSource
+from penstock.runtime.subtask import Subtask, driver_buffer
+
+
+class Carrier:
+    """Runs the subtasks of one carrier on one level of one epoch.
+
+    What a subtask raises ends the epoch, but not the task of Spark, which would try it again in vain: it
+    goes to the driver as a message, and later levels are told to skip their work.
+
+    Args:
+        layout: Where subtasks run.
+        epoch: The epoch.
+        level: The level.
+        number: The number of this carrier on its level.
+        attempt: Tells the attempts of this carrier's task apart.
+        tasks: The subtasks that live in this process.
+    """
+
+    def __init__(
+        self, layout: Layout, epoch: Epoch, level: int, number: int, attempt: str, tasks: Tasks
+    ) -> None:
+        self._layout = layout
+        self._epoch = epoch
+        self._level = level
+        self._number = number
+        self._attempt = attempt
+        self._tasks = tasks
+        self._running: dict[tuple[int, int], Subtask] = {}
+        self._is_aborted = False
+
+    @property
+    def program(self) -> Program:
+        """The program that runs."""
+        return self._layout.program
+
+    def run(self, buffers: Iterable[Buffer]) -> Iterator[Buffer]:
+        """Run the subtasks of a level above 0 on what was sent to them.
+
+        Args:
+            buffers: What was sent to this carrier, in the order of `Buffer.order`.
+
+        Yields:
+            What the subtasks send, and what is only passing by.
+        """
+        current: tuple[int, int] | None = None
+        for buffer in buffers:
+            if buffer.vertex == ABORT:
+                yield from self._abort()
+            elif not self._is_mine(buffer):
+                yield self._relayed(buffer)
+            elif not self._is_aborted:
+                owner = buffer.vertex, buffer.subtask
+                if current is not None and owner != current:
+                    yield from self._end(current)
+                current = owner
+                vertex = self._layout.program.vertices[buffer.vertex]
+                yield from self._step(vertex, buffer.subtask, Subtask.receive, buffer)
+        if current is not None:
+            yield from self._end(current)
+
+    def feed(self, vertex: Vertex, block: Block) -> Iterator[Buffer]:
+        """Give records that Spark read to a source's chain, on level 0."""
+        yield from self._step(vertex, self._number, Subtask.process, block)
+
+    def control(self, share: int, shares: int) -> Iterator[Buffer]:
+        """Do, on level 0, what has to be done even where a source has no partition.
+
+        Every source's chain runs at least here; and sources that a worker reads by itself are read: of
+        their subtasks each of `shares` carriers runs every so many-th, beginning at `share`.
+        """
+        for vertex in self._layout.program.on_level(0):
+            if vertex.source in self._epoch.finished:
+                continue
+            native = self._native_source(vertex)
+            if native is None:
+                if share == 0:
+                    yield from self._step(vertex, self._number)
+                continue
+            for subtask in range(share, vertex.parallelism, shares):
+                yield from self._read(native, vertex, subtask)
+                yield from self._end((vertex.index, subtask))
+
+    def _read(self, native: NativeSource, vertex: Vertex, subtask: int) -> Iterator[Buffer]:
+        yield from self._step(vertex, subtask)
+        blocks = native.read(self._epoch.number, subtask, vertex.parallelism)
+        while not self._is_aborted:
+            try:
+                block = next(blocks, None)
+            except Exception as error:  # noqa: BLE001 - whatever it is, the driver has to hear of it
+                yield from self._fail(vertex, subtask, error)
+                return
+            if block is None:
+                return
+            yield from self._step(vertex, subtask, Subtask.process, block)
+
+    def finish(self) -> Iterator[Buffer]:
+        """End the epoch for all subtasks that are still running."""
+        for owner in list(self._running):
+            yield from self._end(owner)
+
+    def _native_source(self, vertex: Vertex) -> NativeSource | None:
+        head = self._tasks.head_prototype(vertex)
+        return head.source if isinstance(head, SourceOperator) else None
+
+    def _is_mine(self, buffer: Buffer) -> bool:
+        vertex = buffer.vertex
+        return vertex >= 0 and self._layout.program.vertices[vertex].level == self._level
+
+    def _relayed(self, buffer: Buffer) -> Buffer:
+        layout = self._layout
+        if buffer.vertex == DRIVER:
+            return buffer._replace(carrier=layout.driver_carrier(self._level, buffer.subtask))
+        vertex = layout.program.vertices[buffer.vertex]
+        return buffer._replace(carrier=layout.next_carrier(self._level, vertex, buffer.subtask))
+
+    def _step(
+        self, vertex: Vertex, sender: int, step: Callable[..., None] | None = None, *args: Any
+    ) -> Iterator[Buffer]:
+        """Begin a subtask's epoch, if it has not begun; let it do a step; yield what it sends."""
+        if self._is_aborted:
+            return
+        owner = vertex.index, sender
+        task = self._running.get(owner)
+        try:
+            if task is None:
+                task = self._tasks.get(vertex, sender)
+                self._running[owner] = task
+                task.begin_epoch(self._epoch, self._attempt)
+            if step is not None:
+                step(task, *args)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the driver has to hear of it
+            yield from self._fail(vertex, sender, error)
+            return
+        if task.outbox:
+            yield from task.outbox
+            task.outbox.clear()
+
+    def _end(self, owner: tuple[int, int]) -> Iterator[Buffer]:
+        if owner not in self._running:
+            return
+        vertex = self._layout.program.vertices[owner[0]]
+        yield from self._step(vertex, owner[1], Subtask.end_epoch)
+        self._running.pop(owner, None)
+        if self._layout.is_finishing(vertex, self._epoch):
+            self._tasks.discard(*owner)
+
+    def _fail(self, vertex: Vertex, sender: int, error: Exception) -> Iterator[Buffer]:
+        self._tasks.discard(vertex.index, sender)
+        self._running.clear()
+        message = Message("error", vertex.index, sender, _portable(error, vertex))
+        yield driver_buffer(self._layout, message, vertex, 0)
+        yield from self._abort()
+
+    def _abort(self) -> Iterator[Buffer]:
+        """Skip what is left to do, and tell the next level to do so too."""
+        if self._is_aborted:
+            return
+        self._is_aborted = True
+        self._running.clear()
+        if self._level + 1 < self._layout.levels:
+            for carrier in range(self._layout.carriers(self._level + 1)):
+                yield Buffer(carrier, ABORT, 0, 0, MIN_TIMESTAMP, 0, self._number, b"")
+
+
+def _portable(error: Exception, vertex: Vertex) -> PenstockError:
+    """Return the error in a form that survives pickling."""
+    if isinstance(error, PenstockError):
+        error.__cause__ = None
+        return error
+    return JobFailedError(
+        "".join(traceback.format_exception(error)) + f"\nTask {vertex.name!r} failed.",
+        hint="This is a defect of penstock: please report it with the traceback above.",
+    )

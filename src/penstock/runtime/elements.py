@@ -1,0 +1,116 @@
+"""What flows between operators: blocks of records, and the elements in band between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Final
+
+MIN_TIMESTAMP: Final = -(2**63)
+"""The watermark before any watermark, in milliseconds."""
+
+MAX_TIMESTAMP: Final = 2**63 - 1
+"""The watermark after which no record comes, in milliseconds."""
+
+BLOCK_SIZE: Final = 1024
+"""The most records of one block."""
+
+
+@dataclass(frozen=True, slots=True)
+class StreamRecord:
+    """One value with its event timestamp in milliseconds, or None if it has none."""
+
+    value: Any
+    timestamp: int | None = None
+
+
+class Block:
+    """A run of records: values, with parallel timestamps and keys where they have any.
+
+    The unit that moves between operators. Operators never change the lists of a block they were
+    given, as other operators may hold them too.
+
+    Attributes:
+        values: The values, at most `BLOCK_SIZE` inside a chain.
+        timestamps: One event timestamp (milliseconds, or None) per value; None if no value has one.
+        keys: One key per value behind a `key_by`, else None.
+    """
+
+    __slots__ = ("keys", "timestamps", "values")
+
+    def __init__(
+        self,
+        values: list[Any],
+        timestamps: list[int | None] | None = None,
+        keys: list[Any] | None = None,
+    ) -> None:
+        self.values = values
+        self.timestamps = timestamps
+        self.keys = keys
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __repr__(self) -> str:
+        return f"Block({self.values!r}, {self.timestamps!r}, {self.keys!r})"
+
+    def __reduce__(self) -> tuple[type[Block], tuple[Any, ...]]:
+        return Block, (self.values, self.timestamps, self.keys)
+
+    def records(self) -> Iterator[StreamRecord]:
+        """Yield the records one by one."""
+        if self.timestamps is None:
+            return map(StreamRecord, self.values)
+        return map(StreamRecord, self.values, self.timestamps)
+
+    def cut(self, size: int = BLOCK_SIZE) -> Iterator[Block]:
+        """Yield the same records in blocks of at most `size`."""
+        if len(self.values) <= size:
+            yield self
+            return
+        for start in range(0, len(self.values), size):
+            yield self.part(start, start + size)
+
+    def part(self, start: int, end: int) -> Block:
+        """Return the records from `start` up to `end`."""
+        return Block(
+            self.values[start:end],
+            None if self.timestamps is None else self.timestamps[start:end],
+            None if self.keys is None else self.keys[start:end],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Watermark:
+    """No record with a timestamp at or below this one comes any more (milliseconds)."""
+
+    timestamp: int
+
+
+class WatermarkStatus(Enum):
+    """Whether a channel takes part in the watermark at all."""
+
+    ACTIVE = "active"
+    IDLE = "idle"
+
+
+@dataclass(frozen=True, slots=True)
+class EndOfInput:
+    """The channel has no further record, in this epoch or a later one."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointBarrier:
+    """The end of an epoch on one channel.
+
+    Attributes:
+        epoch: The number of the epoch that ends here.
+        attempt: The sender's attempt: consumers of one sender must all have read the same one.
+    """
+
+    epoch: int
+    attempt: str
+
+
+Element = Block | Watermark | WatermarkStatus | EndOfInput | CheckpointBarrier

@@ -1,0 +1,102 @@
+"""What every operator can do."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from penstock.runtime.chaining_strategy import ChainingStrategy
+from penstock.runtime.context import RuntimeContext
+from penstock.runtime.elements import Block, WatermarkStatus
+from penstock.runtime.epoch import Epoch
+from penstock.runtime.metrics import OperatorMetrics
+from penstock.runtime.output import Output
+from penstock.runtime.state.backend import KeyedStateBackend
+
+
+class ToDriver(Protocol):
+    """Sends something to the driver, which gets it when the epoch is complete."""
+
+    def __call__(self, kind: str, content: Any) -> None: ...
+
+
+class StreamOperator:
+    """Base class of all operators.
+
+    An instance that has not been set up is a prototype: plain data that pickles with the program.
+    Each subtask sets up a copy of its own. The life of that copy: `setup`, then `open`, then for each
+    epoch `begin_epoch`, blocks and in-band elements, `flush`; after the last epoch `end_input` and
+    `close`. `open` runs once per process and subtask, never per epoch.
+
+    Attributes:
+        name: The name users see.
+        chaining_strategy: Whether the operator may share a chain with its neighbours.
+        context: What the operator may ask about its task.
+        output: Where its results go.
+        metrics: What it counts.
+    """
+
+    chaining_strategy: ChainingStrategy = ChainingStrategy.ALWAYS
+
+    is_stateful: bool = False
+    """Whether the operator has keyed state, so that its epochs leave changelogs."""
+
+    name: str
+    context: RuntimeContext
+    output: Output
+    metrics: OperatorMetrics
+    state: KeyedStateBackend
+
+    def setup(
+        self,
+        *,
+        name: str,
+        context: RuntimeContext,
+        output: Output,
+        metrics: OperatorMetrics,
+        to_driver: ToDriver,
+        batch: bool = False,
+    ) -> None:
+        """Give the operator its place in a chain."""
+        self.name = name
+        self.context = context
+        self.output = output
+        self.metrics = metrics
+        self.to_driver = to_driver
+        self.batch = batch
+
+    def begin_epoch(self, epoch: Epoch) -> None:
+        """Get ready for the records of an epoch; called head to tail."""
+
+    def open(self) -> None:
+        """Get ready for the first record; called tail to head of the chain."""
+
+    def process_block(self, block: Block) -> None:
+        """Process a block. This default calls `process_element` for each of its records."""
+        process_element = self.process_element
+        if block.timestamps is None:
+            for value in block.values:
+                process_element(value, None)
+        else:
+            for value, timestamp in zip(block.values, block.timestamps, strict=True):
+                process_element(value, timestamp)
+
+    def process_element(self, value: Any, timestamp: int | None) -> None:
+        """Process one record."""
+        raise TypeError(f"{type(self).__name__} takes blocks or records: define one of the two.")
+
+    def process_watermark(self, timestamp: int) -> None:
+        """Process a watermark (milliseconds), then forward it."""
+        self.output.emit_watermark(timestamp)
+
+    def process_status(self, status: WatermarkStatus) -> None:
+        """Process a change between active and idle, then forward it."""
+        self.output.emit_status(status)
+
+    def flush(self) -> None:
+        """Emit what is held back, as the epoch ends; called head to tail."""
+
+    def end_input(self) -> None:
+        """Emit what only the end allows to be emitted; called head to tail, once."""
+
+    def close(self) -> None:
+        """Let go of everything; called where the process still lives at the job's end."""

@@ -1,0 +1,105 @@
+"""A chain of operators: one call stack, built from its tail and opened from its tail."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+
+from penstock.runtime.context import RuntimeContext
+from penstock.runtime.elements import Block, EndOfInput
+from penstock.runtime.metrics import OperatorMetrics
+from penstock.runtime.operator import StreamOperator, ToDriver
+from penstock.runtime.output import Output
+from penstock.runtime.outputs import ChainingOutput, CopyingChainingOutput, CountingOutput
+from penstock.runtime.program import NetworkEdge, OperatorSpec, Program, Vertex
+
+NetworkOutput = Callable[[NetworkEdge, OperatorSpec], Output]
+"""Makes the output for an edge that leaves the chain."""
+
+
+class OperatorChain:
+    """The operators of one subtask of a vertex, wired to each other and to the network.
+
+    Args:
+        program: The program.
+        vertex: The vertex whose chain this is.
+        subtask: The index of the subtask.
+        network_output: Makes the outputs for edges that leave the chain.
+        to_driver: Sends something to the driver.
+
+    Attributes:
+        operators: The operators, head first.
+        metrics: What each of them counts.
+        entry: The output that leads into the head.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        vertex: Vertex,
+        subtask: int,
+        network_output: NetworkOutput,
+        to_driver: ToDriver,
+    ) -> None:
+        self._program = program
+        self._vertex = vertex
+        self._subtask = subtask
+        self._network_output = network_output
+        self._to_driver = to_driver
+        self._built: dict[int, StreamOperator] = {}
+        self.entry = self.create_chained_operator(0, None)
+        self.operators = [self._built[index] for index in range(len(vertex.operators))]
+        self.metrics = [operator.metrics for operator in self.operators]
+
+    def create_output_collector(self, spec: OperatorSpec, metrics: OperatorMetrics) -> Output:
+        """Make the output of an operator, and with it all operators behind it."""
+        outputs: list[Output] = [self._network_output(edge, spec) for edge in spec.network]
+        outputs += [self.create_chained_operator(edge.target, edge.tag) for edge in spec.chained]
+        return CountingOutput(outputs, metrics)
+
+    def create_chained_operator(self, index: int, tag: str | None) -> ChainingOutput:
+        """Make an operator, behind its own outputs, and return the output that leads into it."""
+        spec = self._vertex.operators[index]
+        metrics = OperatorMetrics()
+        output = self.create_output_collector(spec, metrics)
+        operator: StreamOperator = pickle.loads(spec.prototype)
+        operator.setup(
+            name=spec.name,
+            context=RuntimeContext(
+                task_name=spec.name,
+                subtask=self._subtask,
+                parallelism=self._vertex.parallelism,
+                max_parallelism=self._vertex.max_parallelism,
+                job_parameters=self._program.job_parameters,
+                metrics=metrics.user,
+            ),
+            output=output,
+            metrics=metrics,
+            to_driver=self._to_driver,
+            batch=self._program.batch,
+        )
+        self._built[index] = operator
+        is_copied = index > 0 and not self._program.object_reuse
+        return (CopyingChainingOutput if is_copied else ChainingOutput)(operator, tag)
+
+    def open(self) -> None:
+        """Open the operators, tail to head, so that none emits to one that is not open."""
+        for operator in reversed(self.operators):
+            operator.open()
+
+    def process(self, block: Block) -> None:
+        """Send records through the chain."""
+        self.entry.collect(block)
+
+    def end_input(self) -> None:
+        """Tell the operators, head to tail, that no record comes any more."""
+        self.entry.end_input(EndOfInput())
+
+    def flush(self) -> None:
+        """Let the operators emit what they hold back, head to tail."""
+        self.entry.flush()
+
+    def close(self) -> None:
+        """Close the operators, tail to head."""
+        for operator in reversed(self.operators):
+            operator.close()

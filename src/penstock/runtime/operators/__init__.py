@@ -1,0 +1,1 @@
+"""The operators, one per file."""

@@ -1,0 +1,41 @@
+"""The base of operators that call one function of the user."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar
+
+from penstock.runtime.elements import Block
+from penstock.runtime.operator import StreamOperator
+from penstock.runtime.user_code import UserFunction, failing_record, function_failure
+
+
+class FunctionOperator(StreamOperator):
+    """An operator that calls one function of the user.
+
+    Args:
+        function: A plain callable, or an object with a method of the kind's name.
+    """
+
+    method: ClassVar[str]
+    """The method of the user's class that is called for a record."""
+
+    def __init__(self, function: Any) -> None:
+        self.function = UserFunction(function, self.method)
+
+    def open(self) -> None:
+        self._call: Callable[..., Any] = self.function.call
+        self._guarded(lambda: self.function.open(self.context))
+
+    def close(self) -> None:
+        self._guarded(self.function.close)
+
+    def _guarded(self, step: Callable[[], None]) -> None:
+        try:
+            step()
+        except Exception as error:
+            raise function_failure(error, self.name, None) from error
+
+    def _failure(self, error: Exception, block: Block, rest: Iterator[Any]) -> Exception:
+        """Return what to raise for an error on the record last taken from `rest`."""
+        return function_failure(error, self.name, failing_record(block, rest))

@@ -1,0 +1,20 @@
+"""One result for each record."""
+
+from __future__ import annotations
+
+from penstock.runtime.elements import Block
+from penstock.runtime.operators.function_operator import FunctionOperator
+
+
+class MapOperator(FunctionOperator):
+    """Calls the user's function for each record and emits what it returns."""
+
+    method = "map"
+
+    def process_block(self, block: Block) -> None:
+        rest = iter(block.values)
+        try:
+            values = list(map(self._call, rest))
+        except Exception as error:
+            raise self._failure(error, block, rest) from error
+        self.output.collect(Block(values, block.timestamps))

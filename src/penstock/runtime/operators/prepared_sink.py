@@ -1,0 +1,67 @@
+"""A sink that prepares files: they become visible when the epoch is committed, and only then."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.errors import InvalidArgumentError
+from penstock.runtime.arrow_rows import rows_to_table
+from penstock.runtime.elements import Block
+from penstock.runtime.epoch import Epoch
+from penstock.runtime.operator import StreamOperator
+
+
+class PreparedSinkOperator(StreamOperator):
+    """Writes records into Parquet files of the job's folder, and tells the driver of them.
+
+    Nothing is published here: the driver does, from the list of files of a committed epoch.
+
+    Args:
+        sink_id: Names the sink whose files these are.
+        schema: The schema of the rows, in whatever form the executor understands.
+        sink: What the executor publishes to; it takes it away before the operator is shipped.
+
+    Attributes:
+        arrow_schema: The Arrow schema of the rows; the executor sets it before the job starts.
+    """
+
+    rows_per_file = 1 << 18
+
+    def __init__(self, sink_id: str, schema: Any, sink: Any = None) -> None:
+        self.sink_id = sink_id
+        self.schema = schema
+        self.sink = sink
+        self.arrow_schema: Any = None
+
+    def begin_epoch(self, epoch: Epoch) -> None:
+        self._epoch = epoch
+        self._rows: list[Any] = []
+        self._files = 0
+
+    def process_block(self, block: Block) -> None:
+        self._rows.extend(block.values)
+        if len(self._rows) >= self.rows_per_file:
+            self._write()
+
+    def flush(self) -> None:
+        if self._rows:
+            self._write()
+
+    def _write(self) -> None:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        try:
+            table = rows_to_table(self._rows, self.arrow_schema)
+        except (pa.ArrowException, TypeError, ValueError) as error:
+            raise InvalidArgumentError(
+                f"Sink {self.name!r} got rows that are not of its schema: {error}",
+                hint=f"Its columns are: {', '.join(map(str, self.arrow_schema))}.",
+            ) from error
+        path = self._epoch.prepared_file(
+            f"{self.sink_id}-{self.context.subtask}-{self._files}.parquet"
+        )
+        pq.write_table(table, path)
+        self.to_driver("prepared", (self.sink_id, path))
+        self._files += 1
+        self._rows = []

@@ -1,0 +1,47 @@
+"""A rolling result for each key."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from penstock.runtime.elements import Block
+from penstock.runtime.operators.function_operator import FunctionOperator
+
+_TABLE: Final = "reduce"
+_NOTHING: Final = object()
+
+
+class ReduceOperator(FunctionOperator):
+    """Joins each record with what came before it under its key.
+
+    STREAMING mode emits the new result for each record; BATCH mode emits each key's final result,
+    at the end of the input.
+    """
+
+    method = "reduce"
+    is_stateful = True
+
+    def process_block(self, block: Block) -> None:
+        keys = block.keys
+        if keys is None:
+            raise TypeError(f"{self.name!r} got records without keys.")
+        table = self.state.table(_TABLE)
+        results: list[Any] = []
+        append, known, reduce = results.append, table.get, self._call
+        rest = iter(block.values)
+        try:
+            for key, value in zip(keys, rest, strict=True):
+                before = known(key, _NOTHING)
+                if before is not _NOTHING:
+                    value = reduce(before, value)  # noqa: PLW2901
+                table[key] = value
+                append(value)
+        except Exception as error:
+            raise self._failure(error, block, rest) from error
+        self.state.mark_changed(_TABLE, keys)
+        if not self.batch:
+            self.output.collect(Block(results, block.timestamps))
+
+    def end_input(self) -> None:
+        if self.batch:
+            self.output.collect(Block(list(self.state.table(_TABLE).values())))

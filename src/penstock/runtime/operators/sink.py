@@ -1,0 +1,59 @@
+"""The ends of a program: functions of the user, printing, and collecting."""
+
+from __future__ import annotations
+
+from penstock.runtime.elements import Block
+from penstock.runtime.operator import StreamOperator
+from penstock.runtime.operators.function_operator import FunctionOperator
+
+
+class SinkOperator(FunctionOperator):
+    """Hands every record to a function of the user.
+
+    Delivers at least once: an epoch that is run again hands its records over again.
+    """
+
+    method = "invoke"
+
+    def process_block(self, block: Block) -> None:
+        rest = iter(block.values)
+        try:
+            for value in rest:
+                self._call(value)
+        except Exception as error:
+            raise self._failure(error, block, rest) from error
+
+
+class PrintOperator(StreamOperator):
+    """Sends every record's text to the driver, which prints it when the epoch is complete.
+
+    Args:
+        identifier: What stands before each line; None for nothing.
+    """
+
+    def __init__(self, identifier: str | None = None) -> None:
+        self._identifier = identifier
+
+    def open(self) -> None:
+        parts = [] if self._identifier is None else [self._identifier]
+        if self.context.parallelism > 1:
+            parts.append(str(self.context.subtask + 1))
+        self._prefix = ":".join(parts) + "> " if parts else ""
+
+    def process_block(self, block: Block) -> None:
+        prefix = self._prefix
+        self.to_driver("print", [f"{prefix}{value}" for value in block.values])
+
+
+class CollectOperator(StreamOperator):
+    """Sends every record to the driver, which hands it to whoever iterates over the results.
+
+    Args:
+        collect_id: Tells the results of several such operators apart.
+    """
+
+    def __init__(self, collect_id: str) -> None:
+        self._collect_id = collect_id
+
+    def process_block(self, block: Block) -> None:
+        self.to_driver("collect", (self._collect_id, block.values))

@@ -1,0 +1,41 @@
+"""Where an operator's results go: what every output can do."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from penstock.runtime.elements import MIN_TIMESTAMP, Block, EndOfInput, WatermarkStatus
+
+
+class Output(ABC):
+    """Where an operator's results go.
+
+    Attributes:
+        watermark: The last watermark that was emitted here, in milliseconds.
+    """
+
+    watermark: int = MIN_TIMESTAMP
+
+    @abstractmethod
+    def collect(self, block: Block) -> None:
+        """Take records of the main output."""
+
+    @abstractmethod
+    def collect_side(self, tag: str, block: Block) -> None:
+        """Take records of the side output with the id `tag`."""
+
+    @abstractmethod
+    def emit_watermark(self, timestamp: int) -> None:
+        """Take a watermark (milliseconds)."""
+
+    @abstractmethod
+    def emit_status(self, status: WatermarkStatus) -> None:
+        """Take a change between active and idle."""
+
+    @abstractmethod
+    def end_input(self, end: EndOfInput) -> None:
+        """Learn that nothing comes any more, in this epoch or a later one."""
+
+    @abstractmethod
+    def flush(self) -> None:
+        """Pass on what is held back, as the epoch ends."""

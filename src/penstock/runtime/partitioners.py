@@ -1,0 +1,239 @@
+"""Which subtasks of the receiving chain get a record."""
+
+from __future__ import annotations
+
+import random
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from itertools import compress
+from typing import Any, ClassVar
+
+from penstock.errors import InvalidArgumentError, InvalidKeyError, PenstockError
+from penstock.runtime.elements import Block
+from penstock.runtime.key_groups import SubtaskByKey
+from penstock.runtime.user_code import failing_record, function_failure
+
+
+class StreamPartitioner(ABC):
+    """Chooses the receiving subtasks of records, a block at a time.
+
+    One instance belongs to one edge of the program; each sending subtask works on a copy of its own,
+    made by `setup`.
+    """
+
+    ship_strategy: ClassVar[str]
+    """What Flink's plan calls this kind of edge."""
+
+    is_broadcast: ClassVar[bool] = False
+
+    def setup(
+        self, *, operator: str, subtask: int, parallelism: int, targets: int, max_parallelism: int
+    ) -> StreamPartitioner:
+        """Return a partitioner for one sending subtask.
+
+        Args:
+            operator: The name of the sending operator, for messages.
+            subtask: The index of the sending subtask.
+            parallelism: The number of sending subtasks.
+            targets: The number of receiving subtasks.
+            max_parallelism: The number of key groups of the receiver.
+        """
+        copy = object.__new__(type(self))
+        copy.__dict__.update(self.__dict__)
+        copy._operator = operator
+        copy._subtask = subtask
+        copy._parallelism = parallelism
+        copy._targets = targets
+        copy._max_parallelism = max_parallelism
+        copy._prepare()
+        return copy
+
+    _operator: str
+    _subtask: int
+    _parallelism: int
+    _targets: int
+    _max_parallelism: int
+
+    def _prepare(self) -> None:  # noqa: B027
+        """Do what has to be done once per sending subtask."""
+
+    @abstractmethod
+    def split(self, block: Block) -> Iterator[tuple[int, Block]]:
+        """Yield each receiving subtask with what it gets of the block."""
+
+    def __repr__(self) -> str:
+        return self.ship_strategy
+
+
+class ForwardPartitioner(StreamPartitioner):
+    """Every record goes to the subtask of the sender's own index."""
+
+    ship_strategy = "FORWARD"
+
+    def split(self, block: Block) -> Iterator[tuple[int, Block]]:
+        yield self._subtask % self._targets, block
+
+
+class GlobalPartitioner(StreamPartitioner):
+    """Every record goes to the first subtask."""
+
+    ship_strategy = "GLOBAL"
+
+    def split(self, block: Block) -> Iterator[tuple[int, Block]]:
+        yield 0, block
+
+
+class BroadcastPartitioner(StreamPartitioner):
+    """Every record goes to all subtasks."""
+
+    ship_strategy = "BROADCAST"
+    is_broadcast = True
+
+    def split(self, block: Block) -> Iterator[tuple[int, Block]]:
+        for target in range(self._targets):
+            yield target, block
+
+
+class RebalancePartitioner(StreamPartitioner):
+    """Records go to all subtasks in turn."""
+
+    ship_strategy = "REBALANCE"
+
+    def _prepare(self) -> None:
+        # Senders begin at different places, so that short streams are spread too.
+        self._next = self._subtask % self._targets
+
+    def split(self, block: Block) -> Iterator[tuple[int, Block]]:
+        yield from self._deal(block, 0, self._targets)
+
+    def _deal(self, block: Block, first: int, count: int) -> Iterator[tuple[int, Block]]:
+        start = self._next
+        values, timestamps = block.values, block.timestamps
+        for offset in range(min(count, len(values))):
+            yield (
+                first + (start + offset) % count,
+                Block(
+                    values[offset::count],
+                    None if timestamps is None else timestamps[offset::count],
+                ),
+            )
+        self._next = (start + len(values)) % count
+
+
+class RescalePartitioner(RebalancePartitioner):
+    """Records go in turn to those subtasks that lie beside the sender's own index."""
+
+    ship_strategy = "RESCALE"
+
+    def _prepare(self) -> None:
+        self._first = self._subtask * self._targets // self._parallelism
+        end = (self._subtask + 1) * self._targets // self._parallelism
+        self._count = max(end - self._first, 1)
+        self._next = 0
+
+    def split(self, block: Block) -> Iterator[tuple[int, Block]]:
+        yield from self._deal(block, self._first, self._count)
+
+
+class _PickingPartitioner(StreamPartitioner):
+    """Base of those that choose one subtask for each record."""
+
+    def _pick(self, block: Block, targets: list[int]) -> Iterator[tuple[int, Block]]:
+        values, timestamps, keys = block.values, block.timestamps, block.keys
+        for target in sorted(set(targets)):
+            mask = list(map(target.__eq__, targets))
+            yield (
+                target,
+                Block(
+                    list(compress(values, mask)),
+                    None if timestamps is None else list(compress(timestamps, mask)),
+                    None if keys is None else list(compress(keys, mask)),
+                ),
+            )
+
+
+class ShufflePartitioner(_PickingPartitioner):
+    """Every record goes to a random subtask; the choice repeats when an attempt is repeated."""
+
+    ship_strategy = "SHUFFLE"
+
+    def _prepare(self) -> None:
+        self._random = random.Random(self._subtask)
+
+    def split(self, block: Block) -> Iterator[tuple[int, Block]]:
+        yield from self._pick(block, self._random.choices(range(self._targets), k=len(block)))
+
+
+class KeyGroupStreamPartitioner(_PickingPartitioner):
+    """Every record goes to the subtask that owns its key's key group.
+
+    Args:
+        key_selector: Computes the key of a value.
+    """
+
+    ship_strategy = "HASH"
+
+    def __init__(self, key_selector: Callable[[Any], Any]) -> None:
+        self._key_selector = key_selector
+
+    def _prepare(self) -> None:
+        self._subtask_by_key = SubtaskByKey(self._targets, self._max_parallelism)
+
+    def split(self, block: Block) -> Iterator[tuple[int, Block]]:
+        values = iter(block.values)
+        try:
+            keys = list(map(self._key_selector, values))
+        except Exception as error:
+            raise function_failure(error, self._operator, failing_record(block, values)) from error
+        rest = iter(keys)
+        try:
+            targets = list(map(self._subtask_by_key.__getitem__, rest))
+        except (PenstockError, TypeError) as error:
+            raise _invalid_key(error, self._operator, failing_record(block, rest)) from error
+        keyed = Block(block.values, block.timestamps, keys)
+        if self._targets == 1:
+            yield 0, keyed
+        else:
+            yield from self._pick(keyed, targets)
+
+
+def _invalid_key(error: Exception, operator: str, record: str | None) -> InvalidKeyError:
+    what = error.message if isinstance(error, PenstockError) else f"{error}."
+    hint = error.hint if isinstance(error, PenstockError) else None
+    return InvalidKeyError(
+        f"{what}\nOperator {operator!r} computed it as the key of the record {record}.",
+        hint=hint or "A key must be hashable: use a tuple in place of a list, for instance.",
+    )
+
+
+class CustomPartitioner(_PickingPartitioner):
+    """Every record goes where the user's partitioner says.
+
+    Args:
+        partition: Takes a key and the number of subtasks, returns the index of one.
+        key_selector: Computes the key of a value.
+    """
+
+    ship_strategy = "CUSTOM"
+
+    def __init__(
+        self, partition: Callable[[Any, int], int], key_selector: Callable[[Any], Any]
+    ) -> None:
+        self._partition = partition
+        self._key_selector = key_selector
+
+    def split(self, block: Block) -> Iterator[tuple[int, Block]]:
+        values = iter(block.values)
+        partition, key_selector, count = self._partition, self._key_selector, self._targets
+        try:
+            targets = [partition(key_selector(value), count) for value in values]
+        except Exception as error:
+            raise function_failure(error, self._operator, failing_record(block, values)) from error
+        for index, target in enumerate(targets):
+            if type(target) is not int or not 0 <= target < count:
+                raise InvalidArgumentError(
+                    f"The partitioner after operator {self._operator!r} returned {target!r} for the "
+                    f"record {block.values[index]!r}, which is no subtask of {count}.",
+                    hint=f"Return an int from 0 to {count - 1}.",
+                )
+        yield from self._pick(block, targets)

@@ -1,0 +1,130 @@
+"""A compiled job, as executors run it: chains of operators on levels, and the edges between them.
+
+A `Program` is plain data that pickles: user functions are in it as bytes, so that a worker that already
+holds the program does not unpickle them again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+DRIVER: int = -1
+"""Stands where a vertex index stands, for what goes to the driver and not to a vertex."""
+
+
+@dataclass(frozen=True)
+class ChainedEdge:
+    """An edge inside a chain: from an operator to the next one, by a plain call.
+
+    Attributes:
+        target: The index of the target operator in the chain.
+        tag: The id of the side output that passes; None for the main output.
+    """
+
+    target: int
+    tag: str | None = None
+
+
+@dataclass(frozen=True)
+class NetworkEdge:
+    """An edge between chains: records cross it in buffers, by an exchange.
+
+    Attributes:
+        index: The number of the edge, unique in the program.
+        source: The index of the sending vertex.
+        target: The index of the receiving vertex.
+        input: The number of the input of the receiving vertex's head operator that it feeds.
+        partitioner: Chooses the receiving subtasks of a record; pickled, as it holds user functions.
+        tag: The id of the side output that passes; None for the main output.
+    """
+
+    index: int
+    source: int
+    target: int
+    input: int
+    partitioner: bytes
+    tag: str | None = None
+
+
+@dataclass(frozen=True)
+class OperatorSpec:
+    """One operator of a chain.
+
+    Attributes:
+        operator_id: The stable id of the operator (32 hexadecimal digits).
+        name: The name users see.
+        prototype: The operator, pickled; every subtask loads a copy of its own.
+        chained: The edges to operators of the same chain.
+        network: The edges to other chains.
+    """
+
+    operator_id: str
+    name: str
+    prototype: bytes
+    chained: tuple[ChainedEdge, ...] = ()
+    network: tuple[NetworkEdge, ...] = ()
+
+
+@dataclass(frozen=True)
+class Vertex:
+    """A chain of operators with its parallelism.
+
+    Attributes:
+        index: The place in `Program.vertices`, a topological order.
+        vertex_id: The stable id (that of the chain's head).
+        name: The names of the operators, as "Source: numbers -> Map".
+        operators: The operators; the first is the head.
+        parallelism: The number of subtasks.
+        max_parallelism: The number of key groups.
+        level: The distance from the sources; sources stand on level 0.
+        inputs: The edges that feed the head.
+        source: The number of the source in `Program.sources` that feeds the head; None otherwise.
+    """
+
+    index: int
+    vertex_id: str
+    name: str
+    operators: tuple[OperatorSpec, ...]
+    parallelism: int
+    max_parallelism: int
+    level: int
+    inputs: tuple[NetworkEdge, ...] = ()
+    source: int | None = None
+
+
+@dataclass(frozen=True)
+class Program:
+    """A compiled job.
+
+    Attributes:
+        name: The job's name.
+        vertices: The chains, in topological order.
+        main_classes: The classes of the user's script, pickled by value: installed in the
+            worker's `__main__`, so that records pickle by reference.
+        object_reuse: False if every edge inside a chain copies its records.
+        batch: True in BATCH runtime mode: keyed operators give final values only.
+        job_parameters: What the user set as global job parameters.
+        digest: Names the program; equal programs have equal digests.
+    """
+
+    name: str
+    vertices: tuple[Vertex, ...]
+    main_classes: bytes = b""
+    object_reuse: bool = True
+    batch: bool = False
+    job_parameters: dict[str, str] = field(default_factory=dict)
+    digest: str = ""
+
+    @property
+    def levels(self) -> int:
+        """The number of levels."""
+        return max(vertex.level for vertex in self.vertices) + 1
+
+    def on_level(self, level: int) -> tuple[Vertex, ...]:
+        """Return the vertices of one level."""
+        return tuple(vertex for vertex in self.vertices if vertex.level == level)
+
+    def carriers(self, level: int, cores: int) -> int:
+        """Return how many carriers, so Spark partitions, run a level above 0 on `cores` cores."""
+        subtasks = max(vertex.parallelism for vertex in self.on_level(level))
+        return max(1, min(cores, subtasks))

@@ -1,0 +1,176 @@
+"""The output at the end of a chain: cuts records into buffers for the receiving subtasks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from penstock.runtime.buffer import BUFFER_SIZE, Buffer, channel_number, encode
+from penstock.runtime.elements import (
+    Block,
+    CheckpointBarrier,
+    Element,
+    EndOfInput,
+    Watermark,
+    WatermarkStatus,
+)
+from penstock.runtime.output import Output
+from penstock.runtime.partitioners import StreamPartitioner
+from penstock.runtime.program import NetworkEdge
+
+
+class RecordWriterOutput(Output):
+    """Sends records along one edge to the subtasks of another chain.
+
+    Args:
+        edge: The edge.
+        partitioner: Chooses the receiving subtasks; set up for this sender.
+        sender: The number of the sending task among those of its vertex.
+        operator: The name of the sending operator, for messages.
+        targets: The number of receiving subtasks.
+        carrier_of: Tells the next carrier on the way to a receiving subtask.
+        send: Takes each finished buffer.
+    """
+
+    def __init__(
+        self,
+        edge: NetworkEdge,
+        partitioner: StreamPartitioner,
+        *,
+        sender: int,
+        operator: str,
+        targets: int,
+        carrier_of: Callable[[int], int],
+        send: Callable[[Buffer], None],
+    ) -> None:
+        self._edge = edge
+        self._partitioner = partitioner
+        self._operator = operator
+        self._carrier_of = carrier_of
+        self._send = send
+        self._channel = channel_number(edge.index, sender)
+        self._pending = [_Pending() for _ in range(targets)]
+
+    def begin_epoch(self) -> None:
+        """Forget what an epoch that failed may have left."""
+        for pending in self._pending:
+            pending.reset()
+
+    def collect(self, block: Block) -> None:
+        if self._edge.tag is None:
+            self._add(block)
+
+    def collect_side(self, tag: str, block: Block) -> None:
+        if tag == self._edge.tag:
+            self._add(block)
+
+    def _add(self, block: Block) -> None:
+        for target, part in self._partitioner.split(block):
+            pending = self._pending[target]
+            pending.add_block(part, self.watermark)
+            if pending.records >= BUFFER_SIZE:
+                self._flush(target)
+
+    def emit_watermark(self, timestamp: int) -> None:
+        self._broadcast(Watermark(timestamp))
+        self.watermark = timestamp
+
+    def emit_status(self, status: WatermarkStatus) -> None:
+        self._broadcast(status)
+
+    def end_input(self, end: EndOfInput) -> None:
+        self._broadcast(end)
+
+    def flush(self) -> None:
+        """Nothing: the barrier that follows takes everything along."""
+
+    def _broadcast(self, element: Element) -> None:
+        for pending in self._pending:
+            pending.add_element(element, self.watermark)
+
+    def emit_barrier(self, barrier: CheckpointBarrier) -> None:
+        """End the epoch on every channel of this edge."""
+        bare = encode([barrier], self._operator)
+        for target, pending in enumerate(self._pending):
+            if pending.elements:
+                pending.add_element(barrier, self.watermark)
+                self._flush(target)
+            else:
+                self._send_payload(target, pending, bare)
+
+    def _flush(self, target: int) -> None:
+        pending = self._pending[target]
+        self._send_payload(target, pending, encode(pending.take(), self._operator))
+
+    def _send_payload(self, target: int, pending: _Pending, payload: bytes) -> None:
+        watermark = self.watermark if pending.watermark is None else pending.watermark
+        self._send(
+            Buffer(
+                self._carrier_of(target),
+                self._edge.target,
+                target,
+                0 if self._partitioner.is_broadcast else 1,
+                watermark,
+                self._channel,
+                pending.sequence,
+                payload,
+            )
+        )
+        pending.sequence += 1
+        pending.watermark = None
+
+
+class _Pending:
+    """What waits for one receiving subtask."""
+
+    __slots__ = ("elements", "open", "records", "sequence", "watermark")
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        self.elements: list[Element] = []
+        self.open: Block | None = None
+        self.records = 0
+        self.sequence = 0
+        self.watermark: int | None = None
+
+    def add_block(self, block: Block, watermark: int) -> None:
+        """Add records, to the block that is open if they have the same columns."""
+        if self.watermark is None:
+            self.watermark = watermark
+        self.records += len(block.values)
+        last = self.open
+        if last is None or not _same_columns(last, block):
+            last = self.open = Block(
+                block.values.copy(), _copied(block.timestamps), _copied(block.keys)
+            )
+            self.elements.append(last)
+            return
+        last.values.extend(block.values)
+        if last.timestamps is not None:
+            last.timestamps.extend(block.timestamps or ())
+        if last.keys is not None:
+            last.keys.extend(block.keys or ())
+
+    def add_element(self, element: Element, watermark: int) -> None:
+        if self.watermark is None:
+            self.watermark = watermark
+        self.open = None
+        self.elements.append(element)
+
+    def take(self) -> list[Element]:
+        taken, self.elements = self.elements, []
+        self.open = None
+        self.records = 0
+        return taken
+
+
+def _same_columns(one: Block, other: Block) -> bool:
+    return (one.timestamps is None) == (other.timestamps is None) and (one.keys is None) == (
+        other.keys is None
+    )
+
+
+def _copied(column: list[Any] | None) -> list[Any] | None:
+    return None if column is None else column.copy()

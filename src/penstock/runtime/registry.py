@@ -1,0 +1,90 @@
+"""The programs and subtasks that live in this process, kept from epoch to epoch."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from typing import Final
+
+from penstock.runtime.layout import Layout
+from penstock.runtime.operator import StreamOperator
+from penstock.runtime.program import Program, Vertex
+from penstock.runtime.subtask import Subtask
+
+
+class Tasks:
+    """The subtasks of one run of a job that live in this process.
+
+    Args:
+        layout: Where subtasks run.
+    """
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+        self._subtasks: dict[tuple[int, int], Subtask] = {}
+        self._heads: dict[int, StreamOperator] = {}
+
+    def get(self, vertex: Vertex, sender: int) -> Subtask:
+        """Return a subtask, made and opened if it does not live here yet."""
+        found = self._subtasks.get((vertex.index, sender))
+        if found is None:
+            found = self._subtasks[vertex.index, sender] = Subtask(self.layout, vertex, sender)
+        return found
+
+    def head_prototype(self, vertex: Vertex) -> StreamOperator:
+        """Return the prototype of a vertex's first operator."""
+        if vertex.index not in self._heads:
+            self._heads[vertex.index] = pickle.loads(vertex.operators[0].prototype)
+        return self._heads[vertex.index]
+
+    def discard(self, vertex: int, sender: int) -> None:
+        """Forget a subtask: it failed, or is done."""
+        self._subtasks.pop((vertex, sender), None)
+
+    def close(self) -> None:
+        """Close all subtasks."""
+        for subtask in self._subtasks.values():
+            subtask.chain.close()
+        self._subtasks.clear()
+
+
+_RUNS: dict[str, Tasks] = {}
+_MOST_RUNS: Final = 16
+
+
+def tasks_of(job_id: str, program: bytes, cores: int) -> Tasks:
+    """Return the subtasks of a run of a job that live in this process.
+
+    Args:
+        job_id: Tells the runs of jobs apart.
+        program: The program, pickled; unpickled where this process sees it for the first time.
+        cores: How many tasks run at once.
+    """
+    tasks = _RUNS.get(job_id)
+    if tasks is None:
+        if len(_RUNS) >= _MOST_RUNS:
+            forget(next(iter(_RUNS)))
+        loaded: Program = pickle.loads(program)
+        install_main_classes(loaded.main_classes)
+        tasks = _RUNS[job_id] = Tasks(Layout(loaded, cores))
+    return tasks
+
+
+def forget(job_id: str) -> None:
+    """Close and forget the subtasks of a run that live in this process."""
+    tasks = _RUNS.pop(job_id, None)
+    if tasks is not None:
+        tasks.close()
+
+
+def install_main_classes(classes: bytes) -> None:
+    """Make the classes of the user's script importable from `__main__`, as they are in the script.
+
+    So records of these classes are pickled by reference: fast, and equal to their like wherever they
+    come back.
+    """
+    if not classes:
+        return
+    main = sys.modules["__main__"]
+    for name, value in pickle.loads(classes).items():
+        setattr(main, name, value)

@@ -1,0 +1,113 @@
+"""Sources that a worker reads by itself, without Spark."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from penstock.errors import SourceNotReadableError
+from penstock.runtime.elements import Block
+
+
+class NativeSource(ABC):
+    """A source that a worker reads by itself: a collection, a range of numbers, a test's script.
+
+    What it gives depends on the epoch's number and the subtask alone, so that an epoch which is run
+    again reads the same.
+    """
+
+    epochs: int = 1
+    """How many epochs the source has records for."""
+
+    @abstractmethod
+    def read(self, epoch: int, subtask: int, parallelism: int) -> Iterator[Block]:
+        """Yield the records of one subtask in one epoch."""
+
+
+class CollectionSource(NativeSource):
+    """The elements of a collection, in order, on the first subtask."""
+
+    def __init__(self, values: list[Any]) -> None:
+        self._values = values
+
+    def read(self, epoch: int, subtask: int, parallelism: int) -> Iterator[Block]:
+        if epoch == 0 and subtask == 0:
+            yield Block(self._values)
+
+
+class NumberRangeSource(NativeSource):
+    """The whole numbers from `first` to `last`, both included, spread evenly over the subtasks."""
+
+    rows = 1 << 16
+
+    def __init__(self, first: int, last: int) -> None:
+        self._first = first
+        self._count = max(last - first + 1, 0)
+
+    def read(self, epoch: int, subtask: int, parallelism: int) -> Iterator[Block]:
+        if epoch > 0:
+            return
+        start = self._first + self._count * subtask // parallelism
+        end = self._first + self._count * (subtask + 1) // parallelism
+        for low in range(start, end, self.rows):
+            yield Block(list(range(low, min(low + self.rows, end))))
+
+
+class EpochSource(NativeSource):
+    """What a test wants to come in each epoch, on the first subtask.
+
+    Args:
+        epochs: For each epoch its blocks.
+    """
+
+    def __init__(self, epochs: list[list[Block]]) -> None:
+        self._blocks = epochs
+        self.epochs = len(epochs)
+
+    def read(self, epoch: int, subtask: int, parallelism: int) -> Iterator[Block]:
+        if subtask == 0 and epoch < len(self._blocks):
+            yield from self._blocks[epoch]
+
+
+class TextLines(NativeSource):
+    """The lines of a text file, or of the files of a folder, without their ends.
+
+    Args:
+        path: The file or folder; in a folder, names that begin with a dot or underscore are left out.
+        charset: The encoding.
+
+    Raises:
+        SourceNotReadableError: If there is no such file, or it may not be read.
+    """
+
+    lines = 1 << 14
+
+    def __init__(self, path: str, charset: str) -> None:
+        self._files = _files_below(path)
+        self._charset = charset
+
+    def read(self, epoch: int, subtask: int, parallelism: int) -> Iterator[Block]:
+        if epoch > 0:
+            return
+        for path in self._files[subtask::parallelism]:
+            with open(path, encoding=self._charset, newline=None) as file:
+                while lines := [line.rstrip("\n") for line in islice(file, self.lines)]:
+                    yield Block(lines)
+
+
+def _files_below(path: str) -> list[str]:
+    place = path.removeprefix("file://")
+    try:
+        if os.path.isdir(place):
+            names = sorted(name for name in os.listdir(place) if name[0] not in "._")
+            return [os.path.join(place, name) for name in names]
+        with open(place, "rb"):
+            return [place]
+    except OSError as error:
+        raise SourceNotReadableError(
+            f"The text file {path!r} cannot be read: {error}.",
+            hint="Give the path of a file or folder that this process may read.",
+        ) from error

@@ -1,0 +1,1 @@
+"""Keyed state: what an operator remembers for each key."""

@@ -1,0 +1,56 @@
+"""Runs every program in the documentation and compares what it prints with what the page says.
+
+A block marked `python` is a whole program. A block marked `output` after it is what it prints.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+EXAMPLE = re.compile(
+    r"^```python\n(?P<program>.*?)^```$(?:\n+```output\n(?P<output>.*?)^```$)?", re.DOTALL | re.MULTILINE
+)
+
+
+def examples() -> list[object]:
+    found: list[object] = []
+    for page in PAGES:
+        text = page.read_text()
+        for match in EXAMPLE.finditer(text):
+            line = text.count("\n", 0, match.start()) + 1
+            marks = [] if '"local"' in match["program"] else [pytest.mark.spark]
+            found.append(
+                pytest.param(
+                    match["program"], match["output"], id=f"{page.name}:{line}", marks=marks
+                )
+            )
+    return found
+
+
+@pytest.mark.parametrize(("program", "output"), examples())
+def test_example(program: str, output: str | None, tmp_path: Path) -> None:
+    script = tmp_path / "program.py"
+    script.write_text(program)
+    run = subprocess.run(
+        [sys.executable, "-W", "error", script],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    )
+    assert run.returncode == 0, run.stderr
+    if output is not None:
+        assert run.stdout == output
+
+
+def test_there_are_examples() -> None:
+    assert examples()

@@ -1,0 +1,33 @@
+"""What importing penstock costs: no Spark, no pandas, no numpy, little time."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = {"pyspark", "py4j", "pandas", "numpy", "pyarrow"}
+MILLISECONDS_ALLOWED = 150
+
+
+def run(code: str) -> str:
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.parametrize(
+    "module",
+    ["penstock", "penstock.common", "penstock.datastream", "penstock.executors.spark.java"],
+)
+def test_import_is_light(module: str) -> None:
+    loaded = run(f"import sys, {module}; print(*sys.modules)").split()
+    assert HEAVY.isdisjoint(loaded)
+
+
+def test_import_is_fast() -> None:
+    code = (
+        "import time; start = time.perf_counter(); import penstock, penstock.datastream;"
+        "print(1000 * (time.perf_counter() - start))"
+    )
+    assert min(float(run(code)) for _ in range(5)) < MILLISECONDS_ALLOWED
