@@ -60,7 +60,7 @@ class Scale:
     check_records: int = 20_000
 
 
-QUICK = Scale(rounds=2, records=400_000, flink_records=20_000, epochs=10, check_records=5_000)
+QUICK = Scale(rounds=2, records=400_000, flink_records=100_000, epochs=10, check_records=5_000)
 
 
 def six_functions(spark: SparkSession, scale: Scale) -> list[Row]:

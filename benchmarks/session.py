@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 def shared_session() -> SparkSession:
     ensure_java()
     os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.getenv("PYTHONPATH")]))
     from pyspark.sql import SparkSession
 

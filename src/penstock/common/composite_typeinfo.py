@@ -58,9 +58,9 @@ class SequenceTypeInfo(TypeInformation):
         return self._convert(obj, self.element_type.from_internal_type)
 
     def _convert(self, values: Any, convert: Any) -> Any:
-        return (
-            list(map(convert, values)) if values is not None and self.need_conversion() else values
-        )
+        if values is None or not self.need_conversion():
+            return values
+        return [convert(value) for value in values]
 
     def _accepts(self, value: Any) -> bool:
         return (

@@ -149,6 +149,8 @@ class Partitioning(ABC):
         partition = check_function(partitioner, "partition", 2, operation)
         key = check_function(key_selector, "get_key", 1, operation)
         return self._partitioned(
-            CustomPartitioner(plain_callable(partition, "partition"), plain_callable(key, "get_key")),
+            CustomPartitioner(
+                plain_callable(partition, "partition"), plain_callable(key, "get_key")
+            ),
             "partition_custom",
         )

@@ -6,7 +6,7 @@ import datetime
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from penstock.common.types import Row
+from penstock.common.types import Row, field_names_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -50,8 +50,9 @@ def _as_tuple(row: Any, names: list[str]) -> tuple[Any, ...]:
     if isinstance(row, dict):
         return tuple(row[name] for name in names)
     if isinstance(row, Row):
-        fields = row.as_dict() if set(getattr(row, "_fields", ())) == set(names) else None
-        return tuple(row) if fields is None else tuple(fields[name] for name in names)
+        if set(field_names_of(row) or ()) == set(names):
+            return tuple(row[name] for name in names)
+        return tuple(row)
     if isinstance(row, (tuple, list)):
         return tuple(row)
     return (row,)

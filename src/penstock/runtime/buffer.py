@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import pickle
 from typing import Any, Final, NamedTuple
 
@@ -11,6 +12,8 @@ from penstock.runtime.user_code import record_text
 
 BUFFER_SIZE: Final = 4096
 """How many records a buffer takes before it is sent."""
+
+_SHORT: Final = 200
 
 ABORT: Final = -2
 """Stands where a vertex index stands, for the word that the epoch failed on an earlier level."""
@@ -71,8 +74,16 @@ def encode(elements: list[Element], operator: str) -> bytes:
 
 
 def decode(payload: bytes) -> list[Element]:
-    """Return the elements of a payload."""
+    """Return the elements of a payload; callers do not change the list."""
+    # Short payloads are bare barriers, alike for all subtasks of a carrier.
+    return (_decode_short if len(payload) < _SHORT else _decode)(payload)
+
+
+def _decode(payload: bytes) -> list[Element]:
     return pickle.loads(payload)  # type: ignore[no-any-return]
+
+
+_decode_short = functools.lru_cache(maxsize=4096)(_decode)
 
 
 def not_serializable(error: Exception, elements: list[Element], operator: str) -> Exception:

@@ -44,6 +44,7 @@ class Carrier:
         self._attempt = attempt
         self._tasks = tasks
         self._running: dict[tuple[int, int], Subtask] = {}
+        self._outbox: list[Buffer] = []
         self._is_aborted = False
 
     @property
@@ -60,25 +61,22 @@ class Carrier:
         Yields:
             What the subtasks send, and what is only passing by.
         """
-        current: tuple[int, int] | None = None
         for buffer in buffers:
             if buffer.vertex == ABORT:
-                yield from self._abort()
-            elif not self._is_mine(buffer):
-                yield self._relayed(buffer)
-            elif not self._is_aborted:
-                owner = buffer.vertex, buffer.subtask
-                if current is not None and owner != current:
-                    yield from self._end(current)
-                current = owner
-                vertex = self._layout.program.vertices[buffer.vertex]
-                yield from self._step(vertex, buffer.subtask, Subtask.receive, buffer)
-        if current is not None:
-            yield from self._end(current)
+                self._abort()
+            elif not self._is_mine(buffer.vertex):
+                self._outbox.append(self._relayed(buffer))
+            else:
+                self._receive(buffer)
+            if self._outbox:
+                yield from self._outbox
+                self._outbox.clear()
+        yield from self.finish()
 
     def feed(self, vertex: Vertex, block: Block) -> Iterator[Buffer]:
         """Give records that Spark read to a source's chain, on level 0."""
-        yield from self._step(vertex, self._number, Subtask.process, block)
+        self._step(vertex, self._number, Subtask.process, block)
+        yield from self._drained()
 
     def control(self, share: int, shares: int) -> Iterator[Buffer]:
         """Do, on level 0, what has to be done even where a source has no partition.
@@ -90,38 +88,44 @@ class Carrier:
             if vertex.source in self._epoch.finished:
                 continue
             native = self._native_source(vertex)
-            if native is None:
-                if share == 0:
-                    yield from self._step(vertex, self._number)
-                continue
-            for subtask in range(share, vertex.parallelism, shares):
-                yield from self._read(native, vertex, subtask)
-                yield from self._end((vertex.index, subtask))
+            if native is not None:
+                for subtask in range(share, vertex.parallelism, shares):
+                    yield from self._read(native, vertex, subtask)
+            elif share == 0:
+                self._step(vertex, self._number)
+                yield from self._drained()
 
     def _read(self, native: NativeSource, vertex: Vertex, subtask: int) -> Iterator[Buffer]:
-        yield from self._step(vertex, subtask)
+        self._step(vertex, subtask)
         blocks = native.read(self._epoch.number, subtask, vertex.parallelism)
         while not self._is_aborted:
             try:
                 block = next(blocks, None)
             except Exception as error:  # noqa: BLE001 - whatever it is, the driver has to hear of it
-                yield from self._fail(vertex, subtask, error)
-                return
+                self._fail(vertex, subtask, error)
+                break
             if block is None:
-                return
-            yield from self._step(vertex, subtask, Subtask.process, block)
+                break
+            self._step(vertex, subtask, Subtask.process, block)
+            yield from self._drained()
+        self._end((vertex.index, subtask))
+        yield from self._drained()
 
     def finish(self) -> Iterator[Buffer]:
         """End the epoch for all subtasks that are still running."""
         for owner in list(self._running):
-            yield from self._end(owner)
+            self._end(owner)
+            yield from self._drained()
+
+    def _drained(self) -> Iterator[Buffer]:
+        yield from self._outbox
+        self._outbox.clear()
 
     def _native_source(self, vertex: Vertex) -> NativeSource | None:
         head = self._tasks.head_prototype(vertex)
         return head.source if isinstance(head, SourceOperator) else None
 
-    def _is_mine(self, buffer: Buffer) -> bool:
-        vertex = buffer.vertex
+    def _is_mine(self, vertex: int) -> bool:
         return vertex >= 0 and self._layout.program.vertices[vertex].level == self._level
 
     def _relayed(self, buffer: Buffer) -> Buffer:
@@ -131,10 +135,18 @@ class Carrier:
         vertex = layout.program.vertices[buffer.vertex]
         return buffer._replace(carrier=layout.next_carrier(self._level, vertex, buffer.subtask))
 
+    def _receive(self, buffer: Buffer) -> None:
+        """Give a buffer to its subtask; the order of buffers says that the one before is done."""
+        owner = buffer.vertex, buffer.subtask
+        if owner not in self._running:
+            for other in list(self._running):
+                self._end(other)
+        self._step(self._layout.program.vertices[owner[0]], owner[1], Subtask.receive, buffer)
+
     def _step(
         self, vertex: Vertex, sender: int, step: Callable[..., None] | None = None, *args: Any
-    ) -> Iterator[Buffer]:
-        """Begin a subtask's epoch, if it has not begun; let it do a step; yield what it sends."""
+    ) -> None:
+        """Begin a subtask's epoch, if it has not begun, and let it do a step."""
         if self._is_aborted:
             return
         owner = vertex.index, sender
@@ -143,33 +155,28 @@ class Carrier:
             if task is None:
                 task = self._tasks.get(vertex, sender)
                 self._running[owner] = task
-                task.begin_epoch(self._epoch, self._attempt)
+                task.begin_epoch(self._epoch, self._attempt, self._outbox)
             if step is not None:
                 step(task, *args)
         except Exception as error:  # noqa: BLE001 - whatever it is, the driver has to hear of it
-            yield from self._fail(vertex, sender, error)
-            return
-        if task.outbox:
-            yield from task.outbox
-            task.outbox.clear()
+            self._fail(vertex, sender, error)
 
-    def _end(self, owner: tuple[int, int]) -> Iterator[Buffer]:
+    def _end(self, owner: tuple[int, int]) -> None:
         if owner not in self._running:
             return
         vertex = self._layout.program.vertices[owner[0]]
-        yield from self._step(vertex, owner[1], Subtask.end_epoch)
+        self._step(vertex, owner[1], Subtask.end_epoch)
         self._running.pop(owner, None)
         if self._layout.is_finishing(vertex, self._epoch):
             self._tasks.discard(*owner)
 
-    def _fail(self, vertex: Vertex, sender: int, error: Exception) -> Iterator[Buffer]:
+    def _fail(self, vertex: Vertex, sender: int, error: Exception) -> None:
         self._tasks.discard(vertex.index, sender)
-        self._running.clear()
         message = Message("error", vertex.index, sender, _portable(error, vertex))
-        yield driver_buffer(self._layout, message, vertex, 0)
-        yield from self._abort()
+        self._outbox.append(driver_buffer(self._layout, message, vertex, 0))
+        self._abort()
 
-    def _abort(self) -> Iterator[Buffer]:
+    def _abort(self) -> None:
         """Skip what is left to do, and tell the next level to do so too."""
         if self._is_aborted:
             return
@@ -177,7 +184,9 @@ class Carrier:
         self._running.clear()
         if self._level + 1 < self._layout.levels:
             for carrier in range(self._layout.carriers(self._level + 1)):
-                yield Buffer(carrier, ABORT, 0, 0, MIN_TIMESTAMP, 0, self._number, b"")
+                self._outbox.append(
+                    Buffer(carrier, ABORT, 0, 0, MIN_TIMESTAMP, 0, self._number, b"")
+                )
 
 
 def _portable(error: Exception, vertex: Vertex) -> PenstockError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from penstock.runtime.buffer import BUFFER_SIZE, Buffer, channel_number, encode
@@ -27,8 +27,7 @@ class RecordWriterOutput(Output):
         partitioner: Chooses the receiving subtasks; set up for this sender.
         sender: The number of the sending task among those of its vertex.
         operator: The name of the sending operator, for messages.
-        targets: The number of receiving subtasks.
-        carrier_of: Tells the next carrier on the way to a receiving subtask.
+        carriers: For each receiving subtask the next carrier on the way to it.
         send: Takes each finished buffer.
     """
 
@@ -39,17 +38,16 @@ class RecordWriterOutput(Output):
         *,
         sender: int,
         operator: str,
-        targets: int,
-        carrier_of: Callable[[int], int],
+        carriers: Sequence[int],
         send: Callable[[Buffer], None],
     ) -> None:
         self._edge = edge
         self._partitioner = partitioner
         self._operator = operator
-        self._carrier_of = carrier_of
+        self._carriers = carriers
         self._send = send
         self._channel = channel_number(edge.index, sender)
-        self._pending = [_Pending() for _ in range(targets)]
+        self._pending = [_Pending() for _ in carriers]
 
     def begin_epoch(self) -> None:
         """Forget what an epoch that failed may have left."""
@@ -90,13 +88,17 @@ class RecordWriterOutput(Output):
 
     def emit_barrier(self, barrier: CheckpointBarrier) -> None:
         """End the epoch on every channel of this edge."""
-        bare = encode([barrier], self._operator)
+        # Most subtasks get the same in-band elements and no records: these are pickled once.
+        encoded: dict[tuple[Element, ...], bytes] = {}
         for target, pending in enumerate(self._pending):
-            if pending.elements:
-                pending.add_element(barrier, self.watermark)
+            pending.add_element(barrier, self.watermark)
+            if pending.records:
                 self._flush(target)
-            else:
-                self._send_payload(target, pending, bare)
+                continue
+            elements = tuple(pending.take())
+            if elements not in encoded:
+                encoded[elements] = encode(list(elements), self._operator)
+            self._send_payload(target, pending, encoded[elements])
 
     def _flush(self, target: int) -> None:
         pending = self._pending[target]
@@ -106,7 +108,7 @@ class RecordWriterOutput(Output):
         watermark = self.watermark if pending.watermark is None else pending.watermark
         self._send(
             Buffer(
-                self._carrier_of(target),
+                self._carriers[target],
                 self._edge.target,
                 target,
                 0 if self._partitioner.is_broadcast else 1,

@@ -40,9 +40,6 @@ class Subtask:
         vertex: The vertex.
         sender: The number of this task among those of its vertex: the subtask's index, or, at a source
             that Spark reads, the number of Spark's partition.
-
-    Attributes:
-        outbox: Buffers that are ready to be sent.
     """
 
     def __init__(self, layout: Layout, vertex: Vertex, sender: int) -> None:
@@ -54,7 +51,7 @@ class Subtask:
         self._messages = 0
         self._block_size = 1
         self._watermark = MIN_TIMESTAMP
-        self.outbox: list[Buffer] = []
+        self._outbox: list[Buffer] = []
         self.chain = OperatorChain(
             layout.program, vertex, self._index, self._network_output, self._tell_driver
         )
@@ -87,28 +84,36 @@ class Subtask:
             ),
             sender=self._sender,
             operator=spec.name,
-            targets=target.parallelism,
-            carrier_of=lambda subtask: self._layout.next_carrier(vertex.level, target, subtask),
+            carriers=[
+                self._layout.next_carrier(vertex.level, target, subtask)
+                for subtask in range(target.parallelism)
+            ],
             send=self._send,
         )
         self._writers.append(writer)
         return writer
 
     def _send(self, buffer: Buffer) -> None:
-        self.outbox.append(buffer)
+        self._outbox.append(buffer)
 
     def _tell_driver(self, kind: str, content: Any) -> None:
         message = Message(kind, self._vertex.index, self._sender, content)
-        self.outbox.append(driver_buffer(self._layout, message, self._vertex, self._messages))
+        self._outbox.append(driver_buffer(self._layout, message, self._vertex, self._messages))
         self._messages += 1
 
-    def begin_epoch(self, epoch: Epoch, attempt: str) -> None:
-        """Get ready for an epoch, whatever became of the one before."""
+    def begin_epoch(self, epoch: Epoch, attempt: str, outbox: list[Buffer]) -> None:
+        """Get ready for an epoch, whatever became of the one before.
+
+        Args:
+            epoch: The epoch.
+            attempt: Tells the attempts of this task apart.
+            outbox: Takes the buffers that are ready to be sent.
+        """
         self._epoch = epoch
         self._attempt = attempt
         self._gate = InputGate(self.name, epoch.number)
         self._messages = 0
-        self.outbox.clear()
+        self._outbox = outbox
         if self._is_stateful:
             handles = epoch.state.get((self._vertex.index, self._sender), ())
             self._state.begin_epoch(handles, tracks_changes=not epoch.is_last)

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
 
+import cloudpickle
 from pyspark.sql import SparkSession
 
 import penstock
@@ -34,7 +35,8 @@ def ship_code(spark: SparkSession, python_files: Iterable[str] = ()) -> None:
     shipped = _SHIPPED.setdefault(spark, set())
     files = _users_files()
     if not is_local(spark):
-        files |= _package_files(Path(penstock.__file__).parent)
+        for package in (penstock, cloudpickle):
+            files |= _package_files(Path(package.__file__ or "").parent)
     archives = [_archive(files)] if files else []
     for path in [*archives, *_as_archives(python_files)]:
         if path not in shipped:

@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import cloudpickle
+import pytest
+
+from penstock.graph.unpicklable import find_unpicklable
+from penstock.runtime.operators.map import MapOperator
+
+LOCK_REASON = "is a lock (cannot pickle '_thread.lock' object)."
+
+
+def explained(value: Any) -> str:
+    with pytest.raises(TypeError) as caught:
+        cloudpickle.dumps(value)
+    return find_unpicklable(value, caught.value)
+
+
+class Counter:
+    def __init__(self) -> None:
+        self.count = 0
+        self.parts = {"first": [1, threading.Lock()]}
+
+    def map(self, value: int) -> int:
+        return value + self.count
+
+
+def with_lock(lock: Any) -> Callable[[int], Any]:
+    return lambda value: (value, lock)
+
+
+def test_a_variable_of_a_closure() -> None:
+    assert explained(with_lock(threading.Lock())) == f"variable 'lock' {LOCK_REASON}"
+
+
+def test_a_default_value() -> None:
+    lock = threading.Lock()
+    assert explained(lambda value, own=lock: own) == f"default value 'own' {LOCK_REASON}"
+
+
+def test_an_attribute_of_a_users_object_inside_an_operator() -> None:
+    expected = f"attribute 'parts', item 'first', item 1 {LOCK_REASON}"
+    assert explained(MapOperator(Counter())) == expected
+
+
+def test_a_bound_method() -> None:
+    expected = f"attribute 'parts', item 'first', item 1 {LOCK_REASON}"
+    assert explained(Counter().map) == expected
+
+
+def test_a_partial_function() -> None:
+    function = functools.partial(with_lock, threading.Lock())
+    assert explained(function) == f"item 0 {LOCK_REASON}"
+    function = functools.partial(with_lock, lock=threading.Lock())
+    assert explained(function) == f"item 'lock' {LOCK_REASON}"
+
+
+def test_a_global_variable_and_a_method_of_the_users_script() -> None:
+    script = {"__name__": "__main__", "client": threading.Lock()}
+    exec("class Ask:\n    def map(self, value):\n        return client, value\n", script)
+    ask: Any = script["Ask"]
+    assert explained(ask()) == f"method 'map', global variable 'client' {LOCK_REASON}"
+
+
+def test_the_value_itself() -> None:
+    assert explained(threading.Lock()) == "cannot pickle '_thread.lock' object"
+
+
+def test_a_variable_without_a_value_does_not_hide_the_reason() -> None:
+    def function(value: int) -> Any:
+        return later, lock
+
+    lock = threading.Lock()
+    assert explained(function) == "cannot pickle '_thread.lock' object"
+    later = 1
+
+
+def test_an_object_that_contains_itself() -> None:
+    counter = Counter()
+    counter.parts["self"] = [counter]
+    assert LOCK_REASON in explained(counter)
