@@ -21,7 +21,5 @@ def test_streams_the_year_month_by_month_and_agrees_with_pandas() -> None:
     assert "HASH" in plan
     assert [month.partition("\n")[0] for month in months] == []
     assert len(year.splitlines()) == 39
-    for row in (
-        "EWR     United Air Lines Inc.            45,652            435    12.5 min",
-    ):
+    for row in ("EWR     United Air Lines Inc.            45,652            435    12.5 min",):
         assert row in year

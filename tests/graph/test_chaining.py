@@ -82,6 +82,14 @@ def test_parallelism_must_be_equal() -> None:
     assert are_chained({"parallelism": 3}, {"parallelism": 3})
 
 
+def test_parallelism_must_be_equal_even_where_records_are_forwarded() -> None:
+    program = Programs()
+    sink = program.sink(program.source())
+    graph = program.graph()
+    graph.nodes[sink.id].parallelism = 2
+    assert not is_chainable(graph.nodes[sink.id].in_edges[0], graph)
+
+
 def test_max_parallelism_need_not_be_equal_unless_asked() -> None:
     first, second = {"max_parallelism": 64}, {"max_parallelism": 32}
     assert are_chained(first, second)

@@ -89,13 +89,16 @@ def do_meet(one: Box, other: Box) -> bool:
 
 def test_boxes_do_not_meet_and_arrows_go_right() -> None:
     layout = lay_out(diamond().job_graph())
-    boxes = [box for column in layout.columns for box in column]
+    column_of = {box: place for place, column in enumerate(layout.columns) for box in column}
+    boxes = list(column_of)
     assert len(boxes) == 5 + 3  # the chains, and lanes for the edges that skip levels
     assert not any(do_meet(one, other) for one, other in combinations(boxes, 2))
     for box in boxes:
         assert 0 < box.x < box.right < layout.width
         assert 0 < box.y < box.y + box.height < layout.height
     for arrow in layout.arrows:
+        places = [column_of[box] for box in arrow.path]
+        assert places == list(range(places[0], places[-1] + 1))
         assert all(before.right < after.x for before, after in pairwise(arrow.path))
         assert [x for x, _ in arrow.points] == sorted(x for x, _ in arrow.points)
 

@@ -154,16 +154,17 @@ def test_inputs_are_numbered() -> None:
 def test_slot_sharing_groups() -> None:
     program = Programs()
     left = program.source("left", slot_sharing_group="a")
-    right = program.source("right")
+    right = program.source("right", slot_sharing_group="b")
+    plain = program.source("plain")
     same = program.map(program.union(left, left), name="same")
     mixed = program.map(program.union(left, right), name="mixed")
-    own = program.map(same, name="own", slot_sharing_group="b")
-    for stream in (mixed, own):
+    own = program.map(same, name="own", slot_sharing_group="c")
+    for stream in (mixed, own, plain):
         program.sink(stream)
     groups = {node.name: node.slot_sharing_group for node in program.graph().nodes.values()}
     assert groups["same"] == "a"
-    assert groups["mixed"] == groups["Source: right"] == "default"
-    assert groups["own"] == "b"
+    assert groups["mixed"] == groups["Source: plain"] == "default"
+    assert groups["own"] == "c"
 
 
 def test_boundedness() -> None:

@@ -5,13 +5,17 @@ from __future__ import annotations
 import threading
 from collections import deque
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from penstock.common.job_client import JobClient
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 __all__ = ["CloseableIterator"]
 
-_MOST_WAITING = 64
+_MOST_WAITING: Final = 64
+_NOTHING: Final = object()
 
 
 class Results:
@@ -38,15 +42,17 @@ class Results:
     def end(self, error: BaseException | None = None) -> None:
         """Take no more results; those that are waiting can still be had, and then the error."""
         with self._changed:
-            self._is_ended = True
-            self._error = error
-            self._changed.notify_all()
+            if not self._is_ended:
+                self._is_ended = True
+                self._error = error
+                self._changed.notify_all()
 
     def discard(self) -> None:
         """Drop what is waiting, and the error, and take no more results."""
+        self.end()
         with self._changed:
             self._waiting.clear()
-        self.end()
+            self._error = None
 
     def take(self) -> list[Any] | None:
         """Return the next batch, as soon as there is one; None at the end.
@@ -90,7 +96,7 @@ class CloseableIterator:
     def __init__(self, client: JobClient, results: Results) -> None:
         self._client = client
         self._results = results
-        self._batch = iter([])  # type: ignore[var-annotated]
+        self._batch: Iterator[Any] = iter(())
         waiter = threading.Thread(target=self._wait, name="collect", daemon=True)
         waiter.start()
 
@@ -109,23 +115,22 @@ class CloseableIterator:
             StopIteration: At the end.
             PenstockError: What the job failed with.
         """
-        while True:
-            for value in self._batch:
-                return value
+        while (value := next(self._batch, _NOTHING)) is _NOTHING:
             batch = self._results.take()
             if batch is None:
                 raise StopIteration
             self._batch = iter(batch)
+        return value
 
     def close(self) -> None:
         """Cancel the job if it still runs, and drop the results that were not taken.
 
         Returns when the job has stopped.
         """
-        self._batch = iter([])
+        self._batch = iter(())
         self._results.discard()
         if not self._client.progress().status.is_terminal_state():
-            self._client.cancel().result()
+            self._client.cancel().exception()  # what it fails with now, nobody asked for
 
     def __next__(self) -> Any:
         return self.next()

@@ -28,14 +28,14 @@ __all__ = [
 ]
 
 
-class Function(ABC):
+class Function(ABC):  # noqa: B024 - PyFlink's is one
     """Base of all functions that are classes.
 
     An object is pickled when the job starts, and every subtask works on a copy of its own. Its
     attributes are not state: they live no longer than the worker process does.
     """
 
-    def open(self, runtime_context: RuntimeContext) -> None:
+    def open(self, runtime_context: RuntimeContext) -> None:  # noqa: B027
         """Prepare what the function needs.
 
         Called once per process and subtask before the first record, never per epoch.
@@ -44,7 +44,7 @@ class Function(ABC):
             runtime_context: What the function may ask about the task it runs in.
         """
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027
         """Let go of what `open` prepared.
 
         Called when the job ends, in those processes that still live then.
@@ -278,7 +278,7 @@ class KeyedProcessFunction(Function):
 
 
 class SinkFunction(Function):
-    """Takes each record out of the program: see `DataStream.add_sink`.
+    r"""Takes each record out of the program: see `DataStream.add_sink`.
 
     PyFlink's class of that name wraps a sink written in Java; this one is written in Python.
     Records are delivered at least once: an epoch that is run again hands its records over again.
@@ -288,7 +288,7 @@ class SinkFunction(Function):
         ...     def open(self, runtime_context):
         ...         self.file = open("numbers.txt", "a")
         ...     def invoke(self, value):
-        ...         self.file.write(f"{value}\\n")
+        ...         self.file.write(f"{value}\n")
         ...     def close(self):
         ...         self.file.close()
     """

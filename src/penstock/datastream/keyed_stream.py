@@ -59,7 +59,7 @@ class KeyedStream(DataStream):
         super().__init__(environment, transformation)
         self._origin = origin
 
-    def _partitioned(self, partitioner: StreamPartitioner, method: str) -> NoReturn:  # noqa: ARG002
+    def _partitioned(self, partitioner: StreamPartitioner, method: str) -> NoReturn:
         raise UnsupportedOperationError(
             f"{method}() was called on a keyed stream, whose partitioning is that by key.",
             hint="Call it on the stream before key_by(), or after the next operation.",
@@ -141,7 +141,9 @@ class KeyedStream(DataStream):
     def _reduced(self, name: str, function: Any) -> DataStream:
         return self._transform(name, ReduceOperator(function), self._transformation.output_type)
 
-    def _aggregated(self, method: str, aggregation: type[Aggregation], field: int | str) -> DataStream:
+    def _aggregated(
+        self, method: str, aggregation: type[Aggregation], field: int | str
+    ) -> DataStream:
         check_field(field, f"{method}()", self._transformation.output_type)
         return self._reduced("Keyed Aggregation", aggregation(field))
 

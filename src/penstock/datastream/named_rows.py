@@ -42,8 +42,10 @@ def named_row(value: Any, names: tuple[str, ...], where: str) -> Any:
     Raises:
         TypeMismatchError: If it has not as many fields as there are names.
     """
-    is_row = isinstance(value, Row)
-    if (is_row and field_names_of(value) is not None) or not isinstance(value, (Row, tuple, list)):
+    if isinstance(value, Row):
+        if field_names_of(value) is not None:
+            return value
+    elif not isinstance(value, (tuple, list)):
         return value
     if len(value) != len(names):
         raise TypeMismatchError(
@@ -52,7 +54,7 @@ def named_row(value: Any, names: tuple[str, ...], where: str) -> Any:
             hint=f"The declared fields are: {', '.join(names)}.",
         )
     row = row_of(names, tuple(value))
-    if is_row:
+    if isinstance(value, Row):
         row.set_row_kind(value.get_row_kind())
     return row
 

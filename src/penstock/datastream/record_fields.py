@@ -50,12 +50,12 @@ def replace_field(record: Any, field: int | str, value: Any) -> Any:
 
 
 def _position(record: Any, field: int | str) -> int:
-    return field if isinstance(field, int) else record._fields.index(field)  # type: ignore[no-any-return] # noqa: SLF001
+    return field if isinstance(field, int) else record._fields.index(field)
 
 
 def _tuple_like(record: tuple[Any, ...], values: list[Any]) -> tuple[Any, ...]:
     make = getattr(type(record), "_make", tuple)
-    return make(values)  # type: ignore[no-any-return]
+    return make(values)
 
 
 def _row_with(row: Row, field: int | str, value: Any) -> Row:
@@ -127,6 +127,7 @@ class FieldKey:
         self._field = field
 
     def __call__(self, record: Any) -> Any:
+        """Return the field of a record."""
         try:
             return read_field(record, self._field)
         except (LookupError, AttributeError):
@@ -150,6 +151,7 @@ class Projection:
         self._fields = fields
 
     def __call__(self, record: Any) -> Any:
+        """Return a record with the fields alone."""
         values = tuple([self._read(record, field) for field in self._fields])
         if not isinstance(record, Row):
             return values

@@ -269,7 +269,7 @@ class DataStream(StreamSettings, Partitioning, StreamOutputs):
             partitioner=partitioner,
         )
 
-    def _partitioned(self, partitioner: StreamPartitioner, method: str) -> DataStream:  # noqa: ARG002
+    def _partitioned(self, partitioner: StreamPartitioner, method: str) -> DataStream:
         return DataStream(self._environment, self._partition(partitioner))
 
     def union(self, *streams: DataStream) -> DataStream:
@@ -300,18 +300,18 @@ class DataStream(StreamSettings, Partitioning, StreamOutputs):
                     f"union() was given {stream!r}, which is no stream.",
                     hint="Give streams of the same environment: a.union(b, c).",
                 )
-            if stream._environment is not self._environment:
+            if stream.get_execution_environment() is not self._environment:
                 raise InvalidArgumentError(
                     "union() was given a stream of another environment.",
                     hint="Make all streams of a program from one StreamExecutionEnvironment.",
                 )
-        inputs = tuple(stream._transformation for stream in (self, *streams))
-        types = {read.output_type for read in inputs}
+        inputs = tuple(stream._transformation for stream in (self, *streams))  # noqa: SLF001
+        types = {repr(read.output_type) for read in inputs}  # equal row types may differ in names
         transformation = UnionTransformation(
             id=self._environment.transformations.next_id(),
             name="Union",
             inputs=inputs,
-            output_type=types.pop() if len(types) == 1 else None,
+            output_type=inputs[0].output_type if len(types) == 1 else None,
         )
         return DataStream(self._environment, transformation)
 

@@ -109,6 +109,9 @@ class StreamOutputs:
         self, job_execution_name: str | None = None, *, limit: int
     ) -> list[Any]: ...
 
+    @overload
+    def execute_and_collect(self, job_execution_name: str | None, limit: int) -> list[Any]: ...
+
     def execute_and_collect(
         self, job_execution_name: str | None = None, limit: int | None = None
     ) -> CloseableIterator | list[Any]:

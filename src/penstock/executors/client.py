@@ -47,6 +47,8 @@ class Job:
         self._interrupt = interrupt
         self._clean_up = clean_up
         self._stop = threading.Event()
+        self._is_cancelled = False
+        self._is_told = False
         self._ended = threading.Event()
         self._error: BaseException | None = None
         self._next = 0
@@ -80,9 +82,12 @@ class Job:
                     self._consume(record)
                 if ended:
                     break
+                self._line.turn(self._progress)
         except BaseException as error:  # noqa: BLE001 - the waiting client raises it
             self._error = self._error or error
-            self.cancel()
+            self._stop.set()
+            self._interrupt()
+            self._ended.wait()
         finally:
             self._finish()
 
@@ -112,13 +117,17 @@ class Job:
         self._line.finish(self._progress)
         self._clean_up()
         with self._lock:
-            if self._error is not None and not self._stop.is_set():
+            if self._is_cancelled:
+                self._end_cancelled()
+            elif self._error is not None:
                 self._progress.status = JobStatus.FAILED
-            elif self._stop.is_set():
-                self._progress.status = JobStatus.CANCELED
-                self._error = None
             else:
                 self._progress.status = JobStatus.FINISHED
+
+    def _end_cancelled(self) -> None:
+        # What the engine raises as it is stopped is no news to whoever stopped it.
+        self._error = None
+        self._progress.status = JobStatus.CANCELED
 
     def progress(self) -> JobProgress:
         """Return how far the job has come."""
@@ -136,13 +145,24 @@ class Job:
             # A bounded wait, so that Ctrl-C is heard in between.
             self._reader.join(0.1)
         if self._error is not None:
+            self._is_told = True
             raise self._error
         return self.progress()
 
     def cancel(self) -> None:
-        """Stop the job; what is not committed is given up."""
-        self._stop.set()
-        self._interrupt()
+        """Stop the job; what is not committed is given up.
+
+        A job that has finished stays finished. One that has just failed counts as cancelled: Ctrl-C
+        reaches the engine too, which then fails what it was doing.
+        """
+        with self._lock:
+            self._is_cancelled = True
+            self._stop.set()
+            if self._progress.status is JobStatus.FAILED and not self._is_told:
+                self._end_cancelled()
+            is_running = self._progress.status is JobStatus.RUNNING
+        if is_running:
+            self._interrupt()
 
 
 def _sum(known: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from penstock.common.configuration import Configuration
 from penstock.executors.base import JobProgress
 
 _WHEEL = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
-_FEWEST_SECONDS = 0.1
+_SECONDS_A_TURN = 0.1
 
 
 class ProgressLine:
@@ -33,13 +33,17 @@ class ProgressLine:
         self._turn = 0
 
     def show(self, progress: JobProgress) -> None:
-        """Show the state of the job, at most ten times a second."""
+        """Show the state of the job after an epoch."""
+        if self._is_on:
+            self._write(_WHEEL[self._turn % len(_WHEEL)], progress, "" if self._moves else "\n")
+
+    def turn(self, progress: JobProgress) -> None:
+        """Show that the job goes on, ten times a second."""
         now = time.perf_counter()
-        if not self._is_on or (self._moves and now - self._shown < _FEWEST_SECONDS):
-            return
-        self._shown = now
-        self._turn += 1
-        self._write(_WHEEL[self._turn % len(_WHEEL)], progress, "" if self._moves else "\n")
+        if self._is_on and self._moves and now - self._shown >= _SECONDS_A_TURN:
+            self._shown = now
+            self._turn += 1
+            self.show(progress)
 
     def clear(self) -> None:
         """Make room for a line of output."""

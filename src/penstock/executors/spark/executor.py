@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from penstock.checkpoint.epoch_store import EpochStore, FolderEpochStore, MemoryEpochStore
 from penstock.common import options
-from penstock.errors import InvalidArgumentError, SourceNotReadableError
+from penstock.errors import InvalidArgumentError, PenstockError, SourceNotReadableError
 from penstock.executors.base import JobHandle, JobRequest
 from penstock.executors.client import Job
 from penstock.executors.job import EpochRunner, new_job_id
@@ -165,7 +165,9 @@ def spark_errors(what: str) -> Iterator[None]:
     """Turn what Spark raises inside into errors of penstock's."""
     try:
         yield
-    except PySparkException as error:
+    except PenstockError:
+        raise
+    except Exception as error:
         raise as_penstock_error(error, what) from error
 
 

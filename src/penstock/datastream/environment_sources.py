@@ -1,0 +1,272 @@
+"""Where the streams of a program come from."""
+
+from __future__ import annotations
+
+import codecs
+import os
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from penstock.common.typeinfo import RowTypeInfo, TypeInformation, Types
+from penstock.common.types import row_of
+from penstock.common.watermark_strategy import WatermarkStrategy
+from penstock.datastream.connectors.base import Source
+from penstock.datastream.named_rows import declared_names, named_row
+from penstock.datastream.stream import DataStream
+from penstock.errors import InvalidArgumentError
+from penstock.graph.source_descriptions import FrameSource, SocketTextSource, TextFileSource
+from penstock.graph.transformation import OperatorTransformation
+from penstock.runtime.operators.source import SourceOperator
+from penstock.runtime.source import CollectionSource, NativeSource
+
+if TYPE_CHECKING:
+    from penstock.datastream.stream_execution_environment import StreamExecutionEnvironment
+    from penstock.datastream.transformations import Transformations
+
+
+class EnvironmentSources:
+    """The ways to begin a stream."""
+
+    transformations: Transformations
+
+    def _read(
+        self,
+        name: str,
+        source: Any,
+        output_type: TypeInformation | None,
+        *,
+        is_bounded: bool = True,
+        is_parallel: bool = True,
+    ) -> DataStream:
+        environment: StreamExecutionEnvironment = self  # type: ignore[assignment]
+        transformation = OperatorTransformation(
+            id=self.transformations.next_id(),
+            name=f"Source: {name}",
+            operator=SourceOperator(source if isinstance(source, NativeSource) else None),
+            source=source,
+            is_bounded=is_bounded,
+            parallelism=None if is_parallel else 1,
+            is_parallelism_fixed=not is_parallel,
+            output_type=output_type,
+        )
+        return DataStream(environment, transformation)
+
+    def from_collection(
+        self, collection: Iterable[Any], type_info: TypeInformation | None = None
+    ) -> DataStream:
+        """Begin a stream with the elements of a collection, in order.
+
+        The source is bounded and has the parallelism 1. The elements are copied from the collection
+        at once, and travel with the program: for much data, use a file or a DataFrame.
+
+        Args:
+            collection: The elements.
+            type_info: Their type; every element is checked. With a row type, tuples and lists become
+                rows. Default: any.
+
+        Returns:
+            The stream.
+
+        Raises:
+            InvalidArgumentError: If it is no collection.
+            TypeMismatchError: If an element is not of the type.
+
+        Example:
+            >>> from penstock.common import Types
+            >>> from penstock.testing import local_environment
+            >>> people = local_environment().from_collection(
+            ...     [("Ann", 42), ("Bob", 7)],
+            ...     type_info=Types.ROW_NAMED(["name", "age"], [Types.STRING(), Types.INT()]),
+            ... )
+            >>> list(people.map(lambda person: person.name).execute_and_collect())
+            ['Ann', 'Bob']
+        """
+        if not isinstance(collection, Iterable):
+            raise InvalidArgumentError(
+                f"from_collection() was given {collection!r}, which is no collection.",
+                hint="Give a list, or whatever can be iterated over.",
+            )
+        elements = list(collection)
+        if type_info is not None:
+            elements = _typed(elements, type_info)
+        return self._read(
+            "Collection Source", CollectionSource(elements), type_info, is_parallel=False
+        )
+
+    def from_source(
+        self,
+        source: Source,
+        watermark_strategy: WatermarkStrategy,
+        source_name: str,
+        type_info: TypeInformation | None = None,
+    ) -> DataStream:
+        """Begin a stream with a source.
+
+        Args:
+            source: A source of `penstock.datastream.connectors`, such as `NumberSequenceSource`.
+            watermark_strategy: How the stream knows of event time: `WatermarkStrategy.no_watermarks()`
+                if it does not need to.
+            source_name: The name that plans, metrics and messages show.
+            type_info: The type of the records. Default: what the source says.
+
+        Returns:
+            The stream.
+
+        Raises:
+            InvalidArgumentError: If one of the arguments is none.
+
+        Example:
+            >>> from penstock.common import WatermarkStrategy
+            >>> from penstock.datastream.connectors.number_seq import NumberSequenceSource
+            >>> from penstock.testing import local_environment
+            >>> env = local_environment(parallelism=2)
+            >>> numbers = env.from_source(
+            ...     NumberSequenceSource(1, 4), WatermarkStrategy.no_watermarks(), "numbers"
+            ... )
+            >>> sorted(numbers.execute_and_collect())
+            [1, 2, 3, 4]
+        """
+        for argument, kind in ((source, Source), (watermark_strategy, WatermarkStrategy)):
+            if not isinstance(argument, kind):
+                raise InvalidArgumentError(
+                    f"from_source() was given {argument!r}, which is no {kind.__name__}.",
+                    hint="For instance: from_source(NumberSequenceSource(1, 10), "
+                    "WatermarkStrategy.no_watermarks(), 'numbers').",
+                )
+        if not isinstance(source_name, str) or not source_name:
+            raise InvalidArgumentError(
+                f"from_source() was given {source_name!r} as the name of the source.",
+                hint="Give a string that is not empty.",
+            )
+        return self._read(
+            source_name,
+            source.description(),
+            type_info or source.produced_type,
+            is_bounded=source.is_bounded,
+        )
+
+    def from_data_frame(self, df: Any, *, source_name: str = "DataFrame") -> DataStream:
+        """Begin a stream with the rows of a Spark DataFrame, bounded or streaming.
+
+        Each row is a `Row` whose fields are read by name, as `row.origin` or `row["origin"]`, or by
+        position. Rows cannot be changed; `Row(**row.as_dict())` makes one that can.
+
+        Args:
+            df: The DataFrame.
+            source_name: The name that plans, metrics and messages show.
+
+        Returns:
+            The stream; bounded unless the frame is a streaming one.
+
+        Raises:
+            InvalidArgumentError: If it is no Spark DataFrame.
+        """
+        if not hasattr(df, "isStreaming") or not hasattr(df, "schema"):
+            raise InvalidArgumentError(
+                f"from_data_frame() was given a {type(df).__name__}, which is no Spark DataFrame.",
+                hint="spark.createDataFrame(...) makes one of pandas and Arrow data.",
+            )
+        return self._read(
+            source_name, FrameSource(df), _row_type(df.schema), is_bounded=not df.isStreaming
+        )
+
+    def read_text_file(
+        self, path: str | os.PathLike[str], charset_name: str = "UTF-8"
+    ) -> DataStream:
+        """Begin a stream with the lines of a text file, without their ends.
+
+        The source is bounded. The file is read when the program is executed; `execute` raises
+        `SourceNotReadableError` if it cannot be.
+
+        Args:
+            path: The file, or a folder whose files are read. All workers must reach it.
+            charset_name: The encoding.
+
+        Returns:
+            The stream of lines.
+
+        Raises:
+            InvalidArgumentError: If the path is none, or there is no such encoding.
+        """
+        try:
+            place = os.fspath(path)
+            codecs.lookup(charset_name)
+        except (TypeError, LookupError) as error:
+            raise InvalidArgumentError(
+                f"read_text_file({path!r}, {charset_name!r}) cannot work: {error}.",
+                hint="Give a path, and an encoding as 'UTF-8'.",
+            ) from error
+        return self._read("Text File Source", TextFileSource(place, charset_name), Types.STRING())
+
+    def socket_text_stream(self, hostname: str, port: int) -> DataStream:
+        """Begin a stream with the lines that come from a socket, as from `nc -lk 9999`.
+
+        The source never ends and has the parallelism 1. It is for trying things out: lines that come
+        while the job is not running are lost.
+
+        Args:
+            hostname: The host to connect to.
+            port: The port, from 1 to 65535.
+
+        Returns:
+            The stream of lines, without their ends.
+
+        Raises:
+            InvalidArgumentError: If the host or the port is none.
+        """
+        if not isinstance(hostname, str) or not hostname:
+            raise InvalidArgumentError(
+                f"{hostname!r} is no host.", hint="For instance: 'localhost'."
+            )
+        if not isinstance(port, int) or not 1 <= port <= 65_535:
+            raise InvalidArgumentError(
+                f"{port!r} is no port.", hint="A port is a whole number from 1 to 65535."
+            )
+        source = SocketTextSource(hostname, port)
+        return self._read(
+            "Socket Stream", source, Types.STRING(), is_bounded=False, is_parallel=False
+        )
+
+
+def _typed(elements: list[Any], type_info: TypeInformation) -> list[Any]:
+    if not isinstance(type_info, TypeInformation):
+        raise InvalidArgumentError(
+            f"{type_info!r} is no type information.",
+            hint="Types.INT() and its likes describe a type, with the parentheses.",
+        )
+    for index, element in enumerate(elements):
+        type_info.check(element, f"Element {index} of the collection")
+    names = declared_names(type_info)
+    if names is not None:
+        return [named_row(element, names, "The collection has") for element in elements]
+    if isinstance(type_info, RowTypeInfo):
+        return [
+            row_of(None, tuple(element)) if isinstance(element, (tuple, list)) else element
+            for element in elements
+        ]
+    return elements
+
+
+_SPARK_TYPES = {
+    "string": Types.STRING(),
+    "boolean": Types.BOOLEAN(),
+    "byte": Types.BYTE(),
+    "short": Types.SHORT(),
+    "integer": Types.INT(),
+    "long": Types.LONG(),
+    "float": Types.FLOAT(),
+    "double": Types.DOUBLE(),
+    "decimal": Types.BIG_DEC(),
+    "date": Types.SQL_DATE(),
+    "timestamp": Types.SQL_TIMESTAMP(),
+    "timestamp_ntz": Types.SQL_TIMESTAMP(),
+}
+
+
+def _row_type(schema: Any) -> RowTypeInfo:
+    """Return the row type of a Spark schema; columns of types without a counterpart hold anything."""
+    anything = Types.PICKLED_BYTE_ARRAY()
+    return Types.ROW_NAMED(
+        [field.name for field in schema.fields],
+        [_SPARK_TYPES.get(field.dataType.typeName(), anything) for field in schema.fields],
+    )
