@@ -144,7 +144,7 @@ def is_same(totals: dict[tuple[str, str], Total], flights: pd.DataFrame) -> bool
     return totals.keys() == groups.keys() and all(
         total.departures == groups[key]["dep_time"].count()
         and total.cancellations == groups[key]["dep_time"].isna().sum()
-        and math.isclose(total.mean_delay, groups[key]["dep_delay"].mean(), abs_tol=1e-9)
+        and abs(total.mean_delay - groups[key]["dep_delay"].mean()) <= 1e-9
         for key, total in totals.items()
     )
 

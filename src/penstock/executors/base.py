@@ -85,4 +85,4 @@ def load_executor(target: str) -> Executor:
     import importlib
 
     module = importlib.import_module(f"penstock.executors.{target}")
-    return module.executor()  # type: ignore[no-any-return]
+    return module.create_executor()  # type: ignore[no-any-return]

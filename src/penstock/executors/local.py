@@ -31,7 +31,7 @@ _CARRIERS = 2
 """As on a small machine, so that subtasks meet on one carrier and part on two."""
 
 
-def executor() -> LocalExecutor:
+def create_executor() -> LocalExecutor:
     """Return the executor."""
     return LocalExecutor()
 

@@ -10,7 +10,7 @@ from penstock.errors import SparkNotFoundError
 from penstock.executors.base import Executor, JobRequest
 
 
-def executor() -> Executor:
+def create_executor() -> Executor:
     """Return the executor.
 
     Raises:
