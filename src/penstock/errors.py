@@ -168,3 +168,31 @@ class UnsupportedOperationError(PenstockError):
 
 class InvalidFunctionError(PenstockError, TypeError):
     """Raised when what was given as a function cannot be called as the operation will call it."""
+
+
+class ProcessingTimeServiceShutDownError(PenstockError):
+    """Raised when a processing-time timer is registered after its task has ended."""
+
+
+class InvalidTimerError(InvalidArgumentError):
+    """Raised when a timer is registered or deleted for what is no time in milliseconds."""
+
+
+class InvalidTimeToLiveError(InvalidArgumentError):
+    """Raised when the values of a state are to live for no time at all, or less."""
+
+
+class StateTypeMismatchError(PenstockError):
+    """Raised when one state is asked for with two types, or another than it was written with."""
+
+
+class MutatedKeyError(PenstockError):
+    """Raised when a key was changed after state was kept under it, so that it cannot be found."""
+
+
+class RocksDBNotFoundError(PenstockError, ImportError):
+    """Raised when state is to be kept in RocksDB and rocksdict is not installed."""
+
+
+class InvalidTimestampError(PenstockError, ValueError):
+    """Raised when a record has no timestamp where one is needed, or one that is no 64-bit integer."""

@@ -19,6 +19,7 @@ class EpochRecord:
     Attributes:
         number: The number of the epoch.
         handles: The state handles after it, by vertex and subtask.
+        progress: How far each subtask has come, by vertex and subtask.
         finished: The sources that have ended, by their number.
         printed: The lines that `print` gave.
         collected: The results that the client collects, as pairs of an id and values.
@@ -29,6 +30,7 @@ class EpochRecord:
 
     number: int
     handles: dict[tuple[int, int], tuple[StateHandle, ...]] = field(default_factory=dict)
+    progress: dict[tuple[int, int], Any] = field(default_factory=dict)
     finished: frozenset[int] = frozenset()
     printed: list[str] = field(default_factory=list)
     collected: list[tuple[str, list[Any]]] = field(default_factory=list)

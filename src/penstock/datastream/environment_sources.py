@@ -13,7 +13,7 @@ from penstock.common.watermark_strategy import WatermarkStrategy
 from penstock.datastream.connectors.base import Source
 from penstock.datastream.named_rows import declared_names, named_row
 from penstock.datastream.stream import DataStream
-from penstock.errors import InvalidArgumentError
+from penstock.errors import ColumnNotFoundError, InvalidArgumentError
 from penstock.graph.source_descriptions import FrameSource, SocketTextSource, TextFileSource
 from penstock.graph.transformation import OperatorTransformation
 from penstock.runtime.operators.source import SourceOperator
@@ -37,12 +37,15 @@ class EnvironmentSources:
         *,
         is_bounded: bool = True,
         is_parallel: bool = True,
+        strategy: WatermarkStrategy | None = None,
     ) -> DataStream:
         environment: StreamExecutionEnvironment = self  # type: ignore[assignment]
+        native = source if isinstance(source, NativeSource) else None
+        interval = environment.get_config().get_auto_watermark_interval()
         transformation = OperatorTransformation(
             id=self.transformations.next_id(),
             name=f"Source: {name}",
-            operator=SourceOperator(source if isinstance(source, NativeSource) else None),
+            operator=SourceOperator(native, strategy, interval),
             source=source,
             is_bounded=is_bounded,
             parallelism=None if is_parallel else 1,
@@ -143,9 +146,17 @@ class EnvironmentSources:
             source.description(),
             type_info or source.produced_type,
             is_bounded=source.is_bounded,
+            strategy=watermark_strategy,
         )
 
-    def from_data_frame(self, df: Any, *, source_name: str = "DataFrame") -> DataStream:
+    def from_data_frame(
+        self,
+        df: Any,
+        *,
+        source_name: str = "DataFrame",
+        watermark_strategy: WatermarkStrategy | None = None,
+        split_column: str | None = None,
+    ) -> DataStream:
         """Begin a stream with the rows of a Spark DataFrame, bounded or streaming.
 
         Each row is a `Row` whose fields are read by name, as `row.origin` or `row["origin"]`, or by
@@ -154,20 +165,36 @@ class EnvironmentSources:
         Args:
             df: The DataFrame.
             source_name: The name that plans, metrics and messages show.
+            watermark_strategy: How the stream knows of event time. Default: no watermarks.
+            split_column: The column that names the split of a row, such as `partition` of a Kafka
+                source: each split has a watermark generator of its own, and a split that falls
+                behind, or is read by another task, makes no record late. Default: all rows are of
+                one split.
 
         Returns:
             The stream; bounded unless the frame is a streaming one.
 
         Raises:
             InvalidArgumentError: If it is no Spark DataFrame.
+            ColumnNotFoundError: If it has no column of the split column's name.
         """
         if not hasattr(df, "isStreaming") or not hasattr(df, "schema"):
             raise InvalidArgumentError(
                 f"from_data_frame() was given a {type(df).__name__}, which is no Spark DataFrame.",
                 hint="spark.createDataFrame(...) makes one of pandas and Arrow data.",
             )
+        if split_column is not None and split_column not in df.columns:
+            raise ColumnNotFoundError(
+                f"from_data_frame() was told that {split_column!r} names the splits, but the frame has "
+                "no such column.",
+                hint=f"Its columns are: {', '.join(df.columns)}.",
+            )
         return self._read(
-            source_name, FrameSource(df), _row_type(df.schema), is_bounded=not df.isStreaming
+            source_name,
+            FrameSource(df, split_column),
+            _row_type(df.schema),
+            is_bounded=not df.isStreaming,
+            strategy=watermark_strategy,
         )
 
     def read_text_file(

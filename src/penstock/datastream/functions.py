@@ -10,7 +10,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any
 
+from penstock.datastream.time_domain import TimeDomain
+from penstock.datastream.timerservice import TimerService
 from penstock.runtime.context import RuntimeContext
+from penstock.runtime.operators.keyed_process import KeyedProcessContext
 from penstock.runtime.operators.process import ProcessContext
 
 __all__ = [
@@ -221,6 +224,10 @@ class ProcessFunction(Function):
         """What a process function may ask about the record it is called with."""
 
         @abstractmethod
+        def timer_service(self) -> TimerService:
+            """Return what tells the time; timers are refused, as there are no keys."""
+
+        @abstractmethod
         def timestamp(self) -> int | None:
             """Return the event timestamp of the record in milliseconds, or None if it has none."""
 
@@ -239,17 +246,39 @@ class ProcessFunction(Function):
 
 
 class KeyedProcessFunction(Function):
-    """A process function for records that come by key: see `KeyedStream.process`.
+    """A process function for records that come by key, with state and timers for each key.
+
+    States are made in `open` by methods of the runtime context, and are those of the current key. See
+    `KeyedStream.process`.
 
     Example:
-        >>> class WithKey(KeyedProcessFunction):
+        How many records each key has so far, and a reminder a second of event time after each:
+
+        >>> from penstock.common import Types, WatermarkStrategy
+        >>> from penstock.datastream.state import ValueStateDescriptor
+        >>> class Remind(KeyedProcessFunction):
+        ...     def open(self, runtime_context):
+        ...         self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
         ...     def process_element(self, value, ctx):
-        ...         yield ctx.get_current_key(), value
+        ...         self.count.update((self.count.value() or 0) + 1)
+        ...         ctx.timer_service().register_event_time_timer(ctx.timestamp() + 1000)
+        ...         yield ctx.get_current_key(), self.count.value()
+        ...     def on_timer(self, timestamp, ctx):
+        ...         yield ctx.get_current_key(), f"reminded at {timestamp}"
         >>> from penstock.testing import local_environment
-        >>> numbers = local_environment().from_collection([1, 2, 3])
-        >>> keyed = numbers.key_by(lambda number: number % 2).process(WithKey())
-        >>> list(keyed.execute_and_collect())
-        [(1, 1), (0, 2), (1, 3)]
+        >>> events = local_environment().from_collection([("a", 0), ("b", 10), ("a", 20)])
+        >>> strategy = WatermarkStrategy.for_monotonous_timestamps()
+        >>> strategy = strategy.with_timestamp_assigner(lambda event, _: event[1])
+        >>> timed = events.assign_timestamps_and_watermarks(strategy)
+        >>> reminded = timed.key_by(lambda event: event[0]).process(Remind())
+        >>> for result in reminded.execute_and_collect():
+        ...     print(result)
+        ('a', 1)
+        ('b', 1)
+        ('a', 2)
+        ('a', 'reminded at 1000')
+        ('b', 'reminded at 1010')
+        ('a', 'reminded at 1020')
     """
 
     class Context(ABC):
@@ -260,8 +289,19 @@ class KeyedProcessFunction(Function):
             """Return the key of the record."""
 
         @abstractmethod
+        def timer_service(self) -> TimerService:
+            """Return the timers of the key."""
+
+        @abstractmethod
         def timestamp(self) -> int | None:
             """Return the event timestamp of the record in milliseconds, or None if it has none."""
+
+    class OnTimerContext(Context):
+        """What a keyed process function may ask about the timer that fires."""
+
+        @abstractmethod
+        def time_domain(self) -> TimeDomain:
+            """Return which clock the timer follows."""
 
     @abstractmethod
     def process_element(self, value: Any, ctx: Context) -> Iterable[Any] | None:
@@ -274,6 +314,17 @@ class KeyedProcessFunction(Function):
         Returns:
             The results, None for none. A tuple of an `OutputTag` and a value goes to that side
             output.
+        """
+
+    def on_timer(self, timestamp: int, ctx: OnTimerContext) -> Iterable[Any] | None:
+        """Return or yield the results of a timer that fires; they get the timer's timestamp.
+
+        Args:
+            timestamp: The time it was registered for, in milliseconds.
+            ctx: What may be asked about it.
+
+        Returns:
+            The results, as of `process_element`. Default: none.
         """
 
 
@@ -303,4 +354,5 @@ class SinkFunction(Function):
 
 
 ProcessFunction.Context.register(ProcessContext)
-KeyedProcessFunction.Context.register(ProcessContext)
+KeyedProcessFunction.Context.register(KeyedProcessContext)
+KeyedProcessFunction.OnTimerContext.register(KeyedProcessContext)

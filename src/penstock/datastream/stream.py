@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.common.execution_config import ExecutionConfig
 from penstock.common.typeinfo import TupleTypeInfo, TypeInformation, Types
+from penstock.common.watermark_strategy import WatermarkStrategy
 from penstock.datastream.function_checks import check_function, plain_callable
 from penstock.datastream.functions import (
     FilterFunction,
@@ -32,8 +33,10 @@ from penstock.graph.transformation import (
 from penstock.runtime.operator import StreamOperator
 from penstock.runtime.operators.filter import FilterOperator
 from penstock.runtime.operators.flat_map import FlatMapOperator
+from penstock.runtime.operators.keyed_process import KeyedProcessOperator
 from penstock.runtime.operators.map import MapOperator
 from penstock.runtime.operators.process import ProcessOperator
+from penstock.runtime.operators.timestamps_and_watermarks import TimestampsAndWatermarksOperator
 from penstock.runtime.output_tag import OutputTag
 from penstock.runtime.partitioners import KeyGroupStreamPartitioner, StreamPartitioner
 
@@ -218,8 +221,45 @@ class DataStream(StreamSettings, Partitioning, StreamOutputs):
 
     def _process(self, name: str, func: Any, output_type: TypeInformation | None) -> DataStream:
         function = check_function(func, "process_element", 2, "process()")
-        operator = ProcessOperator(name_results(function, "process_element", output_type))
+        kind = KeyedProcessOperator if self._is_keyed else ProcessOperator
+        operator = kind(name_results(function, "process_element", output_type))
         return self._transform(name, operator, output_type)
+
+    def assign_timestamps_and_watermarks(self, watermark_strategy: WatermarkStrategy) -> DataStream:
+        """Give records event timestamps, and the stream watermarks, in place of those it had.
+
+        Args:
+            watermark_strategy: Says how.
+
+        Returns:
+            The same records, with timestamps.
+
+        Raises:
+            InvalidArgumentError: If it is no `WatermarkStrategy`.
+
+        Example:
+            >>> from penstock.common import WatermarkStrategy
+            >>> from penstock.testing import local_environment
+            >>> strategy = WatermarkStrategy.for_monotonous_timestamps()
+            >>> strategy = strategy.with_timestamp_assigner(lambda event, _: event)
+            >>> times = local_environment().from_collection([1000, 2000])
+            >>> def with_time(event, ctx):
+            ...     yield event, ctx.timestamp()
+            >>> timed = times.assign_timestamps_and_watermarks(strategy).process(with_time)
+            >>> list(timed.execute_and_collect())
+            [(1000, 1000), (2000, 2000)]
+        """
+        if not isinstance(watermark_strategy, WatermarkStrategy):
+            raise InvalidArgumentError(
+                f"assign_timestamps_and_watermarks() was given {watermark_strategy!r}, which is no "
+                "WatermarkStrategy.",
+                hint="For instance: WatermarkStrategy.for_monotonous_timestamps()"
+                ".with_timestamp_assigner(lambda event, _: event.time).",
+            )
+        interval = self.get_execution_config().get_auto_watermark_interval()
+        operator = TimestampsAndWatermarksOperator(watermark_strategy, interval)
+        output_type = self._transformation.output_type
+        return self._transform("Timestamps/Watermarks", operator, output_type)
 
     def key_by(
         self,

@@ -23,12 +23,14 @@ from penstock.common.options import (
     PIPELINE_NAME,
     PYTHON_FILES,
     RUNTIME_MODE,
+    STATE_BACKEND,
     TARGET,
 )
 from penstock.common.time import Duration
 from penstock.datastream.environment_sources import EnvironmentSources
 from penstock.datastream.execution_mode import RuntimeExecutionMode
 from penstock.datastream.operator_settings import check_buffer_timeout, check_parallelism
+from penstock.datastream.state_backend import StateBackend
 from penstock.datastream.transformations import Transformations
 from penstock.errors import InvalidArgumentError
 from penstock.graph.job_graph import create_job_graph
@@ -184,6 +186,27 @@ class StreamExecutionEnvironment(EnvironmentSources):
                 hint="Give RuntimeExecutionMode.STREAMING, BATCH or AUTOMATIC.",
             )
         self._configuration.set(RUNTIME_MODE, execution_mode.name)
+        return self
+
+    def set_state_backend(self, state_backend: StateBackend) -> StreamExecutionEnvironment:
+        """Set where keyed state lives while the program runs.
+
+        Args:
+            state_backend: `HashMapStateBackend()`, the default, or `EmbeddedRocksDBStateBackend()`.
+                The same as `state.backend.type`.
+
+        Returns:
+            This environment.
+
+        Raises:
+            InvalidArgumentError: If it is no state backend.
+        """
+        if not isinstance(state_backend, StateBackend):
+            raise InvalidArgumentError(
+                f"{state_backend!r} is no state backend.",
+                hint="Give HashMapStateBackend() or EmbeddedRocksDBStateBackend().",
+            )
+        self._configuration.set(STATE_BACKEND, state_backend.kind)
         return self
 
     def set_buffer_timeout(self, timeout_millis: int) -> StreamExecutionEnvironment:
@@ -362,6 +385,7 @@ class StreamExecutionEnvironment(EnvironmentSources):
             batch=mode == RuntimeExecutionMode.BATCH.name,
             job_parameters=self.get_config().get_global_job_parameters(),
         )
+        graph.state_backend = configuration.get(STATE_BACKEND)
         if mode == RuntimeExecutionMode.AUTOMATIC.name:
             graph.batch = graph.is_bounded
         return graph

@@ -79,12 +79,14 @@ class EpochRunner:
             is_last=is_last,
             folder=self._folder,
             state=before.handles,
+            progress=before.progress,
         )
         started = time.perf_counter()
         outcome = self._attempt(epoch, run_epoch)
         record = EpochRecord(
             number,
             handles={**before.handles, **outcome.handles},
+            progress={**before.progress, **outcome.progress},
             finished=before.finished | finishing,
             printed=outcome.printed,
             collected=outcome.collected,

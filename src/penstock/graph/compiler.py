@@ -13,6 +13,7 @@ from penstock.graph.job_graph import JobEdge, JobGraph, JobVertex
 from penstock.graph.stream_graph import StreamEdge, StreamNode
 from penstock.graph.unpicklable import find_unpicklable
 from penstock.runtime.program import ChainedEdge, NetworkEdge, OperatorSpec, Program, Vertex
+from penstock.runtime.source import NativeSource
 
 
 def compile_program(job_graph: JobGraph) -> Program:
@@ -36,6 +37,7 @@ def compile_program(job_graph: JobGraph) -> Program:
         object_reuse=graph.object_reuse,
         batch=graph.batch,
         job_parameters=dict(sorted(graph.job_parameters.items())),
+        state_backend=graph.state_backend,
     )
     return replace(program, digest=_digest(program, edges))
 
@@ -69,6 +71,7 @@ def _vertex(vertex: JobVertex, job_graph: JobGraph, edges: list[NetworkEdge]) ->
         level=vertex.level,
         inputs=tuple(edges[edge.index] for edge in vertex.inputs),
         source=job_graph.sources.index(head) if head.is_source else None,
+        is_shared=head.is_source and not isinstance(head.source, NativeSource),
     )
 
 

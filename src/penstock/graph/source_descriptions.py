@@ -8,9 +8,15 @@ from typing import Any
 
 @dataclass(frozen=True, eq=False)
 class FrameSource:
-    """The rows of a Spark DataFrame, bounded or streaming."""
+    """The rows of a Spark DataFrame, bounded or streaming.
+
+    Attributes:
+        frame: The DataFrame.
+        split_column: The column that names the split of a row; None if all are of one split.
+    """
 
     frame: Any
+    split_column: str | None = None
 
 
 @dataclass(frozen=True)

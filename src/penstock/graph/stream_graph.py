@@ -113,6 +113,7 @@ class StreamGraph:
         object_reuse: False if every edge inside a chain copies its records.
         batch: True in BATCH runtime mode.
         job_parameters: The job's global parameters.
+        state_backend: Where keyed state lives: `hashmap` or `rocksdb`.
     """
 
     job_name: str
@@ -122,6 +123,7 @@ class StreamGraph:
     object_reuse: bool = True
     batch: bool = False
     job_parameters: dict[str, str] = field(default_factory=dict)
+    state_backend: str = "hashmap"
 
     @property
     def sources(self) -> list[StreamNode]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any
 
 from penstock.errors import JobFailedError, PenstockError
@@ -73,9 +73,9 @@ class Carrier:
                 self._outbox.clear()
         yield from self.finish()
 
-    def feed(self, vertex: Vertex, block: Block) -> Iterator[Buffer]:
-        """Give records that Spark read to a source's chain, on level 0."""
-        self._step(vertex, self._number, Subtask.process, block)
+    def feed(self, vertex: Vertex, block: Block, split: Hashable = None) -> Iterator[Buffer]:
+        """Give records that Spark read to a source's chain, on level 0, those of one split."""
+        self._step(vertex, self._number, Subtask.process, block, split)
         yield from self._drained()
 
     def control(self, share: int, shares: int) -> Iterator[Buffer]:
@@ -153,7 +153,7 @@ class Carrier:
         task = self._running.get(owner)
         try:
             if task is None:
-                task = self._tasks.get(vertex, sender)
+                task = self._tasks.get(vertex, sender, self._epoch)
                 self._running[owner] = task
                 task.begin_epoch(self._epoch, self._attempt, self._outbox)
             if step is not None:

@@ -4,8 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
+from penstock.errors import UnsupportedOperationError
 from penstock.runtime.metrics import MetricGroup
+from penstock.runtime.state.api import (
+    AggregatingState,
+    ListState,
+    MapState,
+    ReducingState,
+    ValueState,
+)
+from penstock.runtime.state.backend import KeyedStateBackend
+from penstock.runtime.state.descriptors import (
+    AggregatingStateDescriptor,
+    ListStateDescriptor,
+    MapStateDescriptor,
+    ReducingStateDescriptor,
+    StateDescriptor,
+    ValueStateDescriptor,
+)
 
 
 @dataclass(frozen=True)
@@ -22,6 +40,7 @@ class RuntimeContext:
         attempt_number: How often this subtask was tried before, in this epoch.
         job_parameters: The job's global parameters.
         metrics: Where the function may count.
+        keyed_state: Where the function's keyed state is; None behind a stream without keys.
     """
 
     task_name: str
@@ -31,6 +50,7 @@ class RuntimeContext:
     attempt_number: int = 0
     job_parameters: Mapping[str, str] = field(default_factory=dict)
     metrics: MetricGroup = field(default_factory=MetricGroup)
+    keyed_state: KeyedStateBackend | None = None
 
     def get_task_name(self) -> str:
         """Return the name of the operator."""
@@ -59,6 +79,41 @@ class RuntimeContext:
     def get_job_parameter(self, key: str, default_value: str) -> str:
         """Return a global job parameter, or the default if it was not set."""
         return self.job_parameters.get(key, default_value)
+
+    def get_state(self, state_descriptor: ValueStateDescriptor) -> ValueState[Any]:
+        """Return the state that holds one value for each key.
+
+        Raises:
+            UnsupportedOperationError: If the stream has no keys. So do the methods below.
+            StateTypeMismatchError: If there is a state of that name and another type. So do they.
+        """
+        return self._state(state_descriptor)  # type: ignore[no-any-return]
+
+    def get_list_state(self, state_descriptor: ListStateDescriptor) -> ListState[Any]:
+        """Return the state that holds a list for each key."""
+        return self._state(state_descriptor)  # type: ignore[no-any-return]
+
+    def get_map_state(self, state_descriptor: MapStateDescriptor) -> MapState[Any, Any]:
+        """Return the state that holds a map for each key."""
+        return self._state(state_descriptor)  # type: ignore[no-any-return]
+
+    def get_reducing_state(self, state_descriptor: ReducingStateDescriptor) -> ReducingState[Any]:
+        """Return the state that joins all that is added for a key to one value."""
+        return self._state(state_descriptor)  # type: ignore[no-any-return]
+
+    def get_aggregating_state(
+        self, state_descriptor: AggregatingStateDescriptor
+    ) -> AggregatingState[Any, Any]:
+        """Return the state that aggregates all that is added for a key."""
+        return self._state(state_descriptor)  # type: ignore[no-any-return]
+
+    def _state(self, descriptor: StateDescriptor) -> Any:
+        if self.keyed_state is None:
+            raise UnsupportedOperationError(
+                f"{self.task_name!r} asks for keyed state, but its stream has no keys.",
+                hint="Call key_by() before the operator, and use a function for keyed streams.",
+            )
+        return self.keyed_state.get_state(descriptor)
 
     def get_metrics_group(self) -> MetricGroup:
         """Return the group in which the function may register metrics."""

@@ -117,16 +117,33 @@ class EndOfInput(NamedTuple):
     """The channel has no further record, in this epoch or a later one."""
 
 
+class ChannelWatermark(NamedTuple):
+    """How far event time has come on a channel, or in one split of a source.
+
+    Attributes:
+        timestamp: The last watermark, in milliseconds.
+        is_idle: Whether it takes no part in the watermark of who reads it.
+    """
+
+    timestamp: int = MIN_TIMESTAMP
+    is_idle: bool = False
+
+
 class CheckpointBarrier(NamedTuple):
     """The end of an epoch on one channel.
 
     Attributes:
         epoch: The number of the epoch that ends here.
         attempt: The sender's attempt: consumers of one sender must all have read the same one.
+        watermark: The sender's last watermark, in this epoch or before.
+        splits: Behind a source whose splits are known, the last watermark of each that the sender
+            read; their names are unique in the source.
     """
 
     epoch: int
     attempt: str
+    watermark: ChannelWatermark = ChannelWatermark()
+    splits: tuple[tuple[Any, ChannelWatermark], ...] = ()
 
 
 Element = Block | Watermark | WatermarkStatus | EndOfInput | CheckpointBarrier

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
+from typing import Final
 
 from penstock.checkpoint.handles import StateHandle
+from penstock.runtime.progress import SubtaskProgress
 
 SubtaskId = tuple[int, int]
 """The index of a vertex, and that of one of its subtasks."""
+
+SHARED: Final = -1
+"""Stands where a subtask's index stands, for what all tasks of a source have in common."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +29,7 @@ class Epoch:
         is_last: True if no epoch follows, so that no state need be kept.
         folder: The job's folder, which all workers reach; None if the job needs none.
         state: For each subtask with state, the files it is made of, oldest first.
+        progress: How far each subtask has come.
     """
 
     job_id: str
@@ -34,6 +40,7 @@ class Epoch:
     is_last: bool = False
     folder: str | None = None
     state: dict[SubtaskId, tuple[StateHandle, ...]] = field(default_factory=dict)
+    progress: dict[SubtaskId, SubtaskProgress] = field(default_factory=dict)
 
     def prepared_file(self, name: str) -> str:
         """Return where a sink may prepare a file of that name in this attempt of the epoch."""

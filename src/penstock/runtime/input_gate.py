@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, Final
 
 from penstock.errors import LostBufferError
-from penstock.runtime.elements import MIN_TIMESTAMP, CheckpointBarrier
+from penstock.runtime.buffer import edge_of_channel
+from penstock.runtime.elements import (
+    ChannelWatermark,
+    CheckpointBarrier,
+    WatermarkStatus,
+)
+from penstock.runtime.watermarks.status_watermark_valve import StatusWatermarkValve
+
+_REST: Final = "rest"
+"""Stands among the valve's channels for all that have not ended: buffers come in the order of their
+senders' watermarks, so that the one just begun says how far the rest has come at least."""
 
 
 @dataclass(slots=True)
 class _Channel:
     next_sequence: int = 0
-    watermark: int = MIN_TIMESTAMP
     attempt: str | None = None
 
 
@@ -24,20 +35,56 @@ class InputGate:
     Args:
         task: The name of the receiving task, for messages.
         epoch: The number of the epoch.
+        watermark: The last watermark that this subtask was given, in an earlier epoch.
+        single: Whether there is but one channel: then watermarks count where they stand in band.
+        shared: The edges whose senders all read one split, a source that knows no splits: together they
+            are as far as the one that came farthest.
+        emit_watermark: Takes each new watermark of the subtask.
+        emit_status: Takes each change between active and idle.
     """
 
-    def __init__(self, task: str, epoch: int) -> None:
+    def __init__(
+        self,
+        task: str,
+        epoch: int,
+        watermark: ChannelWatermark,
+        *,
+        single: bool,
+        shared: frozenset[int],
+        emit_watermark: Callable[[int], None],
+        emit_status: Callable[[WatermarkStatus], None],
+    ) -> None:
         self._task = task
         self._epoch = epoch
+        self._single = single
+        self._shared = shared
         self._channels: dict[int, _Channel] = {}
+        self._open: dict[Any, int] = {}
+        self._ended: dict[Any, ChannelWatermark] = {}
+        self._valve = StatusWatermarkValve(
+            emit_watermark,
+            emit_status,
+            last_watermark=watermark.timestamp,
+            is_idle=watermark.is_idle,
+        )
+        self._valve.add_channel(_REST, watermark=watermark.timestamp, is_idle=watermark.is_idle)
 
-    def begin_buffer(self, channel: int, sequence: int) -> None:
-        """Take note of the next buffer of a channel.
+    @property
+    def progress(self) -> ChannelWatermark:
+        """How far event time has come for this subtask."""
+        return ChannelWatermark(self._valve.last_watermark, self._valve.is_idle)
+
+    def begin_buffer(self, channel: int, sequence: int, watermark: int) -> None:
+        """Take note of the next buffer of a channel, begun at a watermark of its sender.
 
         Raises:
             LostBufferError: If a buffer is missing before it, or it comes a second time.
         """
-        state = self._channels.setdefault(channel, _Channel())
+        state = self._channels.get(channel)
+        if state is None:
+            state = self._channels[channel] = _Channel()
+            group = self._group(channel)
+            self._open[group] = self._open.get(group, 0) + 1
         if sequence != state.next_sequence or state.attempt is not None:
             raise LostBufferError(
                 f"Task {self._task!r} got buffer {sequence} of channel {channel} in epoch "
@@ -45,20 +92,61 @@ class InputGate:
                 hint="The exchange lost or repeated data. The epoch is not committed; run it again.",
             )
         state.next_sequence += 1
+        if not self._single:
+            self._valve.input_watermark(_REST, watermark)
 
-    def watermark(self, channel: int, timestamp: int) -> None:
-        """Take note of a watermark on a channel."""
-        self._channels[channel].watermark = timestamp
+    def watermark(self, timestamp: int) -> None:
+        """Take note of a watermark in band."""
+        if self._single:
+            self._valve.input_watermark(_REST, timestamp)
+
+    def status(self, status: WatermarkStatus) -> None:
+        """Take note of a change between active and idle in band."""
+        if self._single or status is WatermarkStatus.ACTIVE:
+            self._valve.input_status(_REST, status)
 
     def barrier(self, channel: int, barrier: CheckpointBarrier) -> None:
         """Take note of the end of the epoch on a channel."""
         self._channels[channel].attempt = barrier.attempt
+        group = self._group(channel)
+        self._open[group] -= 1
+        edge = edge_of_channel(channel)
+        if barrier.splits:
+            for name, watermark in barrier.splits:
+                self._end((edge, "split", name), watermark)
+        else:
+            self._end(group, barrier.watermark)
 
-    def finish(self) -> tuple[int, dict[int, str]]:
-        """End the epoch.
+    def _group(self, channel: int) -> Any:
+        """Return what a channel's watermark counts for: all senders of one split count as one."""
+        edge = edge_of_channel(channel)
+        return edge if edge in self._shared else channel
+
+    def _end(self, group: Any, watermark: ChannelWatermark) -> None:
+        known = self._ended.get(group)
+        if known is not None:
+            watermark = ChannelWatermark(
+                max(known.timestamp, watermark.timestamp), known.is_idle and watermark.is_idle
+            )
+        self._ended[group] = watermark
+        if not self._single and not self._open.get(group):
+            self._show(group)
+
+    def _show(self, group: Any) -> None:
+        """Let the valve know how far a group came that has ended."""
+        watermark = self._ended[group]
+        if self._valve.has_channel(group):
+            if not watermark.is_idle:
+                self._valve.input_status(group, WatermarkStatus.ACTIVE)
+            self._valve.input_watermark(group, watermark.timestamp)
+        else:
+            self._valve.add_channel(group, watermark=watermark.timestamp, is_idle=watermark.is_idle)
+
+    def finish(self) -> dict[int, str]:
+        """End the epoch, and bring the watermark to where the channels' ends allow it to be.
 
         Returns:
-            The lowest watermark of all channels, and the attempt that was read of each.
+            The attempt that was read of each channel.
 
         Raises:
             LostBufferError: If a channel did not end.
@@ -72,5 +160,8 @@ class InputGate:
                     hint="The exchange lost data. The epoch is not committed; run it again.",
                 )
             attempts[number] = channel.attempt
-        watermarks = [channel.watermark for channel in self._channels.values()]
-        return min(watermarks, default=MIN_TIMESTAMP), attempts
+        if attempts:
+            for group in self._ended:
+                self._show(group)
+            self._valve.remove_channel(_REST)
+        return attempts

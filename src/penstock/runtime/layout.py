@@ -49,6 +49,14 @@ class Layout:
         """Return the next carrier on the way from a level to the driver."""
         return sender % self._carriers[level + 1] if level + 1 < self.levels else 0
 
+    def is_single_channel(self, vertex: Vertex) -> bool:
+        """Whether a subtask of a vertex reads from one task only."""
+        if len(vertex.inputs) != 1:
+            return False
+        sender = self.program.vertices[vertex.inputs[0].source]
+        sources = [other for other in self.program.vertices if other.source is not None]
+        return sender.parallelism == 1 and (not sender.is_shared or len(sources) == 1)
+
     def is_finishing(self, vertex: Vertex, epoch: Epoch) -> bool:
         """Whether a vertex gets its last records in an epoch."""
         return self._sources[vertex.index] <= epoch.finished | epoch.finishing

@@ -5,14 +5,17 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 from penstock.checkpoint.handles import StateHandle
 from penstock.errors import InconsistentEpochError, PenstockError
 from penstock.runtime.buffer import Buffer
 from penstock.runtime.elements import MIN_TIMESTAMP
-from penstock.runtime.epoch import SubtaskId
-from penstock.runtime.program import Program
+from penstock.runtime.epoch import SHARED, SubtaskId
+from penstock.runtime.operator import StreamOperator
+from penstock.runtime.program import Program, Vertex
+from penstock.runtime.progress import SubtaskProgress, merge_progress
 
 
 class Message(NamedTuple):
@@ -61,11 +64,13 @@ class SubtaskReport:
             what the user's function counted.
         attempts: For each channel the attempt of the sender that was read.
         handles: The files of the state as it is now; None for a subtask without state.
+        progress: How far it has come.
     """
 
     metrics: list[tuple[int, int, int, int, dict[str, Any]]]
     attempts: dict[int, str]
     handles: tuple[StateHandle, ...] | None
+    progress: SubtaskProgress
 
 
 @dataclass
@@ -75,6 +80,7 @@ class EpochOutcome:
     Attributes:
         operators: What each operator did, by its id.
         handles: The new state handles, by subtask.
+        progress: How far each subtask has come; the tasks of a source that Spark reads as one.
         printed: The lines to print.
         collected: The results of `execute_and_collect`, as pairs of an id and values.
         prepared: The files that sinks prepared, as pairs of the sink's id and a path.
@@ -83,6 +89,7 @@ class EpochOutcome:
 
     operators: dict[str, OperatorReport] = field(default_factory=dict)
     handles: dict[SubtaskId, tuple[StateHandle, ...]] = field(default_factory=dict)
+    progress: dict[SubtaskId, SubtaskProgress] = field(default_factory=dict)
     printed: list[str] = field(default_factory=list)
     collected: list[tuple[str, list[Any]]] = field(default_factory=list)
     prepared: list[tuple[str, str]] = field(default_factory=list)
@@ -98,16 +105,25 @@ class EpochOutcome:
         """
         outcome = cls()
         attempts: dict[int, str] = {}
+        shared: dict[int, list[SubtaskProgress]] = {}
         for buffer in sorted(buffers, key=lambda buffer: buffer.order):
             message: Message = Message._make(pickle.loads(buffer.payload))
             if message.kind == "error":
                 raise _as_error(message.content)
             if message.kind == "report":
                 outcome._add_report(program, message, attempts)
+                if program.vertices[message.vertex].is_shared:
+                    shared.setdefault(message.vertex, []).append(message.content.progress)
+                else:
+                    progress = message.content.progress
+                    outcome.progress[message.vertex, message.sender] = progress
             else:
                 getattr(outcome, _LISTS[message.kind]).extend(
                     message.content if message.kind == "print" else [message.content]
                 )
+        for index, parts in shared.items():
+            merge = partial(_merge, program.vertices[index])
+            outcome.progress[index, SHARED] = merge_progress(parts, merge)
         return outcome
 
     def _add_report(self, program: Program, message: Message, attempts: dict[int, str]) -> None:
@@ -140,6 +156,14 @@ class EpochOutcome:
         known.output_watermark = min(known.output_watermark, output_watermark)
         for key, value in user.items():
             known.user[key] = known.user[key] + value if key in known.user else value
+
+
+def _merge(vertex: Vertex, operator_id: str, snapshots: list[bytes]) -> bytes:
+    for spec in vertex.operators:
+        if spec.operator_id == operator_id:
+            prototype: StreamOperator = pickle.loads(spec.prototype)
+            return prototype.merge_snapshots(snapshots)
+    raise KeyError(operator_id)
 
 
 _LISTS = {"print": "printed", "collect": "collected", "prepared": "prepared"}

@@ -105,6 +105,16 @@ class OperatorMetrics:
     output_watermark: int = MIN_TIMESTAMP
     user: MetricGroup = field(default_factory=MetricGroup)
 
+    def report(self) -> tuple[int, int, int, int, dict[str, Any]]:
+        """Return records in and out, input and output watermark, and what the function counted."""
+        return (
+            self.records_in,
+            self.records_out,
+            self.input_watermark,
+            self.output_watermark,
+            self.user.take(),
+        )
+
     def begin_epoch(self) -> None:
         """Begin to count anew; watermarks stay."""
         self.records_in = 0

@@ -11,6 +11,8 @@ from penstock.runtime.epoch import Epoch
 from penstock.runtime.metrics import OperatorMetrics
 from penstock.runtime.output import Output
 from penstock.runtime.state.backend import KeyedStateBackend
+from penstock.runtime.timers.internal_timer_service_manager import InternalTimerServiceManager
+from penstock.runtime.timers.processing_time_service import ProcessingTimeService
 
 
 class ToDriver(Protocol):
@@ -33,6 +35,9 @@ class StreamOperator:
         context: What the operator may ask about its task.
         output: Where its results go.
         metrics: What it counts.
+        state: Its keyed state, if it has any.
+        processing_time: Tells the time, and calls back when timers are due.
+        timers: Its timers, if it has keyed state.
     """
 
     chaining_strategy: ChainingStrategy = ChainingStrategy.ALWAYS
@@ -40,11 +45,16 @@ class StreamOperator:
     is_stateful: bool = False
     """Whether the operator has keyed state, so that its epochs leave changelogs."""
 
+    makes_watermarks: bool = False
+    """Whether the watermarks it emits are its own, and not those it was given."""
+
     name: str
     context: RuntimeContext
     output: Output
     metrics: OperatorMetrics
     state: KeyedStateBackend
+    processing_time: ProcessingTimeService
+    timers: InternalTimerServiceManager | None
 
     def setup(
         self,
@@ -54,6 +64,8 @@ class StreamOperator:
         output: Output,
         metrics: OperatorMetrics,
         to_driver: ToDriver,
+        processing_time: ProcessingTimeService,
+        state: KeyedStateBackend | None = None,
         batch: bool = False,
     ) -> None:
         """Give the operator its place in a chain."""
@@ -62,6 +74,11 @@ class StreamOperator:
         self.output = output
         self.metrics = metrics
         self.to_driver = to_driver
+        self.processing_time = processing_time
+        self.timers = None
+        if state is not None:
+            self.state = state
+            self.timers = InternalTimerServiceManager(state, state.timer_queue, processing_time)
         self.batch = batch
 
     def begin_epoch(self, epoch: Epoch) -> None:
@@ -85,12 +102,32 @@ class StreamOperator:
         raise TypeError(f"{type(self).__name__} takes blocks or records: define one of the two.")
 
     def process_watermark(self, timestamp: int) -> None:
-        """Process a watermark (milliseconds), then forward it."""
+        """Fire the timers that a watermark (milliseconds) completes, then forward it."""
+        if self.timers is not None:
+            self.timers.advance_watermark(timestamp)
         self.output.emit_watermark(timestamp)
 
     def process_status(self, status: WatermarkStatus) -> None:
         """Process a change between active and idle, then forward it."""
         self.output.emit_status(status)
+
+    def snapshot(self) -> bytes | None:
+        """Return what the operator takes along to the next epoch, beside keyed state; None for nothing."""
+        return None
+
+    def restore(self, snapshot: bytes | None) -> None:
+        """Take over what `snapshot` or `merge_snapshots` gave; None begins anew.
+
+        Called before `begin_epoch`, whatever became of the epoch before.
+        """
+
+    def next_wake_up(self) -> int | None:
+        """Return the processing time (milliseconds) at which an epoch is due even without records."""
+        return None
+
+    def merge_snapshots(self, snapshots: list[bytes]) -> bytes:
+        """Join the snapshots of tasks that read parts of one split; called on the prototype."""
+        raise TypeError(f"Snapshots of {type(self).__name__} cannot be merged: {len(snapshots)}.")
 
     def flush(self) -> None:
         """Emit what is held back, as the epoch ends; called head to tail."""

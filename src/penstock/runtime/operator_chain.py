@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 
 from penstock.runtime.context import RuntimeContext
-from penstock.runtime.elements import Block, EndOfInput
+from penstock.runtime.elements import Block, ChannelWatermark, EndOfInput
 from penstock.runtime.metrics import OperatorMetrics
 from penstock.runtime.operator import StreamOperator, ToDriver
+from penstock.runtime.operators.source import SourceOperator
 from penstock.runtime.output import Output
 from penstock.runtime.outputs import ChainingOutput, CopyingChainingOutput, CountingOutput
 from penstock.runtime.program import NetworkEdge, OperatorSpec, Program, Vertex
+from penstock.runtime.state.backend import KeyedStateBackend
+from penstock.runtime.timers.processing_time_service import ProcessingTimeService
 
 NetworkOutput = Callable[[NetworkEdge, OperatorSpec], Output]
 """Makes the output for an edge that leaves the chain."""
@@ -26,6 +29,8 @@ class OperatorChain:
         subtask: The index of the subtask.
         network_output: Makes the outputs for edges that leave the chain.
         to_driver: Sends something to the driver.
+        processing_time: Tells the operators the time.
+        keyed_state: Makes the keyed state of an operator that has any.
 
     Attributes:
         operators: The operators, head first.
@@ -40,12 +45,16 @@ class OperatorChain:
         subtask: int,
         network_output: NetworkOutput,
         to_driver: ToDriver,
+        processing_time: ProcessingTimeService,
+        keyed_state: Callable[[], KeyedStateBackend],
     ) -> None:
         self._program = program
         self._vertex = vertex
         self._subtask = subtask
         self._network_output = network_output
         self._to_driver = to_driver
+        self._processing_time = processing_time
+        self._keyed_state = keyed_state
         self._built: dict[int, StreamOperator] = {}
         self.entry = self.create_chained_operator(0, None)
         self.operators = [self._built[index] for index in range(len(vertex.operators))]
@@ -63,6 +72,7 @@ class OperatorChain:
         metrics = OperatorMetrics()
         output = self.create_output_collector(spec, metrics)
         operator: StreamOperator = pickle.loads(spec.prototype)
+        state = self._keyed_state() if operator.is_stateful else None
         operator.setup(
             name=spec.name,
             context=RuntimeContext(
@@ -72,10 +82,13 @@ class OperatorChain:
                 max_parallelism=self._vertex.max_parallelism,
                 job_parameters=self._program.job_parameters,
                 metrics=metrics.user,
+                keyed_state=state,
             ),
             output=output,
             metrics=metrics,
             to_driver=self._to_driver,
+            processing_time=self._processing_time,
+            state=state,
             batch=self._program.batch,
         )
         self._built[index] = operator
@@ -87,9 +100,21 @@ class OperatorChain:
         for operator in reversed(self.operators):
             operator.open()
 
-    def process(self, block: Block) -> None:
-        """Send records through the chain."""
-        self.entry.collect(block)
+    def process(self, block: Block, split: Hashable = None) -> None:
+        """Send records through the chain; at a source, those of one split."""
+        head = self.operators[0]
+        if split is not None and isinstance(head, SourceOperator):
+            head.metrics.records_in += len(block.values)
+            head.process_split(block, split)
+        else:
+            self.entry.collect(block)
+
+    def split_progress(self) -> tuple[tuple[Hashable, ChannelWatermark], ...]:
+        """Return how far the splits have come whose watermarks leave the chain as they are."""
+        head, *others = self.operators
+        if not isinstance(head, SourceOperator) or any(op.makes_watermarks for op in others):
+            return ()
+        return head.split_progress()
 
     def end_input(self) -> None:
         """Tell the operators, head to tail, that no record comes any more."""

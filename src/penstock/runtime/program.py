@@ -79,6 +79,8 @@ class Vertex:
         level: The distance from the sources; sources stand on level 0.
         inputs: The edges that feed the head.
         source: The number of the source in `Program.sources` that feeds the head; None otherwise.
+        is_shared: True for a source that Spark reads: its tasks are not subtasks, but differ from epoch
+            to epoch, and share what they know of its splits.
     """
 
     index: int
@@ -90,6 +92,7 @@ class Vertex:
     level: int
     inputs: tuple[NetworkEdge, ...] = ()
     source: int | None = None
+    is_shared: bool = False
 
 
 @dataclass(frozen=True)
@@ -104,6 +107,7 @@ class Program:
         object_reuse: False if every edge inside a chain copies its records.
         batch: True in BATCH runtime mode: keyed operators give final values only.
         job_parameters: What the user set as global job parameters.
+        state_backend: Where keyed state lives: `hashmap` or `rocksdb`.
         digest: Names the program; equal programs have equal digests.
     """
 
@@ -113,6 +117,7 @@ class Program:
     object_reuse: bool = True
     batch: bool = False
     job_parameters: dict[str, str] = field(default_factory=dict)
+    state_backend: str = "hashmap"
     digest: str = ""
 
     @property

@@ -8,6 +8,7 @@ from typing import Any
 from penstock.runtime.buffer import BUFFER_SIZE, Buffer, channel_number, encode
 from penstock.runtime.elements import (
     Block,
+    ChannelWatermark,
     CheckpointBarrier,
     Element,
     EndOfInput,
@@ -28,6 +29,8 @@ class RecordWriterOutput(Output):
         sender: The number of the sending task among those of its vertex.
         operator: The name of the sending operator, for messages.
         carriers: For each receiving subtask the next carrier on the way to it.
+        in_band: Whether watermarks go in band: where this sender is the only one. Where there are others,
+            the order of buffers says all that the receiver can use.
         send: Takes each finished buffer.
     """
 
@@ -39,18 +42,27 @@ class RecordWriterOutput(Output):
         sender: int,
         operator: str,
         carriers: Sequence[int],
+        in_band: bool,
         send: Callable[[Buffer], None],
     ) -> None:
         self._edge = edge
         self._partitioner = partitioner
         self._operator = operator
         self._carriers = carriers
+        self._in_band = in_band
+        self._is_idle = False
         self._send = send
         self._channel = channel_number(edge.index, sender)
         self._pending = [_Pending() for _ in carriers]
 
-    def begin_epoch(self) -> None:
-        """Forget what an epoch that failed may have left."""
+    @property
+    def progress(self) -> ChannelWatermark:
+        """How far event time has come here."""
+        return ChannelWatermark(self.watermark, self._is_idle)
+
+    def begin_epoch(self, progress: ChannelWatermark) -> None:
+        """Begin where the last epoch ended; forget what one that failed may have left."""
+        self.watermark, self._is_idle = progress
         for pending in self._pending:
             pending.reset()
 
@@ -70,10 +82,14 @@ class RecordWriterOutput(Output):
                 self._flush(target)
 
     def emit_watermark(self, timestamp: int) -> None:
-        self._broadcast(Watermark(timestamp))
+        if self._is_idle:
+            return
+        if self._in_band:
+            self._broadcast(Watermark(timestamp))
         self.watermark = timestamp
 
     def emit_status(self, status: WatermarkStatus) -> None:
+        self._is_idle = status is WatermarkStatus.IDLE
         self._broadcast(status)
 
     def end_input(self, end: EndOfInput) -> None:
@@ -86,8 +102,17 @@ class RecordWriterOutput(Output):
         for pending in self._pending:
             pending.add_element(element, self.watermark)
 
-    def emit_barrier(self, barrier: CheckpointBarrier) -> None:
-        """End the epoch on every channel of this edge."""
+    def emit_barrier(
+        self, epoch: int, attempt: str, splits: tuple[tuple[Any, ChannelWatermark], ...] = ()
+    ) -> None:
+        """End the epoch on every channel of this edge.
+
+        Args:
+            epoch: The number of the epoch.
+            attempt: Tells the attempts of this sender apart.
+            splits: How far the splits have come that this sender read.
+        """
+        barrier = CheckpointBarrier(epoch, attempt, self.progress, splits)
         # Most subtasks get the same in-band elements and no records: these are pickled once.
         encoded: dict[tuple[Element, ...], bytes] = {}
         for target, pending in enumerate(self._pending):

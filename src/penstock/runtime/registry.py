@@ -6,6 +6,7 @@ import pickle
 import sys
 from typing import Final
 
+from penstock.runtime.epoch import Epoch
 from penstock.runtime.layout import Layout
 from penstock.runtime.operator import StreamOperator
 from penstock.runtime.program import Program, Vertex
@@ -24,9 +25,13 @@ class Tasks:
         self._subtasks: dict[tuple[int, int], Subtask] = {}
         self._heads: dict[int, StreamOperator] = {}
 
-    def get(self, vertex: Vertex, sender: int) -> Subtask:
-        """Return a subtask, made and opened if it does not live here yet."""
+    def get(self, vertex: Vertex, sender: int, epoch: Epoch) -> Subtask:
+        """Return a subtask that can run an epoch, made and opened if none lives here yet."""
         found = self._subtasks.get((vertex.index, sender))
+        if found is not None and not found.can_run(epoch):
+            self.discard(vertex.index, sender)
+            found.close()
+            found = None
         if found is None:
             found = self._subtasks[vertex.index, sender] = Subtask(self.layout, vertex, sender)
         return found
@@ -44,7 +49,7 @@ class Tasks:
     def close(self) -> None:
         """Close all subtasks."""
         for subtask in self._subtasks.values():
-            subtask.chain.close()
+            subtask.close()
         self._subtasks.clear()
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pickle
 import time
+from collections.abc import Hashable
 from typing import Any
 
+from penstock.checkpoint.handles import StateHandle
 from penstock.errors import ValueNotSerializableError
 from penstock.runtime.buffer import Buffer, decode
 from penstock.runtime.elements import (
@@ -13,19 +15,31 @@ from penstock.runtime.elements import (
     MAX_TIMESTAMP,
     MIN_TIMESTAMP,
     Block,
+    ChannelWatermark,
     CheckpointBarrier,
     Watermark,
+    WatermarkStatus,
 )
-from penstock.runtime.epoch import Epoch
+from penstock.runtime.epoch import SHARED, Epoch
 from penstock.runtime.input_gate import InputGate
+from penstock.runtime.key_groups import key_group_range
 from penstock.runtime.layout import Layout
 from penstock.runtime.messages import Message, SubtaskReport
 from penstock.runtime.operator_chain import OperatorChain
 from penstock.runtime.output import Output
 from penstock.runtime.partitioners import StreamPartitioner
 from penstock.runtime.program import DRIVER, NetworkEdge, OperatorSpec, Vertex
+from penstock.runtime.progress import SubtaskProgress
 from penstock.runtime.record_writer import RecordWriterOutput
+from penstock.runtime.state.backend import KeyedStateBackend
+from penstock.runtime.state.factory import create_backend
 from penstock.runtime.subtask_state import SubtaskState
+from penstock.runtime.timers.processing_time_service import (
+    Clock,
+    MonotonicClock,
+    SystemProcessingTimeService,
+    system_clock,
+)
 from penstock.runtime.user_code import record_text
 
 _PATIENCE = 0.2
@@ -40,30 +54,67 @@ class Subtask:
         vertex: The vertex.
         sender: The number of this task among those of its vertex: the subtask's index, or, at a source
             that Spark reads, the number of Spark's partition.
+        clock: The processing time, in milliseconds; it may go back, but what operators see does not.
     """
 
-    def __init__(self, layout: Layout, vertex: Vertex, sender: int) -> None:
+    def __init__(
+        self, layout: Layout, vertex: Vertex, sender: int, clock: Clock = system_clock
+    ) -> None:
         self._layout = layout
         self._vertex = vertex
         self._sender = sender
         self._index = sender % vertex.parallelism
-        self._writers: list[RecordWriterOutput] = []
+        self._shared = frozenset(
+            edge.index for edge in vertex.inputs if layout.program.vertices[edge.source].is_shared
+        )
+        self._writers: list[tuple[int, RecordWriterOutput]] = []
         self._messages = 0
         self._block_size = 1
-        self._watermark = MIN_TIMESTAMP
         self._outbox: list[Buffer] = []
+        self._clock = MonotonicClock(clock)
+        self._processing_time = SystemProcessingTimeService(self._clock)
         self.chain = OperatorChain(
-            layout.program, vertex, self._index, self._network_output, self._tell_driver
+            layout.program,
+            vertex,
+            self._index,
+            self._network_output,
+            self._tell_driver,
+            self._processing_time,
+            self._create_keyed_state,
         )
-        self._state = SubtaskState(
-            {
-                spec.operator_id: operator
-                for spec, operator in zip(vertex.operators, self.chain.operators, strict=True)
-                if operator.is_stateful
-            }
-        )
-        self._is_stateful = any(operator.is_stateful for operator in self.chain.operators)
+        self._operators = {
+            spec.operator_id: operator
+            for spec, operator in zip(vertex.operators, self.chain.operators, strict=True)
+        }
+        stateful = {key: op for key, op in self._operators.items() if op.is_stateful}
+        self._state = SubtaskState(stateful) if stateful else None
         self.chain.open()
+
+    def _create_keyed_state(self) -> KeyedStateBackend:
+        vertex = self._vertex
+        return create_backend(
+            self._layout.program.state_backend,
+            max_parallelism=vertex.max_parallelism,
+            key_groups=key_group_range(self._index, vertex.parallelism, vertex.max_parallelism),
+            clock=self._clock,
+            operator=self._vertex.name,
+        )
+
+    def can_run(self, epoch: Epoch) -> bool:
+        """Whether this copy of the subtask can take part in an epoch, or another has to be made."""
+        return self._state is None or self._state.can_catch_up(self._handles_in(epoch))
+
+    def _handles_in(self, epoch: Epoch) -> tuple[StateHandle, ...]:
+        return epoch.state.get((self._vertex.index, self._sender), ())
+
+    def close(self) -> None:
+        """Close the functions, and let go of the state."""
+        try:
+            self.chain.close()
+        finally:
+            for operator in self.chain.operators:
+                if operator.is_stateful:
+                    operator.state.close()
 
     @property
     def name(self) -> str:
@@ -88,9 +139,10 @@ class Subtask:
                 self._layout.next_carrier(vertex.level, target, subtask)
                 for subtask in range(target.parallelism)
             ],
+            in_band=self._layout.is_single_channel(target),
             send=self._send,
         )
-        self._writers.append(writer)
+        self._writers.append((edge.index, writer))
         return writer
 
     def _send(self, buffer: Buffer) -> None:
@@ -111,79 +163,126 @@ class Subtask:
         """
         self._epoch = epoch
         self._attempt = attempt
-        self._gate = InputGate(self.name, epoch.number)
         self._messages = 0
         self._outbox = outbox
-        if self._is_stateful:
-            handles = epoch.state.get((self._vertex.index, self._sender), ())
-            self._state.begin_epoch(handles, tracks_changes=not epoch.is_last)
-        for writer in self._writers:
-            writer.begin_epoch()
+        progress = epoch.progress.get((self._vertex.index, self._progress_owner))
+        self._take_up(progress or SubtaskProgress())
         for operator in self.chain.operators:
             operator.metrics.begin_epoch()
             operator.begin_epoch(epoch)
+        self._processing_time.fire_due()
+
+    @property
+    def _progress_owner(self) -> int:
+        """Whose progress this task takes up: that of all tasks of a source which Spark reads."""
+        return SHARED if self._vertex.is_shared else self._sender
+
+    def _take_up(self, progress: SubtaskProgress) -> None:
+        """Begin where the last epoch ended."""
+        epoch = self._epoch
+        self._clock.previous = max(self._clock.previous, progress.clock)
+        self._gate = InputGate(
+            self.name,
+            epoch.number,
+            progress.watermark,
+            single=self._layout.is_single_channel(self._vertex),
+            shared=self._shared,
+            emit_watermark=self.chain.entry.emit_watermark,
+            emit_status=self.chain.entry.emit_status,
+        )
+        if self._state is not None:
+            handles = self._handles_in(epoch)
+            self._state.begin_epoch(handles, tracks_changes=not epoch.is_last)
+        outputs = dict(progress.outputs)
+        for edge, writer in self._writers:
+            writer.begin_epoch(outputs.get(edge, ChannelWatermark()))
+        for metrics, gauges in zip(self.chain.metrics, progress.gauges, strict=False):
+            metrics.input_watermark, metrics.output_watermark = gauges
+        snapshots = dict(progress.operators)
+        for operator_id, operator in self._operators.items():
+            operator.restore(snapshots.get(operator_id))
+            if operator.timers is not None:
+                operator.timers.resume(progress.watermark.timestamp)
 
     def receive(self, buffer: Buffer) -> None:
         """Process a buffer from another task."""
-        channel = buffer.channel
-        self._gate.begin_buffer(channel, buffer.sequence)
+        gate = self._gate
+        gate.begin_buffer(buffer.channel, buffer.sequence, buffer.watermark)
         for element in decode(buffer.payload):
             if isinstance(element, Block):
                 self.process(element)
             elif isinstance(element, Watermark):
-                self._gate.watermark(channel, element.timestamp)
+                gate.watermark(element.timestamp)
+            elif isinstance(element, WatermarkStatus):
+                gate.status(element)
             elif isinstance(element, CheckpointBarrier):
-                self._gate.barrier(channel, element)
+                gate.barrier(buffer.channel, element)
 
-    def process(self, block: Block) -> None:
-        """Send records through the chain, in blocks that a slow function has soon done with."""
+    def process(self, block: Block, split: Hashable = None) -> None:
+        """Send records through the chain, in blocks that a slow function has soon done with.
+
+        Args:
+            block: The records.
+            split: The split they are of, at a source whose splits are known.
+        """
         total = len(block.values)
         start = 0
         while start < total:
             size = self._block_size
             part = block if start == 0 and size >= total else block.part(start, start + size)
             before = time.perf_counter()
-            self.chain.process(part)
+            self.chain.process(part, split)
             if time.perf_counter() - before > _PATIENCE / 2:
                 self._block_size = max(1, size // 4)
             elif size < BLOCK_SIZE:
                 self._block_size = size * 2
             start += size
+            self._processing_time.fire_due()
 
     def end_epoch(self) -> None:
         """End the epoch: flush, write state, and send the barrier and the report."""
-        watermark, attempts = self._gate.finish()
-        self._advance(watermark)
+        attempts = self._gate.finish()
         is_finishing = self._layout.is_finishing(self._vertex, self._epoch)
         if is_finishing:
-            self._advance(MAX_TIMESTAMP)
+            if self.chain.entry.watermark < MAX_TIMESTAMP:
+                self.chain.entry.emit_watermark(MAX_TIMESTAMP)
             self.chain.end_input()
+            self._processing_time.quiesce()
+        self._processing_time.fire_due()
         self.chain.flush()
         handles = None
-        if self._is_stateful:
+        if self._state is not None:
             name = f"{self._vertex.vertex_id}-{self._sender}"
             handles = self._state.end_epoch(self._epoch, name)
-        barrier = CheckpointBarrier(self._epoch.number, self._attempt)
-        for writer in self._writers:
-            writer.emit_barrier(barrier)
-        metrics = [
-            (
-                entry.records_in,
-                entry.records_out,
-                entry.input_watermark,
-                entry.output_watermark,
-                entry.user.take(),
-            )
-            for entry in self.chain.metrics
-        ]
-        self._tell_driver("report", SubtaskReport(metrics, attempts, handles))
+        splits = self.chain.split_progress()
+        for _, writer in self._writers:
+            writer.emit_barrier(self._epoch.number, self._attempt, splits)
+        metrics = [entry.report() for entry in self.chain.metrics]
+        report = SubtaskReport(metrics, attempts, handles, self._progress())
+        self._tell_driver("report", report)
         if is_finishing:
-            self.chain.close()
+            self.close()
 
-    def _advance(self, watermark: int) -> None:
-        if watermark > self._watermark:
-            self._watermark = watermark
-            self.chain.entry.emit_watermark(watermark)
+    def _progress(self) -> SubtaskProgress:
+        snapshots = (
+            (operator_id, operator.snapshot()) for operator_id, operator in self._operators.items()
+        )
+        return SubtaskProgress(
+            self._gate.progress,
+            tuple((edge, writer.progress) for edge, writer in self._writers),
+            self._clock.previous,
+            tuple((key, snapshot) for key, snapshot in snapshots if snapshot is not None),
+            tuple(
+                (metrics.input_watermark, metrics.output_watermark)
+                for metrics in self.chain.metrics
+            ),
+            self._next_wake_up(),
+        )
+
+    def _next_wake_up(self) -> int | None:
+        times = [operator.next_wake_up() for operator in self.chain.operators]
+        times.append(self._processing_time.next_timestamp())
+        return min((time for time in times if time is not None), default=None)
 
 
 def driver_buffer(layout: Layout, message: Message, vertex: Vertex, sequence: int) -> Buffer:

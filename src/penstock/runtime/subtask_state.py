@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import os
-import pickle
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 from penstock.checkpoint.handles import StateHandle, read_state_file, write_state_file
-from penstock.errors import ValueNotSerializableError
-from penstock.runtime.buffer import not_serializable
-from penstock.runtime.elements import Block
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.operator import StreamOperator
-from penstock.runtime.state.backend import KeyedStateBackend
 
 _EMPTY: Final = ""
 _DIRTY: Final = "dirty"
 _MOST_CHANGELOGS: Final = 64
 _SMALL: Final = 1 << 16
-
-Changes = dict[str, dict[str, tuple[list[Any], list[Any], list[Any]]]]
+_ID_LENGTH: Final = 32
 
 
 class SubtaskState:
@@ -37,12 +31,13 @@ class SubtaskState:
         self._operators = operators
         self._version = _EMPTY
         self._handles: tuple[StateHandle, ...] = ()
-        self._reset()
 
-    def _reset(self) -> None:
-        for operator in self._operators.values():
-            operator.state = KeyedStateBackend()
-        self._version = _EMPTY
+    def can_catch_up(self, handles: Sequence[StateHandle]) -> bool:
+        """Whether the state is of an earlier version of the one that the handles make up.
+
+        If it is not, it has seen an epoch that was not committed, and is of no use.
+        """
+        return self._version == _EMPTY or any(handle.path == self._version for handle in handles)
 
     def begin_epoch(self, handles: Sequence[StateHandle], *, tracks_changes: bool) -> None:
         """Bring the state to the version that the handles make up.
@@ -51,50 +46,50 @@ class SubtaskState:
             DamagedStateError: If a file is missing or damaged.
         """
         self._handles = tuple(handles)
-        paths = [handle.path for handle in handles]
-        if self._version in paths:
-            missing = handles[paths.index(self._version) + 1 :]
-        elif self._version == _EMPTY:
-            missing = handles
-        else:
-            self._reset()
-            missing = handles
-        for handle in missing:
-            self._apply(pickle.loads(read_state_file(handle)))
+        paths = [_EMPTY, *(handle.path for handle in handles)]
+        missing = handles[paths.index(self._version) :]
         # Until the epoch is prepared, this copy is of no version that anybody could name.
         self._version = _DIRTY
+        for handle in missing:
+            for frame in read_state_file(handle):
+                operator_id = frame[:_ID_LENGTH].decode()
+                self._operators[operator_id].state.apply(frame[_ID_LENGTH:])
         for operator in self._operators.values():
             operator.state.tracks_changes = tracks_changes
 
-    def _apply(self, changes: Changes) -> None:
-        for operator_id, tables in changes.items():
-            self._operators[operator_id].state.apply(tables)
-
     def end_epoch(self, epoch: Epoch, name: str) -> tuple[StateHandle, ...]:
         """Write what the epoch changed, and return the handles of the state as it is now."""
-        changes: Changes = {}
-        for operator_id, operator in self._operators.items():
-            tables = operator.state.changes()
-            if tables:
-                changes[operator_id] = tables
-        if changes and epoch.folder is not None:
-            self._write(changes, epoch, name)
-        self._version = self._handles[-1].path if self._handles else _EMPTY
+        if epoch.folder is not None and not epoch.is_last:
+            self._write(epoch, name)
+            self._version = self._handles[-1].path if self._handles else _EMPTY
         for operator in self._operators.values():
             operator.state.forget_changes()
         return self._handles
 
-    def _write(self, changes: Changes, epoch: Epoch, name: str) -> None:
+    def _write(self, epoch: Epoch, name: str) -> None:
+        changes = self._changes()
+        first = next(changes, None)
+        if first is None:
+            return
         as_snapshot = self._is_snapshot_due()
-        if as_snapshot:
-            changes = {key: op.state.everything() for key, op in self._operators.items()}
+        frames = self._everything() if as_snapshot else _chained(first, changes)
         handle = write_state_file(
             os.path.join(epoch.folder or "", "state", name),
             f"{epoch.number:08d}",
-            self._pickled(changes),
+            frames,
             is_snapshot=as_snapshot,
         )
         self._handles = (handle,) if as_snapshot else (*self._handles, handle)
+
+    def _changes(self) -> Iterator[bytes]:
+        for operator_id, operator in self._operators.items():
+            for frame in operator.state.changes():
+                yield operator_id.encode() + frame
+
+    def _everything(self) -> Iterator[bytes]:
+        for operator_id, operator in self._operators.items():
+            for frame in operator.state.everything():
+                yield operator_id.encode() + frame
 
     def _is_snapshot_due(self) -> bool:
         """Whether the changelogs outweigh the snapshot they stand on."""
@@ -106,15 +101,7 @@ class SubtaskState:
             or changelogs > max(snapshots, _SMALL)
         )
 
-    def _pickled(self, changes: Changes) -> bytes:
-        try:
-            return pickle.dumps(changes, pickle.HIGHEST_PROTOCOL)
-        except Exception as error:
-            for operator_id, tables in changes.items():
-                for keys, values, _ in tables.values():
-                    found = not_serializable(
-                        error, [Block(values, None, keys)], self._operators[operator_id].name
-                    )
-                    if isinstance(found, ValueNotSerializableError):
-                        raise found from error
-            raise
+
+def _chained(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
+    yield first
+    yield from rest

@@ -78,11 +78,21 @@ def function_failure(error: Exception, operator: str, record: str | None) -> Pen
     """
     if isinstance(error, PenstockError):
         return error
+    what = None if record is None else f"the record {record}"
+    return described_failure(error, operator, what, record)
+
+
+def described_failure(
+    error: Exception, operator: str, what: str | None, record: str | None = None
+) -> PenstockError:
+    """As `function_failure`, for what need not be a record."""
+    if isinstance(error, PenstockError):
+        return error
     text = "".join(
         traceback.format_exception(type(error), error, _users_frames(error.__traceback__))
     )
     where = f"Operator {operator!r} failed"
-    where += "." if record is None else f" on the record {record}"
+    where += "." if what is None else f" on {what}"
     failure = UserFunctionError(
         f"{text}\n{where}",
         hint="The traceback above is your function's own. Mend it there, or catch the exception "

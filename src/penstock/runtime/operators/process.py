@@ -2,29 +2,70 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import NoReturn
 
-from penstock.runtime.elements import BLOCK_SIZE, Block
+from penstock.errors import UnsupportedOperationError
+from penstock.runtime.elements import Block
+from penstock.runtime.epoch import Epoch
+from penstock.runtime.metrics import OperatorMetrics
+from penstock.runtime.operators.collector import Collector
 from penstock.runtime.operators.function_operator import FunctionOperator
-from penstock.runtime.output_tag import OutputTag
+from penstock.runtime.timers.processing_time_service import ProcessingTimeService
 
 
 class ProcessContext:
     """What a process function may ask about the record it is called with."""
 
-    __slots__ = ("_key", "_timestamp")
+    __slots__ = ("record_timestamp", "timers")
+
+    def __init__(self, timers: NoTimers) -> None:
+        self.timers = timers
+        self.record_timestamp: int | None = None
 
     def timestamp(self) -> int | None:
         """Return the event timestamp of the record in milliseconds, or None if it has none."""
-        return self._timestamp
+        return self.record_timestamp
 
-    def get_current_key(self) -> Any:
-        """Return the key of the record."""
-        return self._key
+    def timer_service(self) -> NoTimers:
+        """Return what tells the time; timers are for keyed streams only."""
+        return self.timers
 
-    def _set(self, timestamp: int | None, key: Any) -> None:
-        self._timestamp = timestamp
-        self._key = key
+
+class NoTimers:
+    """Tells the time to a function of a stream without keys, and refuses timers.
+
+    Args:
+        operator: The name of the operator, for messages.
+        processing_time: Tells the processing time.
+        metrics: Tells the watermark.
+    """
+
+    def __init__(
+        self, operator: str, processing_time: ProcessingTimeService, metrics: OperatorMetrics
+    ) -> None:
+        self._operator = operator
+        self._processing_time = processing_time
+        self._metrics = metrics
+
+    def current_processing_time(self) -> int:
+        """Return the time in milliseconds since the epoch."""
+        return self._processing_time.current_processing_time()
+
+    def current_watermark(self) -> int:
+        """Return the last watermark in milliseconds."""
+        return self._metrics.input_watermark
+
+    def _refuse(self, timestamp: int) -> NoReturn:
+        raise UnsupportedOperationError(
+            f"Operator {self._operator!r} set or deleted a timer for {timestamp}. Register timers is "
+            "only supported on a keyed stream.",
+            hint="Call key_by() before process(), and use a KeyedProcessFunction.",
+        )
+
+    register_processing_time_timer = _refuse
+    register_event_time_timer = _refuse
+    delete_processing_time_timer = _refuse
+    delete_event_time_timer = _refuse
 
 
 class ProcessOperator(FunctionOperator):
@@ -36,54 +77,23 @@ class ProcessOperator(FunctionOperator):
     method = "process_element"
 
     def open(self) -> None:
-        self._context = ProcessContext()
+        timers = NoTimers(self.name, self.processing_time, self.metrics)
+        self._context = ProcessContext(timers)
         super().open()
 
+    def begin_epoch(self, epoch: Epoch) -> None:
+        self._collector = Collector(self.output)
+
     def process_block(self, block: Block) -> None:
-        collector = _Collector(self, block.timestamps is not None)
-        context, call = self._context, self._call
+        context, call, collect = self._context, self._call, self._collector.collect
         rest = iter(block.values)
-        nothing = [None] * len(block.values)
-        timestamps, keys = block.timestamps or nothing, block.keys or nothing
+        timestamps = block.timestamps or [None] * len(block.values)
         try:
-            for value, timestamp, key in zip(rest, timestamps, keys, strict=True):
-                context._set(timestamp, key)  # noqa: SLF001 - hidden from users, not from here
+            for value, timestamp in zip(rest, timestamps, strict=True):
+                context.record_timestamp = timestamp
                 results = call(value, context)
                 if results is not None:
-                    for result in results:
-                        collector.add(result, timestamp)
+                    collect(results, timestamp)
         except Exception as error:
             raise self._failure(error, block, rest) from error
-        collector.flush()
-
-
-class _Collector:
-    """Gathers results into blocks, one for the main output and one for each side output."""
-
-    def __init__(self, operator: ProcessOperator, has_timestamps: bool) -> None:
-        self._operator = operator
-        self._has_timestamps = has_timestamps
-        self._blocks: dict[str | None, Block] = {}
-
-    def add(self, result: Any, timestamp: int | None) -> None:
-        tag: str | None = None
-        if type(result) is tuple and len(result) == 2 and isinstance(result[0], OutputTag):
-            tag, result = result[0].tag_id, result[1]
-        block = self._blocks.get(tag)
-        if block is None:
-            block = self._blocks[tag] = Block([], [] if self._has_timestamps else None)
-        block.values.append(result)
-        if block.timestamps is not None:
-            block.timestamps.append(timestamp)
-        if len(block.values) == BLOCK_SIZE:
-            self._emit(tag, self._blocks.pop(tag))
-
-    def flush(self) -> None:
-        for tag, block in self._blocks.items():
-            self._emit(tag, block)
-
-    def _emit(self, tag: str | None, block: Block) -> None:
-        if tag is None:
-            self._operator.output.collect(block)
-        else:
-            self._operator.output.collect_side(tag, block)
+        self._collector.flush()

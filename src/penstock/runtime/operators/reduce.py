@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Any, Final
 
-from penstock.runtime.elements import Block
+from penstock.runtime.elements import BLOCK_SIZE, Block
 from penstock.runtime.operators.function_operator import FunctionOperator
 
 _TABLE: Final = "reduce"
@@ -44,4 +45,6 @@ class ReduceOperator(FunctionOperator):
 
     def end_input(self) -> None:
         if self.batch:
-            self.output.collect(Block(list(self.state.table(_TABLE).values())))
+            values = iter(self.state.table(_TABLE).values())
+            while block := list(islice(values, BLOCK_SIZE)):
+                self.output.collect(Block(block))

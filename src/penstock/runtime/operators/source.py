@@ -2,20 +2,53 @@
 
 from __future__ import annotations
 
-from penstock.runtime.elements import Block
-from penstock.runtime.operator import StreamOperator
+from collections.abc import Hashable
+
+from penstock.common.watermark_strategy import WatermarkStrategy
+from penstock.runtime.elements import Block, ChannelWatermark
+from penstock.runtime.operators.timestamps_and_watermarks import TimestampsAndWatermarksOperator
 from penstock.runtime.source import NativeSource
 
 
-class SourceOperator(StreamOperator):
-    """Passes on what a source reads.
+class SourceOperator(TimestampsAndWatermarksOperator):
+    """Passes on what a source reads, with timestamps and watermarks if a strategy says how.
+
+    Each split has a watermark generator of its own.
 
     Args:
         source: The source to read, if a worker reads it by itself; None where Spark does.
+        strategy: Says how records get timestamps, and the stream watermarks.
+        interval: The time between periodic watermarks, in milliseconds; 0 for none.
     """
 
-    def __init__(self, source: NativeSource | None = None) -> None:
+    def __init__(
+        self,
+        source: NativeSource | None = None,
+        strategy: WatermarkStrategy | None = None,
+        interval: int = 0,
+    ) -> None:
+        super().__init__(strategy or WatermarkStrategy.no_watermarks(), interval)
         self.source = source
+        self._is_plain = strategy is None or strategy == WatermarkStrategy.no_watermarks()
 
     def process_block(self, block: Block) -> None:
-        self.output.collect(block)
+        self.process_split(block, None)
+
+    def process_split(self, block: Block, split: Hashable) -> None:
+        """Process records of one split."""
+        if self._is_plain:
+            self.output.collect(block)
+        else:
+            self._event_time.process(block, split)
+
+    def flush(self) -> None:
+        if not self._is_plain:
+            super().flush()
+
+    def snapshot(self) -> bytes | None:
+        return None if self._is_plain else super().snapshot()
+
+    def split_progress(self) -> tuple[tuple[Hashable, ChannelWatermark], ...]:
+        """Return how far each split has come, if the source knows its splits."""
+        progress = () if self._is_plain else self._event_time.progress()
+        return tuple((name, watermark) for name, watermark in progress if name is not None)

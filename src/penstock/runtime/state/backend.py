@@ -1,66 +1,248 @@
-"""Keeps the keyed state of one operator in one subtask: dictionaries, and what changed in them."""
+"""What keeps the keyed state of one operator in one subtask."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+import itertools
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from penstock.errors import StateTypeMismatchError
+from penstock.runtime.state.descriptors import StateDescriptor
+from penstock.runtime.state.frames import TablePart, TimerPart, read_frame, write_frames
+from penstock.runtime.state.states import STATE_CLASSES, KeyedState
+from penstock.runtime.state.tables import VOID_NAMESPACE, WITH_TTL, RawTable, StateTable
+from penstock.runtime.state.ttl import StateTtlConfig
+from penstock.runtime.state.ttl_views import TimeToLive, TtlTable
+
+if TYPE_CHECKING:
+    from penstock.runtime.timers.key_grouped_priority_queue import KeyGroupedInternalPriorityQueue
 
 
-class KeyedStateBackend:
-    """The keyed state of one operator in one subtask, in memory.
+class KeyedStateBackend(ABC):
+    """Keeps the keyed state and the timers of one operator in one subtask.
 
-    State is a set of named tables, each from key to value. What an epoch changes is remembered, so
-    that the epoch writes what changed and not what exists.
+    What an epoch changes is remembered, so that the epoch writes what changed and not what exists.
+    Changes and state are read and written as frames, which are the same for all backends.
+
+    Args:
+        max_parallelism: The number of key groups of the operator.
+        key_groups: Those that belong to the subtask.
+        clock: Returns the processing time in milliseconds.
+        operator: The name of the operator, for messages.
 
     Attributes:
-        tracks_changes: False in a job's last epoch, whose changes nobody will read.
+        current_key: The key of the record or timer that is being processed. Set it by
+            `set_current_key`.
     """
 
-    def __init__(self) -> None:
-        self._tables: dict[str, dict[Any, Any]] = {}
-        self._changed: dict[str, set[Any]] = {}
-        self.tracks_changes = True
+    def __init__(
+        self, *, max_parallelism: int, key_groups: range, clock: Callable[[], int], operator: str
+    ) -> None:
+        self.max_parallelism = max_parallelism
+        self.key_groups = key_groups
+        self.clock = clock
+        self.operator = operator
+        self.current_key: Any = None
+        self._tracks_changes = True
+        self._states: dict[str, KeyedState] = {}
+        self._queues: dict[str, KeyGroupedInternalPriorityQueue] = {}
+        self._expiring: list[tuple[TtlTable, StateTtlConfig]] = []
+        self._for_every_record: list[Callable[[], object]] = []
 
-    def table(self, name: str) -> dict[Any, Any]:
-        """Return the table with that name, made if new. Report changes by `mark_changed`."""
-        return self._tables.setdefault(name, {})
+    def set_current_key(self, key: Any) -> None:
+        """Set the key on which all states act."""
+        self.current_key = key
+        if self._for_every_record:
+            for clean_up in self._for_every_record:
+                clean_up()
 
-    def mark_changed(self, name: str, keys: Iterable[Any]) -> None:
-        """Note that the values of these keys changed, or were removed, in this epoch."""
-        if self.tracks_changes:
-            self._changed.setdefault(name, set()).update(keys)
+    @property
+    def tracks_changes(self) -> bool:
+        """False in a job's last epoch, whose changes nobody will read."""
+        return self._tracks_changes
 
-    def changes(self) -> dict[str, tuple[list[Any], list[Any], list[Any]]]:
-        """Return what changed since the last call of `forget_changes`.
+    @tracks_changes.setter
+    def tracks_changes(self, tracks_changes: bool) -> None:
+        self._tracks_changes = tracks_changes
+        for queue in self._queues.values():
+            queue.tracks_changes = tracks_changes
+        self._follow_tracking()
+        self._rebind()
 
-        Returns:
-            For each table the keys that have a value, their values, and the keys that were removed.
+    def _follow_tracking(self) -> None:  # noqa: B027 - only some have to be told
+        """Note that `tracks_changes` was set."""
+
+    def _rebind(self) -> None:
+        for state in self._states.values():
+            state.rebind()
+
+    def get_state(self, descriptor: StateDescriptor, namespace: Any = VOID_NAMESPACE) -> KeyedState:
+        """Return the state of that name, made if new, in that namespace.
+
+        Raises:
+            StateTypeMismatchError: If there is one of that name and another kind or type.
         """
-        found = {}
-        for name, changed in self._changed.items():
-            table = self._tables[name]
-            kept = [key for key in changed if key in table]
-            removed = [key for key in changed if key not in table]
-            found[name] = (kept, [table[key] for key in kept], removed)
-        return found
+        state = self._states.get(descriptor.name)
+        if state is None:
+            state = self._states[descriptor.name] = self._make_state(descriptor)
+        elif _type(state.descriptor) != _type(descriptor):
+            raise _mismatch(self.operator, descriptor, _type_name(state.descriptor))
+        state.set_current_namespace(namespace)
+        return state
+
+    def _make_state(self, descriptor: StateDescriptor) -> KeyedState:
+        config = descriptor.ttl_config
+        kind = descriptor.kind if config is None else descriptor.kind + WITH_TTL
+        table = self._table(descriptor.name, kind)
+        if table.kind != kind:
+            raise _mismatch(self.operator, descriptor, table.kind)
+        if config is None:
+            return STATE_CLASSES[descriptor.kind](descriptor, self, table)
+        expiring = TtlTable(table, TimeToLive(config, self._now))
+        self._expiring.append((expiring, config))
+        self._begin_cleaning(expiring, config)
+        return STATE_CLASSES[descriptor.kind](descriptor, self, expiring)
+
+    def _now(self) -> int:
+        return self.clock()
+
+    def _begin_cleaning(self, table: TtlTable, config: StateTtlConfig) -> None:  # noqa: B027
+        """Arrange for expired values to be removed that nobody reads."""
+
+    @abstractmethod
+    def _table(self, name: str, kind: str) -> StateTable:
+        """Return the table of that name, made if new; it may be of another kind."""
+
+    @abstractmethod
+    def table(self, name: str) -> RawTable:
+        """Return one value a key, without a descriptor; report changes by `mark_changed`."""
+
+    @abstractmethod
+    def mark_changed(self, name: str, keys: list[Any]) -> None:
+        """Note that the values of these keys in `table(name)` were set."""
+
+    def timer_queue(self, name: str) -> KeyGroupedInternalPriorityQueue:
+        """Return the timer queue of that name, made if new."""
+        queue = self._queues.get(name)
+        if queue is None:
+            queue = self._queues[name] = self._make_queue(name)
+            queue.tracks_changes = self._tracks_changes
+        return queue
+
+    @abstractmethod
+    def _make_queue(self, name: str) -> KeyGroupedInternalPriorityQueue:
+        """Make a timer queue."""
+
+    def changes(self) -> Iterator[bytes]:
+        """Yield what changed since `forget_changes`, in frames of bounded size.
+
+        Raises:
+            ValueNotSerializableError: If a value cannot be pickled.
+            MutatedKeyError: If a key was changed after state was kept under it.
+        """
+        timers = (
+            TimerPart(name, frame)
+            for name, queue in self._queues.items()
+            for frame in queue.changes()
+        )
+        return write_frames(itertools.chain(self._changed_parts(), timers), self.operator)
+
+    def everything(self) -> Iterator[bytes]:
+        """Yield all there is, in frames of bounded size.
+
+        Raises:
+            ValueNotSerializableError: If a value cannot be pickled.
+            MutatedKeyError: If a key was changed after state was kept under it.
+        """
+        for table, config in self._expiring:
+            if config.get_cleanup_strategies().in_full_snapshot():
+                table.expire_all()
+        timers = (
+            TimerPart(name, frame)
+            for name, queue in self._queues.items()
+            for frame in queue.everything()
+        )
+        return write_frames(itertools.chain(self._parts(), timers), self.operator)
+
+    @abstractmethod
+    def _changed_parts(self) -> Iterator[TablePart]:
+        """Yield what changed in all tables."""
+
+    @abstractmethod
+    def _parts(self) -> Iterator[TablePart]:
+        """Yield all there is in all tables."""
+
+    def apply(self, frame: bytes) -> None:
+        """Take over a frame of `changes` or `everything`, without noting it as a change.
+
+        The state must have no changes that were not forgotten.
+        """
+        for part in read_frame(frame):
+            if isinstance(part, TimerPart):
+                self.timer_queue(part.queue).apply(part.frame)
+            else:
+                self._apply(part)
+
+    @abstractmethod
+    def _apply(self, part: TablePart) -> None:
+        """Take over changes of one table."""
 
     def forget_changes(self) -> None:
-        """Begin to note changes anew."""
-        self._changed.clear()
+        """Begin to note changes anew: the epoch is over."""
+        for queue in self._queues.values():
+            queue.forget_changes()
+        self._forget()
+        self._rebind()
 
-    def everything(self) -> dict[str, tuple[list[Any], list[Any], list[Any]]]:
-        """Return all tables, in the form of `changes`."""
-        return {
-            name: (list(table), list(table.values()), []) for name, table in self._tables.items()
-        }
+    @abstractmethod
+    def _forget(self) -> None:
+        """Begin to note changes of tables anew."""
 
-    def apply(self, changes: dict[str, tuple[list[Any], list[Any], list[Any]]]) -> None:
-        """Take over changes that `changes` or `everything` gave, without noting them as new."""
-        for name, (keys, values, removed) in changes.items():
-            table = self.table(name)
-            table.update(zip(keys, values, strict=True))
-            for key in removed:
-                table.pop(key, None)
+    def keys(self, state_name: str, namespace: Any = VOID_NAMESPACE) -> Iterator[Any]:
+        """Yield the keys for which a state has something."""
+        return (
+            key
+            for name, where, key, _ in self.entries()
+            if (name, where) == (state_name, namespace)
+        )
 
-    def __len__(self) -> int:
-        return sum(map(len, self._tables.values()))
+    def entries(self) -> Iterator[tuple[str, Any, Any, Any]]:
+        """Yield the state's name, namespace, key and value (a list or dict where it is one)."""
+        for table in self._tables_for_view():
+            for namespace, key, value in table.contents():
+                yield table.name, namespace, key, _without_ttl(table.kind, value)
+
+    @abstractmethod
+    def _tables_for_view(self) -> list[StateTable]:
+        """Return all tables."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of everything."""
+
+
+def _type(descriptor: StateDescriptor) -> tuple[object, ...]:
+    return descriptor.kind, descriptor.type_info, descriptor.ttl_config is None
+
+
+def _type_name(descriptor: StateDescriptor) -> str:
+    ttl = WITH_TTL if descriptor.ttl_config is not None else ""
+    return f"{descriptor.kind}{ttl} of type {descriptor.type_info!r}"
+
+
+def _mismatch(operator: str, wanted: StateDescriptor, known: str) -> StateTypeMismatchError:
+    return StateTypeMismatchError(
+        f"Operator {operator!r} asks for its state {wanted.name!r} as {_type_name(wanted)}, but it "
+        f"was asked for, or written, as {known}.",
+        hint="Give each state a name of its own; state that was written as another kind cannot be "
+        "read.",
+    )
+
+
+def _without_ttl(kind: str, value: Any) -> Any:
+    if not kind.endswith(WITH_TTL):
+        return value
+    if isinstance(value, dict):
+        return {key: pair[0] for key, pair in value.items()}
+    return [pair[0] for pair in value] if isinstance(value, list) else value[0]

@@ -1,0 +1,111 @@
+"""What makes watermarks: the generators of users, and those that come with penstock."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, Final, Protocol
+
+from penstock.common.time import Duration
+
+__all__ = ["BoundedOutOfOrderness", "WatermarkGenerator", "WatermarkOutput"]
+
+_MIN: Final = -(2**63)
+
+
+class WatermarkOutput(Protocol):
+    """Takes what a watermark generator says."""
+
+    def emit_watermark(self, timestamp: int) -> None:
+        """Say that no event with a timestamp (milliseconds) at or below this one comes any more."""
+
+    def mark_idle(self) -> None:
+        """Say that nobody need wait for this stream, until the next watermark."""
+
+    def mark_active(self) -> None:
+        """Say that this stream counts again."""
+
+
+class WatermarkGenerator(ABC):
+    """Makes the watermarks of a stream, from its events or from time to time. PyFlink has none.
+
+    A generator is kept from epoch to epoch by pickling it: define its class at the top level of a
+    module or script. Where a source is read by several tasks that share a split, each has a copy, and
+    `merge` joins them at the end of an epoch.
+
+    Example:
+        A generator that emits a watermark at each record that bears a mark:
+
+        >>> class Marked(WatermarkGenerator):
+        ...     def on_event(self, event, event_timestamp, output):
+        ...         if event["mark"]:
+        ...             output.emit_watermark(event_timestamp)
+        ...     def on_periodic_emit(self, output):
+        ...         pass
+    """
+
+    @abstractmethod
+    def on_event(self, event: Any, event_timestamp: int, output: WatermarkOutput) -> None:
+        """Look at an event, and emit a watermark if it calls for one.
+
+        The watermark follows this very event.
+
+        Args:
+            event: The event.
+            event_timestamp: Its timestamp in milliseconds.
+            output: Takes the watermark.
+        """
+
+    @abstractmethod
+    def on_periodic_emit(self, output: WatermarkOutput) -> None:
+        """Emit a watermark, if there is a new one.
+
+        Called when `pipeline.auto-watermark-interval` (default 200 ms) has passed, after some
+        thousand records, and at the end of each epoch.
+
+        Args:
+            output: Takes the watermark.
+        """
+
+    def merge(self, other: WatermarkGenerator) -> WatermarkGenerator:
+        """Join this generator with a copy of it that saw other events of the same split.
+
+        Raises:
+            NotImplementedError: Always, unless a subclass says how it is done.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not say how it is merged.")
+
+
+class BoundedOutOfOrderness(WatermarkGenerator):
+    """Follows the greatest timestamp at a fixed distance: events may be late by as much.
+
+    The watermark is that timestamp less the distance less 1 ms, as in Flink.
+
+    Args:
+        max_out_of_orderness: The distance; zero for streams in order.
+
+    Attributes:
+        watermark: The watermark as it is now, in milliseconds.
+    """
+
+    def __init__(self, max_out_of_orderness: Duration) -> None:
+        self._delay = max_out_of_orderness.to_millis()
+        self.watermark = _MIN
+
+    def on_block(self, timestamps: Sequence[int]) -> None:
+        """Look at the timestamps of a run of events."""
+        watermark = max(timestamps) - self._delay - 1
+        self.watermark = max(self.watermark, watermark)
+
+    def on_event(self, event: Any, event_timestamp: int, output: WatermarkOutput) -> None:
+        """Look at an event; watermarks come periodically."""
+        self.on_block((event_timestamp,))
+
+    def on_periodic_emit(self, output: WatermarkOutput) -> None:
+        """Emit the watermark."""
+        output.emit_watermark(self.watermark)
+
+    def merge(self, other: WatermarkGenerator) -> WatermarkGenerator:
+        """Return the one that came farther."""
+        assert isinstance(other, BoundedOutOfOrderness)
+        return self if self.watermark >= other.watermark else other

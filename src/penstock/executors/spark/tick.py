@@ -1,0 +1,87 @@
+"""A source without records, which starts an epoch when a timer is due or a split may turn idle.
+
+Spark starts a micro-batch only when a source has something new. This source says so when the time has
+come that the last epoch left in the job's folder, and costs nothing before.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.types import StructType
+
+_NAME = "penstock-tick"
+_FILE = "wake-up"
+
+
+def write_wake_up(folder: str, wake_up: int | None) -> None:
+    """Leave word of when the next epoch is due (milliseconds), or that none is (None)."""
+    draft = os.path.join(folder, f".{_FILE}-{uuid.uuid4().hex}")
+    with open(draft, "w", encoding="ascii") as file:
+        file.write("" if wake_up is None else str(wake_up))
+    os.replace(draft, os.path.join(folder, _FILE))
+
+
+def tick_frame(spark: SparkSession, folder: str) -> DataFrame:
+    """Return the streaming frame of ticks: one column, no rows."""
+    spark.dataSource.register(TickSource)
+    return spark.readStream.format(_NAME).option("folder", folder).load()
+
+
+class TickSource(DataSource):
+    """The source of ticks, as Spark knows it."""
+
+    @classmethod
+    def name(cls) -> str:
+        """Return the name of the format."""
+        return _NAME
+
+    def schema(self) -> str:
+        """Return the schema: there are no rows, but Spark wants a column."""
+        return "tick long"
+
+    def streamReader(self, schema: StructType) -> TickReader:  # noqa: N802 - Spark's name
+        """Return the reader."""
+        return TickReader(self.options["folder"])
+
+
+class TickReader(DataSourceStreamReader):
+    """Counts ticks: its offset grows by one whenever the time has come.
+
+    Args:
+        folder: The job's folder.
+    """
+
+    def __init__(self, folder: str) -> None:
+        self._path = os.path.join(folder, _FILE)
+        self._ticks = 0
+
+    def initialOffset(self) -> dict[str, int]:  # noqa: N802 - Spark's name
+        """Return where a new query begins."""
+        return {"ticks": 0}
+
+    def latestOffset(self, *_: Any) -> dict[str, int]:  # noqa: N802 - Spark's name
+        """Return one more than the last time, if the time has come."""
+        try:
+            with open(self._path, encoding="ascii") as file:
+                text = file.read()
+        except FileNotFoundError:
+            text = ""
+        if text and int(text) <= time.time_ns() // 1_000_000:
+            self._ticks += 1
+        return {"ticks": self._ticks}
+
+    def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[InputPartition]:
+        """Return nothing to read."""
+        self._ticks = max(self._ticks, end["ticks"])
+        return []
+
+    def read(self, partition: InputPartition) -> Iterator[tuple[Any, ...]]:
+        """Read nothing."""
+        return iter(())

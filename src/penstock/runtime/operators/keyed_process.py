@@ -1,0 +1,153 @@
+"""Process functions of keyed streams: with state and timers for each key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+from penstock.runtime.elements import Block
+from penstock.runtime.epoch import Epoch
+from penstock.runtime.operators.collector import Collector
+from penstock.runtime.operators.function_operator import FunctionOperator
+from penstock.runtime.state.backend import KeyedStateBackend
+from penstock.runtime.state.tables import VOID_NAMESPACE
+from penstock.runtime.time_domain import TimeDomain
+from penstock.runtime.timers.internal_timer import InternalTimer
+from penstock.runtime.timers.internal_timer_service import InternalTimerService
+from penstock.runtime.user_code import described_failure, record_text
+
+_SERVICE: Final = "user-timers"
+
+
+class UserTimers:
+    """The timers of the current key, as a function of the user sees them.
+
+    Args:
+        service: Where they are registered.
+    """
+
+    def __init__(self, service: InternalTimerService) -> None:
+        self._service = service
+
+    def current_processing_time(self) -> int:
+        """Return the time in milliseconds since the epoch."""
+        return self._service.current_processing_time()
+
+    def current_watermark(self) -> int:
+        """Return the last watermark in milliseconds."""
+        return self._service.current_watermark
+
+    def register_processing_time_timer(self, timestamp: int) -> None:
+        """Register a timer that fires when the clock has passed a time (milliseconds)."""
+        self._service.register_processing_time_timer(VOID_NAMESPACE, timestamp)
+
+    def register_event_time_timer(self, timestamp: int) -> None:
+        """Register a timer that fires when the watermark reaches a time (milliseconds)."""
+        self._service.register_event_time_timer(VOID_NAMESPACE, timestamp)
+
+    def delete_processing_time_timer(self, timestamp: int) -> None:
+        """Delete the processing-time timer for a time (milliseconds), if there is one."""
+        self._service.delete_processing_time_timer(VOID_NAMESPACE, timestamp)
+
+    def delete_event_time_timer(self, timestamp: int) -> None:
+        """Delete the event-time timer for a time (milliseconds), if there is one."""
+        self._service.delete_event_time_timer(VOID_NAMESPACE, timestamp)
+
+
+class KeyedProcessContext:
+    """What a process function of a keyed stream may ask about the record or timer it is called with."""
+
+    __slots__ = ("domain", "record_timestamp", "state", "timers")
+
+    def __init__(self, state: KeyedStateBackend, timers: UserTimers) -> None:
+        self.state = state
+        self.timers = timers
+        self.record_timestamp: int | None = None
+        self.domain: TimeDomain | None = None
+
+    def get_current_key(self) -> Any:
+        """Return the key of the record or timer."""
+        return self.state.current_key
+
+    def timestamp(self) -> int | None:
+        """Return the timestamp of the record or timer in milliseconds, None if it has none."""
+        return self.record_timestamp
+
+    def timer_service(self) -> UserTimers:
+        """Return the timers of the current key."""
+        return self.timers
+
+    def time_domain(self) -> TimeDomain | None:
+        """Return which clock the timer that fires follows."""
+        return self.domain
+
+
+class KeyedProcessOperator(FunctionOperator):
+    """Emits all that the user's function returns or yields, for records and for timers.
+
+    A tuple of an `OutputTag` and a value goes to that side output. What a timer emits has the timer's
+    timestamp.
+    """
+
+    method = "process_element"
+    is_stateful = True
+
+    def open(self) -> None:
+        assert self.timers is not None
+        service = self.timers.get_internal_timer_service(_SERVICE, self)
+        self._context = KeyedProcessContext(self.state, UserTimers(service))
+        self._on_timer: Callable[..., Iterable[Any] | None] | None = getattr(
+            self.function.function, "on_timer", None
+        )
+        super().open()
+
+    def begin_epoch(self, epoch: Epoch) -> None:
+        self._collector = Collector(self.output)
+
+    def process_block(self, block: Block) -> None:
+        keys = block.keys
+        if keys is None:
+            raise TypeError(f"{self.name!r} got records without keys.")
+        context, call, collect = self._context, self._call, self._collector.collect
+        set_current_key = self.state.set_current_key
+        rest = iter(block.values)
+        timestamps = block.timestamps or [None] * len(keys)
+        try:
+            for value, key, timestamp in zip(rest, keys, timestamps, strict=True):
+                set_current_key(key)
+                context.record_timestamp = timestamp
+                results = call(value, context)
+                if results is not None:
+                    collect(results, timestamp)
+        except Exception as error:
+            raise self._failure(error, block, rest) from error
+        self._collector.flush()
+
+    def process_watermark(self, timestamp: int) -> None:
+        assert self.timers is not None
+        self.timers.advance_watermark(timestamp)
+        self._collector.flush()
+        self.output.emit_watermark(timestamp)
+
+    def on_event_time(self, timer: InternalTimer) -> None:
+        """Call the user's function for an event-time timer."""
+        self._fire(timer, TimeDomain.EVENT_TIME)
+
+    def on_processing_time(self, timer: InternalTimer) -> None:
+        """Call the user's function for a processing-time timer."""
+        self._fire(timer, TimeDomain.PROCESSING_TIME)
+        self._collector.flush()
+
+    def _fire(self, timer: InternalTimer, domain: TimeDomain) -> None:
+        if self._on_timer is None:
+            return
+        context = self._context
+        context.record_timestamp = timer.timestamp
+        context.domain = domain
+        try:
+            results = self._on_timer(timer.timestamp, context)
+            if results is not None:
+                self._collector.collect(results, timer.timestamp)
+        except Exception as error:
+            what = f"the timer for {timer.timestamp} of the key {record_text(timer.key)}"
+            raise described_failure(error, self.name, what) from error

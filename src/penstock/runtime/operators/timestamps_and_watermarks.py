@@ -1,0 +1,71 @@
+"""Timestamps and watermarks where a stream gets them."""
+
+from __future__ import annotations
+
+from penstock.common.watermark_strategy import WatermarkStrategy
+from penstock.runtime.elements import MAX_TIMESTAMP, Block, WatermarkStatus
+from penstock.runtime.epoch import Epoch
+from penstock.runtime.operator import StreamOperator
+from penstock.runtime.watermarks.event_time import EventTime, merge_event_time
+
+
+class TimestampsAndWatermarksOperator(StreamOperator):
+    """Gives records timestamps and the stream watermarks, in place of those it had.
+
+    Only the last watermark of all passes: upstream nothing comes any more.
+
+    Args:
+        strategy: Says how.
+        interval: The time between periodic watermarks, in milliseconds; 0 for none.
+    """
+
+    makes_watermarks = True
+
+    def __init__(self, strategy: WatermarkStrategy, interval: int) -> None:
+        self._strategy = strategy
+        self._interval = interval
+
+    def open(self) -> None:
+        strategy = self._strategy
+        if self.batch:
+            # Of bounded input nothing is late: there is no watermark before the last.
+            strategy = WatermarkStrategy.no_watermarks()
+            strategy.timestamp_assigner = self._strategy.timestamp_assigner
+        self._event_time = EventTime(
+            strategy,
+            self._interval,
+            self.name,
+            self.output,
+            self.processing_time.current_processing_time,
+        )
+        self._is_over = False
+
+    def begin_epoch(self, epoch: Epoch) -> None:
+        self._event_time.begin_epoch()
+
+    def process_block(self, block: Block) -> None:
+        self._event_time.process(block)
+
+    def process_watermark(self, timestamp: int) -> None:
+        if timestamp == MAX_TIMESTAMP:
+            self._is_over = True
+            self.output.emit_watermark(timestamp)
+
+    def process_status(self, status: WatermarkStatus) -> None:
+        """Do nothing: whether the stream is idle is told by what comes here."""
+
+    def flush(self) -> None:
+        if not self._is_over:
+            self._event_time.flush()
+
+    def snapshot(self) -> bytes | None:
+        return self._event_time.snapshot()
+
+    def restore(self, snapshot: bytes | None) -> None:
+        self._event_time.restore(snapshot)
+
+    def next_wake_up(self) -> int | None:
+        return self._event_time.next_idle_check()
+
+    def merge_snapshots(self, snapshots: list[bytes]) -> bytes:
+        return merge_event_time(snapshots, "assign_timestamps_and_watermarks")

@@ -1,0 +1,73 @@
+"""How far a subtask has come: what it takes along from epoch to epoch, beside its keyed state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from penstock.runtime.elements import MIN_TIMESTAMP, ChannelWatermark
+
+
+class SubtaskProgress(NamedTuple):
+    """How far a subtask has come.
+
+    Attributes:
+        watermark: Its input watermark.
+        outputs: The watermark of each edge that leaves it, by the edge's number.
+        clock: The processing time it last saw, in milliseconds; its clock never goes back.
+        operators: The snapshots of its operators, by their ids.
+        gauges: The input and output watermark of each of its operators, in milliseconds.
+        next_wake_up: The processing time (milliseconds) at which it wants an epoch, with or without
+            records, for a timer or to find a split idle; None for never.
+    """
+
+    watermark: ChannelWatermark = ChannelWatermark()
+    outputs: tuple[tuple[int, ChannelWatermark], ...] = ()
+    clock: int = MIN_TIMESTAMP
+    operators: tuple[tuple[str, bytes], ...] = ()
+    gauges: tuple[tuple[int, int], ...] = ()
+    next_wake_up: int | None = None
+
+
+Merge = Callable[[str, list[bytes]], bytes]
+"""Merges the snapshots of one operator, given its id."""
+
+
+def merge_progress(parts: Iterable[SubtaskProgress], merge: Merge) -> SubtaskProgress:
+    """Join the progress of tasks that read parts of one split: it is as far as the farthest.
+
+    Args:
+        parts: The progress of each task.
+        merge: Merges the snapshots of one operator.
+    """
+    found = list(parts)
+    outputs: dict[int, ChannelWatermark] = {}
+    operators: dict[str, list[bytes]] = {}
+    for part in found:
+        for edge, watermark in part.outputs:
+            outputs[edge] = _farther(outputs.get(edge), watermark)
+        for operator_id, snapshot in part.operators:
+            operators.setdefault(operator_id, []).append(snapshot)
+    farthest: ChannelWatermark | None = None
+    for part in found:
+        farthest = _farther(farthest, part.watermark)
+    return SubtaskProgress(
+        farthest or ChannelWatermark(),
+        tuple(outputs.items()),
+        max((part.clock for part in found), default=MIN_TIMESTAMP),
+        tuple(
+            (operator_id, snapshots[0] if len(snapshots) == 1 else merge(operator_id, snapshots))
+            for operator_id, snapshots in operators.items()
+        ),
+        tuple(
+            (max(both[0] for both in gauges), max(both[1] for both in gauges))
+            for gauges in zip(*(part.gauges for part in found), strict=True)
+        ),
+        min((part.next_wake_up for part in found if part.next_wake_up is not None), default=None),
+    )
+
+
+def _farther(one: ChannelWatermark | None, other: ChannelWatermark) -> ChannelWatermark:
+    if one is None:
+        return other
+    return ChannelWatermark(max(one.timestamp, other.timestamp), one.is_idle and other.is_idle)

@@ -1,0 +1,153 @@
+"""State as bytes: what changelogs and snapshots are made of, the same for all backends.
+
+A frame is a run of pickled parts. A part holds entries of one table and namespace, or timers of one
+queue.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+from collections.abc import Iterable, Iterator
+from typing import Any, Final, NamedTuple
+
+from penstock.errors import ValueNotSerializableError
+from penstock.runtime.state.tables import ABSENT
+from penstock.runtime.user_code import record_text
+
+_FRAME_SIZE: Final = 1 << 20
+_PART_SIZE: Final = 1 << 18
+_PART_ENTRIES: Final = 128
+
+
+Change = tuple[Any, Any, bool, Any]
+"""What became of one key: namespace, key, whether what was there is gone, what is new.
+
+In maps, the key is a pair of the key and the key in the map. What is new is a value, or the elements that
+were added; `ABSENT` if there is nothing.
+"""
+
+
+class TablePart(NamedTuple):
+    """Changes of one table in one namespace; removals come first.
+
+    Attributes:
+        table: The name of the table.
+        kind: Its kind.
+        namespace: The namespace.
+        removed: Keys whose values, or lists, are gone.
+        keys: Keys that have a value, or a longer list.
+        values: The values, or the elements that were added.
+        are_pickled: Whether the values are bytes: each the pickle of a value, or the pickles of
+            elements one after the other.
+    """
+
+    table: str
+    kind: str
+    namespace: Any
+    removed: list[Any]
+    keys: list[Any]
+    values: list[Any]
+    are_pickled: bool
+
+
+class TimerPart(NamedTuple):
+    """A frame of a timer queue."""
+
+    queue: str
+    frame: bytes
+
+
+def table_parts(
+    table: str, kind: str, changes: Iterable[Change], *, are_pickled: bool
+) -> Iterator[TablePart]:
+    """Gather changes of one table to parts."""
+    part = TablePart(table, kind, None, [], [], [], are_pickled)
+    count = size = 0
+    for namespace, key, is_removed, value in changes:
+        if count and (namespace != part.namespace or count >= _PART_ENTRIES or size >= _PART_SIZE):
+            yield part
+            count = size = 0
+        if not count:
+            part = TablePart(table, kind, namespace, [], [], [], are_pickled)
+        count += 1
+        if is_removed:
+            part.removed.append(key)
+        if value is not ABSENT:
+            part.keys.append(key)
+            part.values.append(value)
+            if are_pickled:
+                size += len(value)
+    if count:
+        yield part
+
+
+def write_frames(parts: Iterable[TablePart | TimerPart], operator: str) -> Iterator[bytes]:
+    """Yield frames that hold the parts, of about a megabyte each.
+
+    Raises:
+        ValueNotSerializableError: If a value cannot be pickled.
+    """
+    pending: list[bytes] = []
+    size = 0
+    for part in parts:
+        try:
+            pickled = pickle.dumps(tuple(part), pickle.HIGHEST_PROTOCOL)
+        except Exception as error:
+            if isinstance(part, TablePart):
+                raise _not_serializable(part, operator, error) from error
+            raise
+        pending.append(pickled)
+        size += len(pickled)
+        if size >= _FRAME_SIZE:
+            yield b"".join(pending)
+            pending.clear()
+            size = 0
+    if pending:
+        yield b"".join(pending)
+
+
+def read_frame(frame: bytes) -> Iterator[TablePart | TimerPart]:
+    """Yield the parts of a frame."""
+    for part in read_pickles(frame):
+        yield TimerPart(*part) if len(part) == len(TimerPart._fields) else TablePart(*part)
+
+
+def read_pickles(data: bytes) -> Iterator[Any]:
+    """Yield what is pickled one after the other."""
+    stream = io.BytesIO(data)
+    while stream.tell() < len(data):
+        yield pickle.load(stream)
+
+
+def pickle_value(value: Any, operator: str, state: str, key: Any) -> bytes:
+    """Pickle a value of a state.
+
+    Raises:
+        ValueNotSerializableError: If it cannot be pickled.
+    """
+    try:
+        return pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
+    except Exception as error:
+        raise _value_error(value, operator, state, key, error) from error
+
+
+def _not_serializable(part: TablePart, operator: str, error: Exception) -> Exception:
+    for key, value in zip(part.keys, part.values, strict=True):
+        try:
+            pickle_value(value, operator, part.table, key)
+        except ValueNotSerializableError as named:
+            return named
+    return _value_error((part.namespace, part.keys), operator, part.table, None, error)
+
+
+def _value_error(
+    value: Any, operator: str, state: str, key: Any, error: Exception
+) -> ValueNotSerializableError:
+    return ValueNotSerializableError(
+        f"Operator {operator!r} keeps a value in its state {state!r} that cannot be pickled, so it "
+        f"cannot be written: {record_text(value)}, under the key {record_text(key)}\n"
+        f"{type(error).__name__}: {error}",
+        hint="Keep plain data in state; define its classes at the top level of a module, not inside "
+        "a function.",
+    )

@@ -1,0 +1,93 @@
+"""Keyed state in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from penstock.runtime.key_groups import key_group
+from penstock.runtime.state.backend import KeyedStateBackend
+from penstock.runtime.state.frames import TablePart
+from penstock.runtime.state.hashmap_tables import (
+    HashMapLists,
+    HashMapMaps,
+    HashMapTable,
+    HashMapValues,
+)
+from penstock.runtime.state.tables import VOID_NAMESPACE, WITH_TTL, StateTable
+from penstock.runtime.state.ttl import StateTtlConfig
+from penstock.runtime.state.ttl_views import TtlTable
+
+if TYPE_CHECKING:
+    from penstock.runtime.timers.heap_priority_queue_set import HeapPriorityQueueSet
+
+_RAW = "value"
+
+
+class HashMapKeyedStateBackend(KeyedStateBackend):
+    """Keeps state in dictionaries: fast, and no larger than memory.
+
+    A value is the object itself. It is pickled when the epoch ends.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._tables: dict[str, HashMapTable] = {}
+
+    def _follow_tracking(self) -> None:
+        for table in self._tables.values():
+            table.tracks_changes = self._tracks_changes
+
+    def _table(self, name: str, kind: str) -> HashMapTable:
+        table = self._tables.get(name)
+        if table is None:
+            classes = {"list": HashMapLists, "map": HashMapMaps}
+            table = classes.get(kind.removesuffix(WITH_TTL), HashMapValues)(name, kind)
+            table.tracks_changes = self._tracks_changes
+            self._tables[name] = table
+        return table
+
+    def table(self, name: str) -> dict[Any, Any]:
+        found: dict[Any, Any] = self._table(name, _RAW).view(VOID_NAMESPACE).entries
+        return found
+
+    def mark_changed(self, name: str, keys: list[Any]) -> None:
+        table = self._tables[name]
+        assert isinstance(table, HashMapValues)
+        table.mark(VOID_NAMESPACE, keys)
+
+    def _begin_cleaning(self, table: TtlTable, config: StateTtlConfig) -> None:
+        strategy = config.get_cleanup_strategies().get_incremental_cleanup_strategy()
+        if strategy is not None:
+            clean_up = partial(table.expire_some, strategy.get_cleanup_size())
+            table.on_use = clean_up
+            if strategy.run_cleanup_for_every_record():
+                self._for_every_record.append(clean_up)
+
+    def _make_queue(self, name: str) -> HeapPriorityQueueSet:
+        from penstock.runtime.timers.heap_priority_queue_set import HeapPriorityQueueSet
+
+        return HeapPriorityQueueSet(partial(key_group, max_parallelism=self.max_parallelism))
+
+    def _changed_parts(self) -> Iterator[TablePart]:
+        for table in self._tables.values():
+            yield from table.change_parts()
+
+    def _parts(self) -> Iterator[TablePart]:
+        for table in self._tables.values():
+            yield from table.parts()
+
+    def _apply(self, part: TablePart) -> None:
+        self._table(part.table, part.kind).apply(part)
+
+    def _forget(self) -> None:
+        for table in self._tables.values():
+            table.forget_changes()
+
+    def _tables_for_view(self) -> list[StateTable]:
+        return list(self._tables.values())
+
+    def close(self) -> None:
+        self._tables.clear()
+        self._queues.clear()

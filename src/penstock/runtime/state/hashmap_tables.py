@@ -1,0 +1,277 @@
+"""Tables in memory: dictionaries, and which of their keys changed."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Collection, Iterable, Iterator
+from itertools import chain
+from typing import Any, Final
+
+from penstock.errors import MutatedKeyError
+from penstock.runtime.stable_hash import stable_hash
+from penstock.runtime.state.frames import Change, TablePart, read_pickles, table_parts
+from penstock.runtime.state.tables import ABSENT, StateTable, ValueView, ignore
+from penstock.runtime.user_code import record_text
+
+_RUN: Final = 1024
+_NO_MAP: Final[dict[Any, Any]] = {}
+
+
+class HashMapTable(StateTable):
+    """A table in memory: for each namespace a dictionary.
+
+    Attributes:
+        tracks_changes: Whether changes are noted.
+    """
+
+    def __init__(self, name: str, kind: str) -> None:
+        super().__init__(name, kind)
+        self.tracks_changes = True
+        self._namespaces: dict[Any, dict[Any, Any]] = {}
+        self._changed: dict[Any, Any] = {}
+
+    def release(self, namespace: Any) -> None:
+        if namespace != self._entered and not self._namespaces.get(namespace, ABSENT):
+            del self._namespaces[namespace]
+
+    def forget_changes(self) -> None:
+        """Begin to note changes anew."""
+        self._changed = {}
+
+    def change_parts(self) -> Iterator[TablePart]:
+        """Yield what changed."""
+        changes = chain.from_iterable(
+            self._changes_in(namespace, self._namespaces.get(namespace, {}), changed)
+            for namespace, changed in self._changed.items()
+        )
+        return table_parts(self.name, self.kind, changes, are_pickled=False)
+
+    def parts(self) -> Iterator[TablePart]:
+        """Yield all there is."""
+        changes = chain.from_iterable(
+            self._everything_in(namespace, entries)
+            for namespace, entries in self._namespaces.items()
+        )
+        return table_parts(self.name, self.kind, changes, are_pickled=False)
+
+    @abstractmethod
+    def apply(self, part: TablePart) -> None:
+        """Take over changes without noting them."""
+
+    @abstractmethod
+    def _changes_in(self, namespace: Any, entries: Any, changed: Any) -> Iterator[Change]:
+        """Yield what changed in a namespace."""
+
+    @abstractmethod
+    def _everything_in(self, namespace: Any, entries: Any) -> Iterator[Change]:
+        """Yield all there is in a namespace."""
+
+    def some_keys(self, after: Any, count: int) -> tuple[list[tuple[Any, Any]], Any]:
+        if after is None:
+            after = [
+                (namespace, key)
+                for namespace, entries in self._namespaces.items()
+                for key in entries
+            ]
+        found = after[-count:]
+        del after[-count:]
+        return found, after or None
+
+    def contents(self) -> Iterator[tuple[Any, Any, Any]]:
+        for namespace, entries in self._namespaces.items():
+            for key, value in entries.items():
+                yield namespace, key, value
+
+    def _require_findable(self, keys: Collection[Any]) -> None:
+        """Make sure that keys still have the hash they had when state was kept under them.
+
+        Raises:
+            MutatedKeyError: If one has not.
+        """
+        for key in keys:
+            if key not in keys:
+                raise MutatedKeyError(
+                    f"A key of the state {self.name!r} was changed after state was kept under it: it "
+                    f"is {record_text(key)} now.",
+                    hint="Let keys be values that cannot be changed, such as a tuple of the fields.",
+                )
+
+
+class HashMapValues(HashMapTable):
+    """One value a key."""
+
+    def view(self, namespace: Any) -> ValueView:
+        entries = self._namespaces.setdefault(namespace, {})
+        if not self.tracks_changes:
+            return ValueView(entries, ignore)
+        return ValueView(entries, self._changed.setdefault(namespace, set()).add)
+
+    def mark(self, namespace: Any, keys: Iterable[Any]) -> None:
+        """Note that the values of these keys changed."""
+        if self.tracks_changes:
+            self._changed.setdefault(namespace, set()).update(keys)
+
+    def apply(self, part: TablePart) -> None:
+        entries = self._namespaces.setdefault(part.namespace, {})
+        for key in part.removed:
+            entries.pop(key, None)
+        entries.update(zip(part.keys, _values(part), strict=True))
+        self.release(part.namespace)
+
+    def _changes_in(
+        self, namespace: Any, entries: dict[Any, Any], changed: set[Any]
+    ) -> Iterator[Change]:
+        self._require_findable(changed)
+        for key in changed:
+            value = entries.get(key, ABSENT)
+            yield (namespace, key, value is ABSENT, value)
+
+    def _everything_in(self, namespace: Any, entries: dict[Any, Any]) -> Iterator[Change]:
+        self._require_findable(entries)
+        for key, value in entries.items():
+            yield (namespace, key, False, value)
+
+
+class HashMapLists(HashMapTable):
+    """One list a key.
+
+    A changed key is noted with how many elements its list had before, so that only the others have to
+    be written; 0 if the list is another one.
+    """
+
+    def view(self, namespace: Any) -> _Lists:
+        entries = self._namespaces.setdefault(namespace, {})
+        changed = self._changed.setdefault(namespace, {}) if self.tracks_changes else None
+        return _Lists(entries, changed)
+
+    def apply(self, part: TablePart) -> None:
+        entries = self._namespaces.setdefault(part.namespace, {})
+        for key in part.removed:
+            entries.pop(key, None)
+        for key, elements in zip(part.keys, part.values, strict=True):
+            found = read_pickles(elements) if part.are_pickled else elements
+            entries.setdefault(key, []).extend(found)
+        self.release(part.namespace)
+
+    def _changes_in(
+        self, namespace: Any, entries: dict[Any, list[Any]], changed: dict[Any, int]
+    ) -> Iterator[Change]:
+        self._require_findable(changed)
+        for key, known in changed.items():
+            if known == 0:
+                yield (namespace, key, True, ABSENT)
+            yield from _runs(namespace, key, entries.get(key, [])[known:])
+
+    def _everything_in(self, namespace: Any, entries: dict[Any, list[Any]]) -> Iterator[Change]:
+        self._require_findable(entries)
+        for key, elements in entries.items():
+            yield from _runs(namespace, key, elements)
+
+
+def _runs(namespace: Any, key: Any, elements: list[Any]) -> Iterator[Change]:
+    for start in range(0, len(elements), _RUN):
+        yield (namespace, key, False, elements[start : start + _RUN])
+
+
+class _Lists:
+    """A view of lists in memory."""
+
+    def __init__(self, entries: dict[Any, list[Any]], changed: dict[Any, int] | None) -> None:
+        self._entries = entries
+        self._changed = changed
+
+    def get(self, key: Any) -> list[Any]:
+        return list(self._entries.get(key, ()))
+
+    def extend(self, key: Any, values: Collection[Any]) -> None:
+        if not values:
+            return
+        elements = self._entries.get(key)
+        if elements is None:
+            elements = self._entries[key] = []
+        if self._changed is not None:
+            self._changed.setdefault(key, len(elements))
+        elements.extend(values)
+
+    def remove(self, key: Any) -> None:
+        if self._entries.pop(key, None) is not None and self._changed is not None:
+            self._changed[key] = 0
+
+
+class HashMapMaps(HashMapTable):
+    """One map a key; changes are noted for pairs of the key and the key in the map."""
+
+    def view(self, namespace: Any) -> _Maps:
+        entries = self._namespaces.setdefault(namespace, {})
+        if not self.tracks_changes:
+            return _Maps(entries, ignore)
+        return _Maps(entries, self._changed.setdefault(namespace, set()).add)
+
+    def apply(self, part: TablePart) -> None:
+        view = _Maps(self._namespaces.setdefault(part.namespace, {}), ignore)
+        for key, map_key in part.removed:
+            view.remove(key, map_key)
+        for (key, map_key), value in zip(part.keys, _values(part), strict=True):
+            view.put(key, map_key, value)
+        self.release(part.namespace)
+
+    def _changes_in(
+        self, namespace: Any, entries: dict[Any, dict[Any, Any]], changed: set[tuple[Any, Any]]
+    ) -> Iterator[Change]:
+        self._require_findable(changed)
+        for pair in changed:
+            value = entries.get(pair[0], {}).get(pair[1], ABSENT)
+            yield (namespace, pair, value is ABSENT, value)
+
+    def _everything_in(
+        self, namespace: Any, entries: dict[Any, dict[Any, Any]]
+    ) -> Iterator[Change]:
+        self._require_findable(entries)
+        for key, found in entries.items():
+            self._require_findable(found)
+            for map_key, value in found.items():
+                yield (namespace, (key, map_key), False, value)
+
+
+class _Maps:
+    """A view of maps in memory."""
+
+    def __init__(
+        self, entries: dict[Any, dict[Any, Any]], mark: Callable[[tuple[Any, Any]], object]
+    ) -> None:
+        self._entries = entries
+        self._mark = mark
+
+    def get(self, key: Any, map_key: Any, default: Any) -> Any:
+        found = self._entries.get(key)
+        return default if found is None else found.get(map_key, default)
+
+    def put(self, key: Any, map_key: Any, value: Any) -> None:
+        found = self._entries.get(key, _NO_MAP)
+        try:
+            is_known = map_key in found
+        except TypeError:
+            is_known = False
+        if not is_known:
+            stable_hash(map_key)  # refuses what cannot be a key
+            found = self._entries.setdefault(key, {})
+        found[map_key] = value
+        self._mark((key, map_key))
+
+    def remove(self, key: Any, map_key: Any) -> None:
+        found = self._entries.get(key)
+        if found is not None and map_key in found:
+            del found[map_key]
+            if not found:
+                del self._entries[key]
+            self._mark((key, map_key))
+
+    def items(self, key: Any) -> list[tuple[Any, Any]]:
+        return list(self._entries.get(key, {}).items())
+
+    def is_empty(self, key: Any) -> bool:
+        return key not in self._entries
+
+
+def _values(part: TablePart) -> Iterable[Any]:
+    return map(next, map(read_pickles, part.values)) if part.are_pickled else part.values

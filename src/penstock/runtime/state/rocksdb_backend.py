@@ -1,0 +1,217 @@
+"""Keyed state in RocksDB."""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+import struct
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from penstock.common.time import Duration
+from penstock.runtime.key_groups import SubtaskByKey
+from penstock.runtime.state.backend import KeyedStateBackend
+from penstock.runtime.state.frames import TablePart, table_parts
+from penstock.runtime.state.key_bytes import key_bytes
+from penstock.runtime.state.rocksdb_database import RocksDatabase
+from penstock.runtime.state.rocksdb_tables import (
+    Address,
+    RocksLists,
+    RocksMaps,
+    RocksTable,
+    RocksValues,
+)
+from penstock.runtime.state.tables import VOID_NAMESPACE, WITH_TTL, RawTable, StateTable
+from penstock.runtime.state.ttl import StateTtlConfig
+from penstock.runtime.state.ttl_views import TtlTable
+
+if TYPE_CHECKING:
+    from rocksdict import WriteBatch
+
+    from penstock.runtime.timers.key_group_partitioned_queue import (
+        KeyGroupPartitionedPriorityQueue,
+    )
+
+_RAW: Final = "value"
+_GROUP_AND_TABLE: Final = struct.Struct(">HH").pack
+# No key group has these numbers.
+_TIMERS: Final = b"\xff\xfe"
+_NOTES: Final = b"\xff\xff"
+_KNOWN_KEYS: Final = 1 << 17
+
+
+class RocksDBKeyedStateBackend(KeyedStateBackend):
+    """Keeps state on the local disk: larger than memory, if need be.
+
+    All backends of a process share a database. A row's key is: the backend's prefix, the key group, the
+    table, then the namespace and the key. An epoch's writes stay in caches until the epoch ends or
+    the caches are full. In the latter case, rows that changed are noted in the database.
+
+    Args:
+        directory: Where the database is made; None for the directory of temporary files.
+        **options: See `KeyedStateBackend`.
+
+    Raises:
+        RocksDBNotFoundError: If rocksdict is not installed.
+    """
+
+    def __init__(self, *, directory: str | None, **options: Any) -> None:
+        super().__init__(**options)
+        self.database = RocksDatabase.in_directory(directory)
+        self._prefix = self.database.add_user(self._spill)
+        self._tables: dict[str, RocksTable] = {}
+        self._known_keys: dict[Any, tuple[int, bytes]] = {}
+        # With as many subtasks as key groups, a key's subtask is its key group.
+        self._key_groups = SubtaskByKey(self.max_parallelism, self.max_parallelism)
+        self._has_notes = False
+
+    def row_prefix(self, key: Any, table: int, namespace: Any) -> bytes:
+        """Return what the keys of all rows of a key begin with, in a table and namespace."""
+        known = self._known_keys.get(key)
+        if known is None:
+            if len(self._known_keys) >= _KNOWN_KEYS:
+                self._known_keys.clear()
+            known = self._known_keys[key] = self._key_groups[key], key_bytes(key)
+        group, as_bytes = known
+        return self._prefix + _GROUP_AND_TABLE(group, table) + key_bytes(namespace) + as_bytes
+
+    def rows(self, table: int, start: bytes | None = None) -> Iterator[tuple[bytes, bytes]]:
+        """Yield the rows of a table with their keys, in order, from one on."""
+        for group in self.key_groups:
+            prefix = self._prefix + _GROUP_AND_TABLE(group, table)
+            yield from self.database.scan(prefix, start or b"")
+
+    def ordered_store(self, prefix: bytes) -> RocksDBOrderedStore:
+        """Return byte strings in order, apart from those of all other prefixes."""
+        length = len(prefix).to_bytes(2, "big")
+        return RocksDBOrderedStore(self.database, self._prefix + _TIMERS + length + prefix)
+
+    def note_change(self, batch: WriteBatch, table: int, row: bytes, address: Address) -> None:
+        """Note in the database that a row changed."""
+        key = self._prefix + _NOTES + table.to_bytes(2, "big") + row
+        batch.put(key, pickle.dumps(address, pickle.HIGHEST_PROTOCOL))
+
+    def write_caches(self) -> None:
+        """Write what is in the caches of all tables and not in the database."""
+        batch = self.database.new_batch()
+        for table in self._tables.values():
+            table.write(batch, notes_changes=self._tracks_changes)
+        self.database.write(batch)
+        self._has_notes = self._tracks_changes
+
+    def _spill(self) -> None:
+        self.write_caches()
+        for table in self._tables.values():
+            table.clear_cache()
+
+    def _table(self, name: str, kind: str) -> RocksTable:
+        table = self._tables.get(name)
+        if table is None:
+            classes: dict[str, type[RocksTable]] = {"list": RocksLists, "map": RocksMaps}
+            make = classes.get(kind.removesuffix(WITH_TTL), RocksValues)
+            table = self._tables[name] = make(self, len(self._tables), name, kind)
+        return table
+
+    def table(self, name: str) -> RawTable:
+        found: RawTable = self._table(name, _RAW).view(VOID_NAMESPACE).entries
+        return found
+
+    def mark_changed(self, name: str, keys: list[Any]) -> None:
+        """Do nothing: tables note what is set."""
+
+    def _make_queue(self, name: str) -> KeyGroupPartitionedPriorityQueue:
+        from penstock.runtime.timers.key_group_partitioned_queue import (
+            KeyGroupPartitionedPriorityQueue,
+        )
+        from penstock.runtime.timers.rocksdb_caching_priority_queue_set import (
+            RocksDBCachingPriorityQueueSet,
+        )
+
+        store = self.ordered_store(name.encode())
+        return KeyGroupPartitionedPriorityQueue(
+            self.key_groups,
+            self._key_groups.__getitem__,
+            lambda group: RocksDBCachingPriorityQueueSet(store, group.to_bytes(2, "big")),
+        )
+
+    def _changed_parts(self) -> Iterator[TablePart]:
+        for expiring, config in self._expiring:
+            _clean_up(expiring, config)
+        if self._has_notes:
+            self.write_caches()
+        for table in self._tables.values():
+            changes = (
+                itertools.chain.from_iterable(
+                    table.noted(note, pickle.loads(address))
+                    for note, address in self.database.scan(
+                        self._prefix + _NOTES + table.number.to_bytes(2, "big")
+                    )
+                )
+                if self._has_notes
+                else table.changes()
+            )
+            yield from table_parts(table.name, table.kind, changes, are_pickled=True)
+
+    def _parts(self) -> Iterator[TablePart]:
+        self.write_caches()
+        for table in self._tables.values():
+            changes = (table.change_of(row) for _, row in self.rows(table.number))
+            yield from table_parts(table.name, table.kind, changes, are_pickled=True)
+
+    def _apply(self, part: TablePart) -> None:
+        batch = self.database.new_batch()
+        self._table(part.table, part.kind).apply(part, batch)
+        self.database.write(batch)
+
+    def _forget(self) -> None:
+        if self._has_notes:
+            self.database.delete_all(self._prefix + _NOTES)
+            self._has_notes = False
+        for table in self._tables.values():
+            table.forget()
+
+    def _tables_for_view(self) -> list[StateTable]:
+        return list(self._tables.values())
+
+    def close(self) -> None:
+        self._tables.clear()
+        self._queues.clear()
+        self.database.remove_user(self._prefix)
+
+
+class RocksDBOrderedStore:
+    """Byte strings in order; each write goes to the database at once.
+
+    Args:
+        database: The database.
+        prefix: What the database's keys begin with that belong to this store.
+    """
+
+    def __init__(self, database: RocksDatabase, prefix: bytes) -> None:
+        self._database = database
+        self._prefix = prefix
+
+    def put(self, key: bytes, value: bytes = b"") -> None:
+        self._database.put(self._prefix + key, value)
+
+    def get(self, key: bytes) -> bytes | None:
+        return self._database.get(self._prefix + key)
+
+    def delete(self, key: bytes) -> None:
+        self._database.delete(self._prefix + key)
+
+    def scan(self, start: bytes) -> Iterator[bytes]:
+        length = len(self._prefix)
+        for key in self._database.scan_keys(self._prefix, self._prefix + start):
+            yield key[length:]
+
+
+def _clean_up(table: TtlTable, config: StateTtlConfig) -> None:
+    strategy = config.get_cleanup_strategies().get_rocksdb_compact_filter_cleanup_strategy()
+    if strategy is None:
+        return
+    longest = Duration.of(strategy.get_periodic_compaction_time()).to_millis()
+    if table.has_not_been_through_for(longest):
+        table.expire_all()
+    else:
+        table.expire_some(strategy.get_query_time_after_num_entries())

@@ -1,0 +1,178 @@
+"""The RocksDB database that all keyed states of this process share."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import struct
+import tempfile
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Final
+
+from penstock.errors import RocksDBNotFoundError
+
+if TYPE_CHECKING:
+    from rocksdict import Rdict, WriteBatch, WriteOptions
+
+_FOLDER: Final = "penstock-rocksdb-"
+_LOCK: Final = "LOCK"
+_WRITE_BUFFER: Final = 32 << 20
+_CACHE_LIMIT: Final = 64 << 20
+_PREFIX: Final = struct.Struct(">I").pack
+
+
+class RocksDatabase:
+    """One database in a folder of its own, which goes when the last of its users has closed it.
+
+    It is no durable store but the working copy of this process: durable are the frames.
+
+    Args:
+        directory: Where the folder is made.
+
+    Attributes:
+        cached: About how many bytes its users hold in caches.
+    """
+
+    _open: Final[dict[str, RocksDatabase]] = {}
+
+    def __init__(self, directory: str) -> None:
+        self._directory = directory
+        os.makedirs(directory, exist_ok=True)
+        self._remove_orphans()
+        self._folder = tempfile.mkdtemp(prefix=_FOLDER, dir=directory)
+        self._db, self._unlogged = _open_database(self._folder)
+        self._users: dict[bytes, Callable[[], None]] = {}
+        self._next_prefix = 0
+        self.cached = 0
+
+    @classmethod
+    def in_directory(cls, directory: str | None) -> RocksDatabase:
+        """Return the database of this process in a directory; None for that of temporary files.
+
+        Raises:
+            RocksDBNotFoundError: If rocksdict is not installed.
+        """
+        directory = os.path.realpath(directory or tempfile.gettempdir())
+        database = cls._open.get(directory)
+        if database is None:
+            database = cls._open[directory] = cls(directory)
+        return database
+
+    def _remove_orphans(self) -> None:
+        """Remove what processes left behind that did not live to close their databases."""
+        for name in os.listdir(self._directory):
+            lock = os.path.join(self._directory, name, _LOCK)
+            # A directory has one database of this process at most, and it is not open yet.
+            if name.startswith(_FOLDER) and os.path.exists(lock) and _is_free(lock):
+                shutil.rmtree(os.path.dirname(lock), ignore_errors=True)
+
+    def add_user(self, spill: Callable[[], None]) -> bytes:
+        """Return what the keys of a new user shall begin with.
+
+        Args:
+            spill: Called when the caches of all users are too large: writes and empties the user's.
+        """
+        prefix = _PREFIX(self._next_prefix)
+        self._next_prefix += 1
+        self._users[prefix] = spill
+        return prefix
+
+    def remove_user(self, prefix: bytes) -> None:
+        """Remove all keys of a user; the last one closes the database."""
+        if self._users.pop(prefix, None) is None:
+            return
+        if self._users:
+            self.delete_all(prefix)
+            return
+        del self._open[self._directory]
+        self._db.close()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def note_cached(self, size: int) -> None:
+        """Note that a user cached so many bytes more, and let all spill if it is too much."""
+        self.cached += size
+        if self.cached > _CACHE_LIMIT:
+            for spill in self._users.values():
+                spill()
+            self.cached = 0
+
+    def get(self, key: bytes) -> bytes | None:
+        """Return the value of a key, None if it is not there."""
+        return self._db.get(key)
+
+    def put(self, key: bytes, value: bytes) -> None:
+        """Set the value of a key."""
+        self._db[key] = value
+
+    def delete(self, key: bytes) -> None:
+        """Remove a key."""
+        del self._db[key]
+
+    def delete_all(self, prefix: bytes) -> None:
+        """Remove all keys that begin with a prefix."""
+        self._db.delete_range(prefix, _after(prefix))
+
+    def new_batch(self) -> WriteBatch:
+        """Return an empty batch."""
+        from rocksdict import WriteBatch
+
+        return WriteBatch(raw_mode=True)
+
+    def write(self, batch: WriteBatch) -> None:
+        """Make the writes of a batch, all or none."""
+        self._db.write(batch, self._unlogged)
+
+    def _items(self, start: bytes) -> Iterator[tuple[bytes, bytes]]:
+        return self._db.items(from_key=start)  # type: ignore[return-value]
+
+    def _keys(self, start: bytes) -> Iterator[bytes]:
+        return self._db.keys(from_key=start)  # type: ignore[return-value]
+
+    def scan(self, prefix: bytes, start: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
+        """Yield keys and values that begin with a prefix, from `start` on, in order."""
+        for key, value in self._items(max(prefix, start)):
+            if not key.startswith(prefix):
+                return
+            yield key, value
+
+    def scan_keys(self, prefix: bytes, start: bytes) -> Iterator[bytes]:
+        """Yield keys that begin with a prefix, from `start` on, in order."""
+        for key in self._keys(start):
+            if not key.startswith(prefix):
+                return
+            yield key
+
+
+def _open_database(folder: str) -> tuple[Rdict, WriteOptions]:
+    try:
+        from rocksdict import Options, Rdict, WriteOptions
+    except ImportError as error:
+        raise RocksDBNotFoundError(
+            "State is to be kept in RocksDB, but rocksdict is not installed.",
+            hint='Install "penstock[rocksdb]" where the workers run, or set state.backend.type to '
+            "hashmap.",
+        ) from error
+    unlogged = WriteOptions()
+    # It is an attribute, whatever the package's stub says.
+    unlogged.disable_wal = True  # type: ignore[method-assign,assignment]
+    options = Options(raw_mode=True)
+    options.set_write_buffer_size(_WRITE_BUFFER)
+    database = Rdict(folder, options)
+    database.set_write_options(unlogged)
+    return database, unlogged
+
+
+def _after(prefix: bytes) -> bytes:
+    """Return the least bytes above all that begin with a prefix."""
+    number = int.from_bytes(prefix, "big") + 1
+    return number.to_bytes(len(prefix), "big")
+
+
+def _is_free(lock: str) -> bool:
+    try:
+        with open(lock, "r+b") as file:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,471 @@
+"""Tables in RocksDB, with a cache that is written when it is full.
+
+Values are pickled when they are written, so that what is read is a copy, as it is in Flink. A row of
+the database is the bytes of an address (the namespace, the key and more), and with its value stands
+the address itself, which its bytes do not tell.
+"""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+import struct
+from abc import abstractmethod
+from collections.abc import Collection, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from penstock.errors import MutatedKeyError
+from penstock.runtime.state.frames import (
+    Change,
+    TablePart,
+    pickle_value,
+    read_pickles,
+)
+from penstock.runtime.state.key_bytes import key_bytes
+from penstock.runtime.state.tables import ABSENT, StateTable, ValueView, ignore
+from penstock.runtime.user_code import record_text
+
+if TYPE_CHECKING:
+    from rocksdict import WriteBatch
+
+    from penstock.runtime.state.rocksdb_backend import RocksDBKeyedStateBackend
+
+Address = tuple[Any, ...]
+"""Namespace and key, and in maps the key in the map."""
+
+_ENTRY_SIZE: Final = 200
+"""About how many bytes an entry takes in a cache beside its value."""
+
+_LENGTH: Final = struct.Struct(">I")
+_CHUNK: Final = struct.Struct(">Q").pack
+_REPLACED: Final = b"0"
+_EXTENDED: Final = b"1"
+
+_pickle = pickle.dumps
+_unpickle = pickle.loads
+
+
+def row_value(address: Address, value: bytes) -> bytes:
+    """Return what is written in a row: the address, then the value."""
+    pickled = _pickle(address, pickle.HIGHEST_PROTOCOL)
+    return _LENGTH.pack(len(pickled)) + pickled + value
+
+
+def value_of(row: bytes) -> bytes:
+    """Return the value in a row."""
+    return row[4 + _LENGTH.unpack_from(row)[0] :]
+
+
+def address_of(row: bytes) -> Address:
+    """Return the address in a row."""
+    return _unpickle(row[4 : 4 + _LENGTH.unpack_from(row)[0]])  # type: ignore[no-any-return]
+
+
+def _key_of(address: Address) -> Any:
+    """Return the key as frames have it: in maps it is a pair."""
+    return address[1] if len(address) == 2 else address[1:]
+
+
+class RocksTable(StateTable):
+    """A table in RocksDB.
+
+    Args:
+        backend: Knows the database, and where rows of the table are in it.
+        number: The number of the table among those of the backend.
+        name: The name of the state.
+        kind: The kind of the state.
+    """
+
+    def __init__(
+        self, backend: RocksDBKeyedStateBackend, number: int, name: str, kind: str
+    ) -> None:
+        super().__init__(name, kind)
+        self._backend = backend
+        self._database = backend.database
+        self.number = number
+
+    def _row_key(self, address: Address) -> bytes:
+        namespace, key, *rest = address
+        return b"".join(
+            (self._backend.row_prefix(key, self.number, namespace), *map(key_bytes, rest))
+        )
+
+    @abstractmethod
+    def write(self, batch: WriteBatch, *, notes_changes: bool) -> None:
+        """Write what the cache has not written yet.
+
+        Args:
+            batch: Takes the writes.
+            notes_changes: Whether the database shall note which rows changed.
+        """
+
+    @abstractmethod
+    def clear_cache(self) -> None:
+        """Empty the cache, which has been written."""
+
+    @abstractmethod
+    def forget(self) -> None:
+        """Begin to note changes anew."""
+
+    @abstractmethod
+    def changes(self) -> Iterator[Change]:
+        """Yield the changes that are in the cache."""
+
+    @abstractmethod
+    def noted(self, note: bytes, address: Address) -> Iterator[Change]:
+        """Yield the changes that stand behind a note in the database."""
+
+    @abstractmethod
+    def apply(self, part: TablePart, batch: WriteBatch) -> None:
+        """Take over changes without noting them."""
+
+    def change_of(self, row: bytes) -> Change:
+        """Return a row as a change that makes it."""
+        address = address_of(row)
+        return (address[0], _key_of(address), False, value_of(row))
+
+    def some_keys(self, after: Any, count: int) -> tuple[list[tuple[Any, Any]], Any]:
+        self._backend.write_caches()
+        rows = list(itertools.islice(self._backend.rows(self.number, after), count))
+        keys = dict.fromkeys(address_of(row)[:2] for _, row in rows)
+        return list(keys), rows[-1][0] + b"\0" if len(rows) == count else None
+
+    def _require_findable(self, addresses: Collection[Address]) -> None:
+        """Make sure that keys still have the hash they had when they were cached.
+
+        Raises:
+            MutatedKeyError: If one has not.
+        """
+        for address in addresses:
+            if address not in addresses:
+                raise MutatedKeyError(
+                    f"A key of the state {self.name!r} was changed after state was kept under it: it "
+                    f"is {record_text(address[1:])} now.",
+                    hint="Let keys be values that cannot be changed, such as a tuple of the fields.",
+                )
+
+
+class RocksEntries(RocksTable):
+    """Base of the tables that keep one value an address."""
+
+    def __init__(
+        self, backend: RocksDBKeyedStateBackend, number: int, name: str, kind: str
+    ) -> None:
+        super().__init__(backend, number, name, kind)
+        self._cache: dict[Address, bytes | None] = {}
+        self._changed: set[Address] = set()
+        # What changed in earlier epochs, and is in the cache alone.
+        self._unwritten: set[Address] = set()
+
+    def read(self, address: Address, default: Any) -> Any:
+        """Return the value at an address, or the default."""
+        found = self._cache.get(address, ABSENT)
+        if found is ABSENT:
+            row = self._database.get(self._row_key(address))
+            found = None if row is None else value_of(row)
+            self._cache[address] = found
+            self._database.note_cached(_ENTRY_SIZE + (0 if found is None else len(found)))
+        return default if found is None else _unpickle(found)  # type: ignore[arg-type]
+
+    def set(self, address: Address, value: Any) -> None:
+        """Set the value at an address."""
+        try:
+            pickled = _pickle(value, pickle.HIGHEST_PROTOCOL)
+        except Exception:  # noqa: BLE001 - pickling runs code of the value's class
+            pickled = pickle_value(value, self._backend.operator, self.name, address[1])
+        before = self._cache.get(address)
+        self._cache[address] = pickled
+        self._changed.add(address)
+        known = -_ENTRY_SIZE if before is None else len(before)
+        self._database.note_cached(len(pickled) - known)
+
+    def remove(self, address: Address) -> None:
+        """Remove the value at an address."""
+        self._cache[address] = None
+        self._changed.add(address)
+
+    def write(self, batch: WriteBatch, *, notes_changes: bool) -> None:
+        self._require_findable(self._changed)
+        for address in self._changed | self._unwritten:
+            key, value = self._row_key(address), self._cache[address]
+            if value is None:
+                batch.delete(key)
+            else:
+                batch.put(key, row_value(address, value))
+            if notes_changes and address in self._changed:
+                self._backend.note_change(batch, self.number, key, address)
+        self._unwritten.clear()
+        self._changed.clear()
+
+    def forget(self) -> None:
+        self._unwritten |= self._changed
+        self._changed.clear()
+
+    def clear_cache(self) -> None:
+        self._cache.clear()
+
+    def changes(self) -> Iterator[Change]:
+        self._require_findable(self._changed)
+        for address in self._changed:
+            value = self._cache[address]
+            change = ABSENT if value is None else value
+            yield (address[0], _key_of(address), value is None, change)
+
+    def noted(self, note: bytes, address: Address) -> Iterator[Change]:
+        row = self._database.get(self._row_key(address))
+        if row is not None:
+            yield self.change_of(row)
+        else:
+            yield (address[0], _key_of(address), True, ABSENT)
+
+    def apply(self, part: TablePart, batch: WriteBatch) -> None:
+        for key in part.removed:
+            address = self._address(part.namespace, key)
+            self._forget_cached(address)
+            batch.delete(self._row_key(address))
+        for key, value in zip(part.keys, part.values, strict=True):
+            address = self._address(part.namespace, key)
+            self._forget_cached(address)
+            pickled = value if part.are_pickled else _pickle(value, pickle.HIGHEST_PROTOCOL)
+            batch.put(self._row_key(address), row_value(address, pickled))
+
+    def _forget_cached(self, address: Address) -> None:
+        self._cache.pop(address, None)
+        self._unwritten.discard(address)
+
+    def _address(self, namespace: Any, key: Any) -> Address:
+        return (namespace, key)
+
+
+class RocksValues(RocksEntries):
+    """One value a key."""
+
+    def view(self, namespace: Any) -> ValueView:
+        return ValueView(_Values(self, namespace), ignore)
+
+    def values(self) -> Iterator[Any]:
+        """Yield all values."""
+        return (value for _, _, value in self.contents())
+
+    def contents(self) -> Iterator[tuple[Any, Any, Any]]:
+        self._backend.write_caches()
+        for _, row in self._backend.rows(self.number):
+            namespace, key = address_of(row)
+            yield namespace, key, _unpickle(value_of(row))
+
+
+class _Values:
+    """A view of values in RocksDB."""
+
+    def __init__(self, table: RocksValues, namespace: Any) -> None:
+        self._read, self._set, self._remove = table.read, table.set, table.remove
+        self._namespace = namespace
+        self.values = table.values
+
+    def get(self, key: Any, default: Any = None, /) -> Any:
+        return self._read((self._namespace, key), default)
+
+    def __setitem__(self, key: Any, value: Any, /) -> None:
+        self._set((self._namespace, key), value)
+
+    def pop(self, key: Any, default: Any, /) -> Any:
+        address = (self._namespace, key)
+        before = self._read(address, ABSENT)
+        if before is ABSENT:
+            return default
+        self._remove(address)
+        return before
+
+
+class RocksMaps(RocksEntries):
+    """One map a key: each of its entries is a row."""
+
+    def __init__(
+        self, backend: RocksDBKeyedStateBackend, number: int, name: str, kind: str
+    ) -> None:
+        super().__init__(backend, number, name, kind)
+        self._unwritten_maps: dict[Address, set[Any]] = {}
+
+    def view(self, namespace: Any) -> _Maps:
+        return _Maps(self, namespace)
+
+    def set(self, address: Address, value: Any) -> None:
+        if address not in self._cache:
+            key_bytes(address[2])  # refuses what cannot be a key
+        super().set(address, value)
+        self._unwritten_maps.setdefault(address[:2], set()).add(address[2])
+
+    def remove(self, address: Address) -> None:
+        super().remove(address)
+        self._unwritten_maps.setdefault(address[:2], set()).add(address[2])
+
+    def write(self, batch: WriteBatch, *, notes_changes: bool) -> None:
+        super().write(batch, notes_changes=notes_changes)
+        self._unwritten_maps.clear()
+
+    def map_keys(self, namespace: Any, key: Any) -> Iterator[Any]:
+        """Yield the keys of the map under a key."""
+        unwritten = self._unwritten_maps.get((namespace, key), ())
+        for map_key in unwritten:
+            if self._cache[namespace, key, map_key] is not None:
+                yield map_key
+        for _, row in self._database.scan(self._row_key((namespace, key))):
+            map_key = address_of(row)[2]
+            if map_key not in unwritten:
+                yield map_key
+
+    def contents(self) -> Iterator[tuple[Any, Any, Any]]:
+        self._backend.write_caches()
+        rows = (row for _, row in self._backend.rows(self.number))
+        for (namespace, key), of_key in itertools.groupby(rows, lambda row: address_of(row)[:2]):
+            yield (
+                namespace,
+                key,
+                {address_of(row)[2]: _unpickle(value_of(row)) for row in of_key},
+            )
+
+    def _address(self, namespace: Any, key: Any) -> Address:
+        return (namespace, *key)
+
+
+class _Maps:
+    """A view of maps in RocksDB."""
+
+    def __init__(self, table: RocksMaps, namespace: Any) -> None:
+        self._table = table
+        self._namespace = namespace
+
+    def get(self, key: Any, map_key: Any, default: Any) -> Any:
+        return self._table.read((self._namespace, key, map_key), default)
+
+    def put(self, key: Any, map_key: Any, value: Any) -> None:
+        self._table.set((self._namespace, key, map_key), value)
+
+    def remove(self, key: Any, map_key: Any) -> None:
+        self._table.remove((self._namespace, key, map_key))
+
+    def items(self, key: Any) -> list[tuple[Any, Any]]:
+        map_keys = list(self._table.map_keys(self._namespace, key))
+        return [(map_key, self.get(key, map_key, None)) for map_key in map_keys]
+
+    def is_empty(self, key: Any) -> bool:
+        return next(self._table.map_keys(self._namespace, key), ABSENT) is ABSENT
+
+
+class RocksLists(RocksTable):
+    """One list a key: a row for each run of elements that was written at once, in their order."""
+
+    def __init__(
+        self, backend: RocksDBKeyedStateBackend, number: int, name: str, kind: str
+    ) -> None:
+        super().__init__(backend, number, name, kind)
+        self._removed: set[Address] = set()
+        self._added: dict[Address, list[bytes]] = {}
+        self._next_chunk = self._first_new_chunk = 0
+
+    def view(self, namespace: Any) -> _Lists:
+        return _Lists(self, namespace)
+
+    def read(self, address: Address) -> list[Any]:
+        """Return the elements at an address."""
+        written = b"" if address in self._removed else b"".join(self._chunks(address, 0))
+        return list(read_pickles(written + b"".join(self._added.get(address, ()))))
+
+    def extend(self, address: Address, values: Iterable[Any]) -> None:
+        """Add elements at an address."""
+        operator, name, key = self._backend.operator, self.name, address[1]
+        pickled = [pickle_value(value, operator, name, key) for value in values]
+        if pickled:
+            self._added.setdefault(address, []).extend(pickled)
+            self._database.note_cached(_ENTRY_SIZE + sum(map(len, pickled)))
+
+    def remove(self, address: Address) -> None:
+        """Remove all elements at an address."""
+        self._added.pop(address, None)
+        self._removed.add(address)
+
+    def write(self, batch: WriteBatch, *, notes_changes: bool) -> None:
+        self._require_findable(self._removed)
+        self._require_findable(self._added)
+        note = self._backend.note_change
+        for address in self._removed:
+            key = self._row_key(address)
+            for chunk, _ in self._database.scan(key):
+                batch.delete(chunk)
+            if notes_changes:
+                note(batch, self.number, key + _REPLACED, address)
+        for address, pickled in self._added.items():
+            key = self._row_key(address)
+            self._put_chunk(batch, address, key, b"".join(pickled))
+            if notes_changes:
+                note(batch, self.number, key + _EXTENDED, address)
+        self._removed.clear()
+        self._added.clear()
+
+    def _put_chunk(self, batch: WriteBatch, address: Address, key: bytes, elements: bytes) -> None:
+        batch.put(key + _CHUNK(self._next_chunk), row_value(address, elements))
+        self._next_chunk += 1
+
+    def _chunks(self, address: Address, first: int) -> Iterator[bytes]:
+        key = self._row_key(address)
+        for _, row in self._database.scan(key, key + _CHUNK(first)):
+            yield value_of(row)
+
+    def clear_cache(self) -> None:
+        """Do nothing: what was written is not cached."""
+
+    def forget(self) -> None:
+        self._first_new_chunk = self._next_chunk
+
+    def changes(self) -> Iterator[Change]:
+        self._require_findable(self._removed)
+        self._require_findable(self._added)
+        for namespace, key in self._removed:
+            yield (namespace, key, True, ABSENT)
+        for (namespace, key), pickled in self._added.items():
+            yield (namespace, key, False, b"".join(pickled))
+
+    def noted(self, note: bytes, address: Address) -> Iterator[Change]:
+        namespace, key = address
+        if note.endswith(_REPLACED):
+            yield (namespace, key, True, ABSENT)
+        else:
+            for elements in self._chunks(address, self._first_new_chunk):
+                yield (namespace, key, False, elements)
+
+    def apply(self, part: TablePart, batch: WriteBatch) -> None:
+        for key in part.removed:
+            for chunk, _ in self._database.scan(self._row_key((part.namespace, key))):
+                batch.delete(chunk)
+        for key, elements in zip(part.keys, part.values, strict=True):
+            address = (part.namespace, key)
+            pickled = (
+                elements
+                if part.are_pickled
+                else b"".join(_pickle(element, pickle.HIGHEST_PROTOCOL) for element in elements)
+            )
+            self._put_chunk(batch, address, self._row_key(address), pickled)
+        self._first_new_chunk = self._next_chunk
+
+    def contents(self) -> Iterator[tuple[Any, Any, Any]]:
+        self._backend.write_caches()
+        rows = (row for _, row in self._backend.rows(self.number))
+        for (namespace, key), of_key in itertools.groupby(rows, address_of):
+            yield namespace, key, list(read_pickles(b"".join(map(value_of, of_key))))
+
+
+class _Lists:
+    """A view of lists in RocksDB."""
+
+    def __init__(self, table: RocksLists, namespace: Any) -> None:
+        self._table = table
+        self._namespace = namespace
+
+    def get(self, key: Any) -> list[Any]:
+        return self._table.read((self._namespace, key))
+
+    def extend(self, key: Any, values: Iterable[Any]) -> None:
+        self._table.extend((self._namespace, key), values)
+
+    def remove(self, key: Any) -> None:
+        self._table.remove((self._namespace, key))

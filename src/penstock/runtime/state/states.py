@@ -1,0 +1,212 @@
+"""The states themselves, the same over the tables of all backends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Protocol
+
+from penstock.runtime.state.api import (
+    AggregatingState,
+    ListState,
+    MapState,
+    ReducingState,
+    State,
+    ValueState,
+)
+from penstock.runtime.state.descriptors import (
+    AggregatingStateDescriptor,
+    ReducingStateDescriptor,
+    StateDescriptor,
+)
+from penstock.runtime.state.tables import (
+    ABSENT,
+    VOID_NAMESPACE,
+    Entries,
+    ListView,
+    MapView,
+    StateTable,
+)
+from penstock.runtime.state.ttl_views import TtlTable
+from penstock.runtime.user_code import UserFunction
+
+
+class KeyContext(Protocol):
+    """Knows the key of the record or timer that is being processed."""
+
+    current_key: Any
+
+
+class KeyedState(State):
+    """Base of all states: acts on the current key and the current namespace.
+
+    Args:
+        descriptor: What the user said.
+        context: Knows the current key.
+        table: Where values are kept.
+    """
+
+    def __init__(
+        self, descriptor: StateDescriptor, context: KeyContext, table: StateTable | TtlTable
+    ) -> None:
+        self.descriptor = descriptor
+        self._context = context
+        self._table = table
+        self._namespace: Any = VOID_NAMESPACE
+        self.rebind()
+
+    def set_current_namespace(self, namespace: Any) -> None:
+        """Act on this namespace from now on."""
+        if namespace != self._namespace:
+            self._namespace = namespace
+            self.rebind()
+
+    def rebind(self) -> None:
+        """Take a new view of the table."""
+        self._view = self._table.enter(self._namespace)
+
+
+class _KeyedEntries(KeyedState):
+    """Base of the states that keep one value a key."""
+
+    _entries: Entries
+    _mark: Callable[[Any], object]
+
+    def rebind(self) -> None:
+        self._entries, self._mark = self._table.enter(self._namespace)
+
+    def clear(self) -> None:
+        key = self._context.current_key
+        if self._entries.pop(key, ABSENT) is not ABSENT:
+            self._mark(key)
+
+
+class KeyedValueState(_KeyedEntries, ValueState[Any]):
+    """A value for each key."""
+
+    def value(self) -> Any:
+        return self._entries.get(self._context.current_key)
+
+    def update(self, value: Any) -> None:
+        if value is None:
+            self.clear()
+            return
+        key = self._context.current_key
+        self._entries[key] = value
+        self._mark(key)
+
+
+class KeyedReducingState(_KeyedEntries, ReducingState[Any]):
+    """What the values of each key were reduced to."""
+
+    def __init__(
+        self, descriptor: ReducingStateDescriptor, context: KeyContext, table: StateTable | TtlTable
+    ) -> None:
+        super().__init__(descriptor, context, table)
+        self._reduce = UserFunction(descriptor.get_reduce_function(), "reduce").call
+
+    def get(self) -> Any:
+        return self._entries.get(self._context.current_key)
+
+    def add(self, value: Any) -> None:
+        key, entries = self._context.current_key, self._entries
+        before = entries.get(key, ABSENT)
+        entries[key] = value if before is ABSENT else self._reduce(before, value)
+        self._mark(key)
+
+
+class KeyedAggregatingState(_KeyedEntries, AggregatingState[Any, Any]):
+    """The accumulator of each key."""
+
+    def __init__(
+        self,
+        descriptor: AggregatingStateDescriptor,
+        context: KeyContext,
+        table: StateTable | TtlTable,
+    ) -> None:
+        super().__init__(descriptor, context, table)
+        self._function = descriptor.get_agg_function()
+
+    def get(self) -> Any:
+        accumulator = self._entries.get(self._context.current_key, ABSENT)
+        return None if accumulator is ABSENT else self._function.get_result(accumulator)
+
+    def add(self, value: Any) -> None:
+        key, entries, function = self._context.current_key, self._entries, self._function
+        accumulator = entries.get(key, ABSENT)
+        if accumulator is ABSENT:
+            accumulator = function.create_accumulator()
+        entries[key] = function.add(value, accumulator)
+        self._mark(key)
+
+
+class KeyedListState(KeyedState, ListState[Any]):
+    """A list for each key."""
+
+    _view: ListView
+
+    def get(self) -> list[Any]:
+        return self._view.get(self._context.current_key)
+
+    def add(self, value: Any) -> None:
+        self._view.extend(self._context.current_key, (value,))
+
+    def add_all(self, values: Iterable[Any]) -> None:
+        self._view.extend(self._context.current_key, list(values))
+
+    def update(self, values: Iterable[Any]) -> None:
+        key, elements = self._context.current_key, list(values)
+        self._view.remove(key)
+        self._view.extend(key, elements)
+
+    def clear(self) -> None:
+        self._view.remove(self._context.current_key)
+
+
+class KeyedMapState(KeyedState, MapState[Any, Any]):
+    """A map for each key."""
+
+    _view: MapView
+
+    def get(self, key: Any) -> Any:
+        return self._view.get(self._context.current_key, key, None)
+
+    def put(self, key: Any, value: Any) -> None:
+        self._view.put(self._context.current_key, key, value)
+
+    def put_all(self, dict_value: Mapping[Any, Any]) -> None:
+        current, put = self._context.current_key, self._view.put
+        for key, value in dict_value.items():
+            put(current, key, value)
+
+    def remove(self, key: Any) -> None:
+        self._view.remove(self._context.current_key, key)
+
+    def contains(self, key: Any) -> bool:
+        return self._view.get(self._context.current_key, key, ABSENT) is not ABSENT
+
+    def items(self) -> list[tuple[Any, Any]]:
+        return self._view.items(self._context.current_key)
+
+    def keys(self) -> list[Any]:
+        return [key for key, _ in self.items()]
+
+    def values(self) -> list[Any]:
+        return [value for _, value in self.items()]
+
+    def is_empty(self) -> bool:
+        return self._view.is_empty(self._context.current_key)
+
+    def clear(self) -> None:
+        current = self._context.current_key
+        for key, _ in self._view.items(current):
+            self._view.remove(current, key)
+
+
+STATE_CLASSES: dict[str, type[KeyedState]] = {
+    "value": KeyedValueState,
+    "list": KeyedListState,
+    "map": KeyedMapState,
+    "reducing": KeyedReducingState,
+    "aggregating": KeyedAggregatingState,
+}
+"""The class of each kind of state."""

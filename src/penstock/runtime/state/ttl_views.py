@@ -1,0 +1,225 @@
+"""Time-to-live, put over the views of tables: each value is kept with the time it was written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from penstock.common.time import Duration
+from penstock.runtime.state.tables import (
+    ABSENT,
+    WITH_TTL,
+    ListView,
+    MapView,
+    StateTable,
+    ValueView,
+    ignore,
+)
+from penstock.runtime.state.ttl import StateTtlConfig
+
+
+def _nothing() -> None:
+    pass
+
+
+class TimeToLive:
+    """How long values live, and who may still see them.
+
+    Args:
+        config: What the user wants.
+        clock: Returns the processing time in milliseconds.
+    """
+
+    def __init__(self, config: StateTtlConfig, clock: Callable[[], int]) -> None:
+        self._length = Duration.of(config.get_ttl()).to_millis()
+        self.clock = clock
+        self.is_renewed_by_reading = (
+            config.get_update_type() is StateTtlConfig.UpdateType.OnReadAndWrite
+        )
+        self.shows_expired = (
+            config.get_state_visibility()
+            is StateTtlConfig.StateVisibility.ReturnExpiredIfNotCleanedUp
+        )
+
+    def is_expired(self, written: int, now: int) -> bool:
+        """Return whether a value that was written then has expired now."""
+        return written + self._length <= now
+
+
+class TtlEntries:
+    """One value a key, each of which expires."""
+
+    def __init__(self, view: ValueView, ttl: TimeToLive, on_use: Callable[[], object]) -> None:
+        self._entries, self._mark = view
+        self._ttl = ttl
+        self._on_use = on_use
+
+    def get(self, key: Any, default: Any = None, /) -> Any:
+        self._on_use()
+        pair = self._entries.get(key)
+        if pair is None:
+            return default
+        value, written = pair
+        if self._ttl.is_expired(written, self._ttl.clock()):
+            self.pop(key, None)
+            return value if self._ttl.shows_expired else default
+        if self._ttl.is_renewed_by_reading:
+            self[key] = value
+        return value
+
+    def __setitem__(self, key: Any, value: Any, /) -> None:
+        self._on_use()
+        self._entries[key] = (value, self._ttl.clock())
+        self._mark(key)
+
+    def pop(self, key: Any, default: Any, /) -> Any:
+        pair = self._entries.pop(key, None)
+        if pair is None:
+            return default
+        self._mark(key)
+        return pair[0]
+
+    def expire(self, key: Any) -> None:
+        """Remove the value of a key if it has expired."""
+        pair = self._entries.get(key)
+        if pair is not None and self._ttl.is_expired(pair[1], self._ttl.clock()):
+            self.pop(key, None)
+
+
+class TtlLists:
+    """One list a key, whose elements expire one by one."""
+
+    def __init__(self, view: ListView, ttl: TimeToLive, on_use: Callable[[], object]) -> None:
+        self._view = view
+        self._ttl = ttl
+        self._on_use = on_use
+
+    def get(self, key: Any) -> list[Any]:
+        self._on_use()
+        pairs = self._view.get(key)
+        if not pairs:
+            return []
+        alive = self._without_expired(key, pairs)
+        if self._ttl.is_renewed_by_reading and alive:
+            self._view.remove(key)
+            self.extend(key, [value for value, _ in alive])
+        return [value for value, _ in (pairs if self._ttl.shows_expired else alive)]
+
+    def extend(self, key: Any, values: Iterable[Any]) -> None:
+        self._on_use()
+        now = self._ttl.clock()
+        self._view.extend(key, [(value, now) for value in values])
+
+    def remove(self, key: Any) -> None:
+        self._view.remove(key)
+
+    def expire(self, key: Any) -> None:
+        """Remove the elements under a key that have expired."""
+        self._without_expired(key, self._view.get(key))
+
+    def _without_expired(self, key: Any, pairs: list[Any]) -> list[Any]:
+        now = self._ttl.clock()
+        alive = [pair for pair in pairs if not self._ttl.is_expired(pair[1], now)]
+        if len(alive) < len(pairs):
+            self._view.remove(key)
+            self._view.extend(key, alive)
+        return alive
+
+
+class TtlMaps:
+    """One map a key, whose entries expire one by one."""
+
+    def __init__(self, view: MapView, ttl: TimeToLive, on_use: Callable[[], object]) -> None:
+        self._view = view
+        self._ttl = ttl
+        self._on_use = on_use
+
+    def get(self, key: Any, map_key: Any, default: Any) -> Any:
+        self._on_use()
+        pair = self._view.get(key, map_key, ABSENT)
+        return default if pair is ABSENT else self._read(key, map_key, pair, default)
+
+    def _read(self, key: Any, map_key: Any, pair: Any, default: Any) -> Any:
+        value, written = pair
+        if self._ttl.is_expired(written, self._ttl.clock()):
+            self._view.remove(key, map_key)
+            return value if self._ttl.shows_expired else default
+        if self._ttl.is_renewed_by_reading:
+            self.put(key, map_key, value)
+        return value
+
+    def put(self, key: Any, map_key: Any, value: Any) -> None:
+        self._on_use()
+        self._view.put(key, map_key, (value, self._ttl.clock()))
+
+    def remove(self, key: Any, map_key: Any) -> None:
+        self._view.remove(key, map_key)
+
+    def items(self, key: Any) -> list[tuple[Any, Any]]:
+        self._on_use()
+        found = [
+            (map_key, self._read(key, map_key, pair, ABSENT))
+            for map_key, pair in self._view.items(key)
+        ]
+        return [item for item in found if item[1] is not ABSENT]
+
+    def is_empty(self, key: Any) -> bool:
+        return not self.items(key)
+
+    def expire(self, key: Any) -> None:
+        """Remove the entries under a key that have expired."""
+        now = self._ttl.clock()
+        for map_key, (_, written) in self._view.items(key):
+            if self._ttl.is_expired(written, now):
+                self._view.remove(key, map_key)
+
+
+class TtlTable:
+    """A table whose values expire, in the place of the table itself.
+
+    Args:
+        table: The table under it.
+        ttl: How long values live.
+
+    Attributes:
+        on_use: Called whenever the state is read or written.
+    """
+
+    def __init__(self, table: StateTable, ttl: TimeToLive) -> None:
+        self.on_use: Callable[[], object] = _nothing
+        self._table = table
+        self._ttl = ttl
+        self._after: Any = None
+        self._pass_began = ttl.clock()
+
+    def enter(self, namespace: Any) -> Any:
+        """Return a view in which expired values cannot be seen, or only once."""
+        view = self._over(self._table.enter(namespace), self.on_use)
+        return ValueView(view, ignore) if isinstance(view, TtlEntries) else view
+
+    def _over(self, view: Any, on_use: Callable[[], object]) -> TtlEntries | TtlLists | TtlMaps:
+        if self._table.kind == "list" + WITH_TTL:
+            return TtlLists(view, self._ttl, on_use)
+        if self._table.kind == "map" + WITH_TTL:
+            return TtlMaps(view, self._ttl, on_use)
+        return TtlEntries(view, self._ttl, on_use)
+
+    def expire_some(self, count: int) -> None:
+        """Remove what has expired of some keys, going on where the call before ended."""
+        keys, self._after = self._table.some_keys(self._after, count)
+        if self._after is None:
+            self._pass_began = self._ttl.clock()
+        for namespace, key in keys:
+            self._over(self._table.view(namespace), _nothing).expire(key)
+            self._table.release(namespace)
+
+    def expire_all(self) -> None:
+        """Remove whatever has expired."""
+        self._after = None
+        self.expire_some(1000)
+        while self._after is not None:
+            self.expire_some(1000)
+
+    def has_not_been_through_for(self, millis: int) -> bool:
+        """Return whether it is longer than that since the last pass over all keys began."""
+        return self._ttl.clock() - self._pass_began >= millis

@@ -1,0 +1,189 @@
+"""A timer queue in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from heapq import heapify, heappop, heappush
+from typing import Any, Final
+
+from penstock.runtime.timers.internal_timer import InternalTimer
+from penstock.runtime.timers.key_grouped_priority_queue import KeyGroupedInternalPriorityQueue
+from penstock.runtime.timers.timer_frames import read_frame, write_frames
+
+_FEW: Final = 64
+
+
+class HeapPriorityQueueSet(KeyGroupedInternalPriorityQueue):
+    """A timer queue in memory: a heap of distinct timestamps, and the timers of each timestamp.
+
+    It has the contract of a binary heap of timers that know their index, and is several times as
+    fast in Python: heap operations are those of the standard library, and timers that share a
+    timestamp, such as those of a window's end, share one place in the heap. Timers of one timestamp
+    fire in the order in which they were registered. A timer's double can only be at the same
+    timestamp, so that is where it is looked for.
+
+    Args:
+        key_group: Gives the key group of a key.
+    """
+
+    def __init__(self, key_group: Callable[[Any], int]) -> None:
+        self._key_group = key_group
+        self._timers: dict[int, InternalTimer | _Simultaneous] = {}
+        # Has all timestamps of `_timers`, some twice, and some whose timers are gone. The first is
+        # none of these: it has timers.
+        self._timestamps: list[int] = []
+        self._size = 0
+        # What differs from the last version: each timer with whether it was there in that version.
+        self._changed: dict[InternalTimer, bool] = {}
+
+    def peek(self) -> InternalTimer | None:
+        if not self._timestamps:
+            return None
+        timers = self._timers[self._timestamps[0]]
+        return timers if type(timers) is InternalTimer else timers.first()
+
+    def poll(self) -> InternalTimer | None:
+        if not self._timestamps:
+            return None
+        timestamp = self._timestamps[0]
+        timers = self._timers[timestamp]
+        if type(timers) is InternalTimer:
+            head = timers
+            self._forget_timestamp(timestamp)
+        else:
+            head = timers.poll()
+            if not timers:
+                self._forget_timestamp(timestamp)
+        self._size -= 1
+        if self.tracks_changes:
+            self._note_removed(head)
+        return head
+
+    def add(self, timer: InternalTimer) -> bool:
+        if not self._put(timer):
+            return False
+        if self.tracks_changes:
+            # Taken out first, so that changes are in the order in which they were made.
+            self._changed[timer] = self._changed.pop(timer, False)
+        return self._timestamps[0] == timer[0] and self._timers[timer[0]] is timer
+
+    def remove(self, timer: InternalTimer) -> bool:
+        was_head = timer == self.peek()
+        if not self._discard(timer):
+            return False
+        if self.tracks_changes:
+            self._note_removed(timer)
+        return was_head
+
+    def is_empty(self) -> bool:
+        return self._size == 0
+
+    def size(self) -> int:
+        return self._size
+
+    def iterate(self) -> Iterator[InternalTimer]:
+        for timers in self._timers.values():
+            if type(timers) is InternalTimer:
+                yield timers
+            else:
+                yield from timers
+
+    def subset_for_key_group(self, group: int) -> set[InternalTimer]:
+        return {timer for timer in self.iterate() if self._key_group(timer.key) == group}
+
+    def changes(self) -> Iterator[bytes]:
+        return write_frames((timer, self._contains(timer)) for timer in self._changed)
+
+    def forget_changes(self) -> None:
+        self._changed.clear()
+
+    def everything(self) -> Iterator[bytes]:
+        return write_frames((timer, True) for timer in self.iterate())
+
+    def apply(self, frame: bytes) -> None:
+        for timer, is_present in read_frame(frame):
+            # A timer that is there already was removed and registered again: it goes to the end.
+            self._discard(timer)
+            if is_present:
+                self._put(timer)
+
+    def _note_removed(self, timer: InternalTimer) -> None:
+        changed = self._changed
+        if changed.get(timer, True):
+            changed[timer] = True
+        else:
+            del changed[timer]
+
+    def _contains(self, timer: InternalTimer) -> bool:
+        timers = self._timers.get(timer[0])
+        return timer == timers if type(timers) is InternalTimer else timer in (timers or ())
+
+    def _put(self, timer: InternalTimer) -> bool:
+        timestamp = timer[0]
+        timers = self._timers.get(timestamp)
+        if timers is None:
+            self._timers[timestamp] = timer
+            heappush(self._timestamps, timestamp)
+        elif type(timers) is InternalTimer:
+            if timers == timer:
+                return False
+            self._timers[timestamp] = _Simultaneous({timers: None, timer: None})
+        elif timer in timers:
+            return False
+        else:
+            timers[timer] = None
+        self._size += 1
+        return True
+
+    def _discard(self, timer: InternalTimer) -> bool:
+        timestamp = timer[0]
+        timers = self._timers.get(timestamp)
+        if type(timers) is InternalTimer:
+            if timers != timer:
+                return False
+            self._forget_timestamp(timestamp)
+        elif timers is None or timer not in timers:
+            return False
+        else:
+            del timers[timer]
+            if not timers:
+                self._forget_timestamp(timestamp)
+        self._size -= 1
+        return True
+
+    def _forget_timestamp(self, timestamp: int) -> None:
+        timers, timestamps = self._timers, self._timestamps
+        del timers[timestamp]
+        while timestamps and timestamps[0] not in timers:
+            heappop(timestamps)
+        if len(timestamps) > 2 * len(timers) + _FEW:
+            self._timestamps = list(timers)
+            heapify(self._timestamps)
+
+
+class _Simultaneous(dict[InternalTimer, None]):
+    """Timers of one timestamp, in the order in which they were added."""
+
+    __slots__ = ("_queue",)
+
+    _queue: list[InternalTimer]
+    """The timers to come first, last to first: a dictionary that loses its first entries again and
+    again would have to skip ever more holes."""
+
+    def first(self) -> InternalTimer:
+        queue: list[InternalTimer] | None = getattr(self, "_queue", None)
+        while queue:
+            if queue[-1] in self:
+                return queue[-1]
+            queue.pop()
+        timers = list(self)
+        self.clear()
+        self.update(dict.fromkeys(timers))
+        self._queue = timers[::-1]
+        return timers[0]
+
+    def poll(self) -> InternalTimer:
+        head = self.first()
+        self._queue.pop()
+        del self[head]
+        return head

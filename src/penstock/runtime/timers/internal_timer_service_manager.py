@@ -1,0 +1,61 @@
+"""All timer services of one operator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from penstock.runtime.timers.internal_timer_service import (
+    InternalTimerService,
+    KeyContext,
+    Triggerable,
+)
+from penstock.runtime.timers.key_grouped_priority_queue import KeyGroupedInternalPriorityQueue
+from penstock.runtime.timers.processing_time_service import ProcessingTimeService
+
+
+class InternalTimerServiceManager:
+    """Keeps the timer services of one operator, and tells all of them of watermarks.
+
+    Services are told in the order in which they were made.
+
+    Args:
+        key_context: Tells and takes the current key.
+        timer_queue: Returns the queue of a name.
+        processing_time_service: Tells the time, and calls back when timers are due.
+    """
+
+    def __init__(
+        self,
+        key_context: KeyContext,
+        timer_queue: Callable[[str], KeyGroupedInternalPriorityQueue],
+        processing_time_service: ProcessingTimeService,
+    ) -> None:
+        self._key_context = key_context
+        self._timer_queue = timer_queue
+        self._processing_time_service = processing_time_service
+        self._services: dict[str, InternalTimerService] = {}
+
+    def get_internal_timer_service(
+        self, name: str, triggerable: Triggerable
+    ) -> InternalTimerService:
+        """Return the service of a name, made at the first call with what it tells of its timers."""
+        service = self._services.get(name)
+        if service is None:
+            service = self._services[name] = InternalTimerService(
+                self._key_context,
+                self._timer_queue(f"event time timers of {name}"),
+                self._timer_queue(f"processing time timers of {name}"),
+                self._processing_time_service,
+                triggerable,
+            )
+        return service
+
+    def advance_watermark(self, timestamp: int) -> None:
+        """Fire all event-time timers up to a watermark (milliseconds), before it is forwarded."""
+        for service in self._services.values():
+            service.advance_watermark(timestamp)
+
+    def resume(self, watermark: int) -> None:
+        """Take up what the queues now hold, at a watermark that has fired all of its own."""
+        for service in self._services.values():
+            service.resume(watermark)

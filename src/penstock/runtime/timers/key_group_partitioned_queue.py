@@ -1,0 +1,158 @@
+"""A timer queue made of one queue for each key group."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from itertools import chain
+from operator import attrgetter
+from typing import Any
+
+from penstock.runtime.timers.heap_priority_queue import NOT_IN_QUEUE, HeapPriorityQueue
+from penstock.runtime.timers.internal_timer import InternalTimer
+from penstock.runtime.timers.key_grouped_priority_queue import KeyGroupedInternalPriorityQueue
+from penstock.runtime.timers.timer_frames import read_frame, write_frames
+
+
+class KeyGroupQueue(ABC):
+    """The timers of one key group, the earliest first, each of them once."""
+
+    @abstractmethod
+    def peek(self) -> InternalTimer | None:
+        """Return the earliest timer, or None if there is none."""
+
+    @abstractmethod
+    def poll(self) -> InternalTimer | None:
+        """Remove and return the earliest timer, or None if there is none."""
+
+    @abstractmethod
+    def add(self, timer: InternalTimer) -> bool:
+        """Add a timer, unless it is there already; return whether it is the new head."""
+
+    @abstractmethod
+    def remove(self, timer: InternalTimer) -> bool:
+        """Remove a timer, if it is there; return whether it was the head."""
+
+    @abstractmethod
+    def iterate(self) -> Iterator[InternalTimer]:
+        """Iterate over all timers. The queue must not change meanwhile."""
+
+    @abstractmethod
+    def size(self) -> int:
+        """Return the number of timers."""
+
+
+class KeyGroupPartitionedPriorityQueue(KeyGroupedInternalPriorityQueue):
+    """A heap of the queues of key groups, each of which brings its earliest timer.
+
+    Timers of one timestamp fire by key group, and within it in the order of its queue.
+
+    Args:
+        key_groups: The key groups of the subtask. Timers of others in a frame are left to others.
+        key_group: Gives the key group of a key.
+        make_queue: Makes the queue of a key group; there may be timers in it already.
+    """
+
+    def __init__(
+        self,
+        key_groups: range,
+        key_group: Callable[[Any], int],
+        make_queue: Callable[[int], KeyGroupQueue],
+    ) -> None:
+        self._key_group = key_group
+        self._partitions = {group: _Partition(group, make_queue(group)) for group in key_groups}
+        # Holds the partitions that have timers.
+        self._heap: HeapPriorityQueue[_Partition] = HeapPriorityQueue(attrgetter("order"))
+        for partition in self._partitions.values():
+            self._head_changed(partition)
+        # What an epoch touched: each timer with whether it is there now.
+        self._changed: dict[InternalTimer, bool] = {}
+
+    def peek(self) -> InternalTimer | None:
+        partition = self._heap.peek()
+        return None if partition is None else partition.queue.peek()
+
+    def poll(self) -> InternalTimer | None:
+        partition = self._heap.peek()
+        if partition is None:
+            return None
+        timer = partition.queue.poll()
+        assert timer is not None
+        self._head_changed(partition)
+        if self.tracks_changes:
+            self._changed[timer] = False
+        return timer
+
+    def add(self, timer: InternalTimer) -> bool:
+        partition = self._partitions[self._key_group(timer.key)]
+        if self.tracks_changes:
+            self._changed[timer] = True
+        if not partition.queue.add(timer):
+            return False
+        self._head_changed(partition)
+        return self._heap.peek() is partition
+
+    def remove(self, timer: InternalTimer) -> bool:
+        partition = self._partitions[self._key_group(timer.key)]
+        if self.tracks_changes:
+            self._changed[timer] = False
+        was_first = self._heap.peek() is partition
+        if not partition.queue.remove(timer):
+            return False
+        self._head_changed(partition)
+        return was_first
+
+    def is_empty(self) -> bool:
+        return self._heap.is_empty()
+
+    def size(self) -> int:
+        return sum(partition.queue.size() for partition in self._heap)
+
+    def iterate(self) -> Iterator[InternalTimer]:
+        return chain.from_iterable(
+            partition.queue.iterate() for partition in self._partitions.values()
+        )
+
+    def subset_for_key_group(self, group: int) -> set[InternalTimer]:
+        return set(self._partitions[group].queue.iterate())
+
+    def changes(self) -> Iterator[bytes]:
+        return write_frames(self._changed.items())
+
+    def forget_changes(self) -> None:
+        self._changed.clear()
+
+    def everything(self) -> Iterator[bytes]:
+        return write_frames((timer, True) for timer in self.iterate())
+
+    def apply(self, frame: bytes) -> None:
+        for timer, is_present in read_frame(frame):
+            partition = self._partitions.get(self._key_group(timer.key))
+            if partition is None:
+                continue
+            queue = partition.queue
+            if queue.add(timer) if is_present else queue.remove(timer):
+                self._head_changed(partition)
+
+    def _head_changed(self, partition: _Partition) -> None:
+        head = partition.queue.peek()
+        if head is None:
+            self._heap.remove(partition)
+            return
+        partition.order = (head.timestamp, partition.group)
+        if partition in self._heap:
+            self._heap.adjust(partition)
+        else:
+            self._heap.add(partition)
+
+
+class _Partition:
+    """One key group: its queue, and its place among the others."""
+
+    __slots__ = ("group", "heap_index", "order", "queue")
+
+    def __init__(self, group: int, queue: KeyGroupQueue) -> None:
+        self.group = group
+        self.queue = queue
+        self.heap_index = NOT_IN_QUEUE
+        self.order = (0, group)

@@ -1,0 +1,74 @@
+"""What a timer service asks of a queue of timers."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+
+from penstock.runtime.timers.internal_timer import InternalTimer
+
+
+class KeyGroupedInternalPriorityQueue(ABC):
+    """The timers of one subtask, the earliest first, each of them once.
+
+    The order among timers of one timestamp is the queue's own affair. It is the same for every copy
+    of the queue that was brought up by `apply`.
+
+    Attributes:
+        tracks_changes: False in a job's last epoch, whose changes nobody will read.
+    """
+
+    tracks_changes: bool = True
+
+    @abstractmethod
+    def peek(self) -> InternalTimer | None:
+        """Return the earliest timer, or None if there is none."""
+
+    @abstractmethod
+    def poll(self) -> InternalTimer | None:
+        """Remove and return the earliest timer, or None if there is none."""
+
+    @abstractmethod
+    def add(self, timer: InternalTimer) -> bool:
+        """Add a timer, unless it is there already; return whether it is the new head."""
+
+    def add_all(self, timers: Iterable[InternalTimer]) -> None:
+        """Add timers one after the other."""
+        for timer in timers:
+            self.add(timer)
+
+    @abstractmethod
+    def remove(self, timer: InternalTimer) -> bool:
+        """Remove a timer, if it is there; return whether it was the head."""
+
+    @abstractmethod
+    def is_empty(self) -> bool:
+        """Return whether there is no timer."""
+
+    @abstractmethod
+    def size(self) -> int:
+        """Return the number of timers."""
+
+    @abstractmethod
+    def iterate(self) -> Iterator[InternalTimer]:
+        """Iterate over all timers, in no order. The queue must not change meanwhile."""
+
+    @abstractmethod
+    def subset_for_key_group(self, group: int) -> set[InternalTimer]:
+        """Return the timers whose keys are of a key group."""
+
+    @abstractmethod
+    def changes(self) -> Iterator[bytes]:
+        """Yield what changed since `forget_changes`, in frames of bounded size for `apply`."""
+
+    @abstractmethod
+    def forget_changes(self) -> None:
+        """Begin to note changes anew."""
+
+    @abstractmethod
+    def everything(self) -> Iterator[bytes]:
+        """Yield all timers, in frames of bounded size for `apply`."""
+
+    @abstractmethod
+    def apply(self, frame: bytes) -> None:
+        """Take over a frame of `changes` or `everything`, without noting it as a change."""

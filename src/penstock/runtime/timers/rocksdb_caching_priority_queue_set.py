@@ -1,0 +1,119 @@
+"""A queue of the timers of one key group in an ordered store, with its head in memory."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from itertools import islice, takewhile
+from typing import Final
+
+from penstock.runtime.timers.internal_timer import InternalTimer
+from penstock.runtime.timers.key_group_partitioned_queue import KeyGroupQueue
+from penstock.runtime.timers.ordered_store import OrderedStore
+from penstock.runtime.timers.timer_bytes import entry_of, name_of, timer_of
+
+DEFAULT_CACHE_SIZE: Final = 128
+
+
+class RocksDBCachingPriorityQueueSet(KeyGroupQueue):
+    """The timers of one key group, in the order of their bytes.
+
+    All timers are in the store, and are written to it at once. The first of them are in a cache too:
+    whatever is in the store and not in the cache is above all that is in the cache.
+
+    Args:
+        store: Keeps the timers.
+        prefix: What all names in the store begin with that are this queue's.
+        cache_size: The most timers in the cache.
+    """
+
+    def __init__(
+        self, store: OrderedStore, prefix: bytes, cache_size: int = DEFAULT_CACHE_SIZE
+    ) -> None:
+        self._store = store
+        self._prefix = prefix
+        self._cache_size = cache_size
+        self._cache: list[bytes] = []
+        self._all_in_cache = False
+        # No name in the store is below this one while the cache is empty: what is deleted leaves
+        # traces that a scan from further down would have to step over.
+        self._seek_hint = prefix
+        self._head: InternalTimer | None = None
+
+    def peek(self) -> InternalTimer | None:
+        if self._head is None and self._has_head():
+            self._head = self._timer(self._cache[0])
+        return self._head
+
+    def poll(self) -> InternalTimer | None:
+        head = self.peek()
+        if head is not None:
+            self._store.delete(self._cache[0])
+            self._drop(0)
+        return head
+
+    def add(self, timer: InternalTimer) -> bool:
+        has_head = self._has_head()
+        name, kept = entry_of(timer)
+        name = self._prefix + name
+        cache = self._cache
+        is_full = len(cache) >= self._cache_size
+        if not (has_head and name <= cache[-1]) and (is_full or not self._all_in_cache):
+            self._all_in_cache = False
+            self._store.put(name, kept)
+            return False
+        index = bisect_left(cache, name)
+        if index < len(cache) and cache[index] == name:
+            return False
+        if is_full:
+            cache.pop()
+            self._all_in_cache = False
+        cache.insert(index, name)
+        self._store.put(name, kept)
+        if index == 0:
+            self._head = timer
+        return index == 0
+
+    def remove(self, timer: InternalTimer) -> bool:
+        if not self._has_head():
+            return False
+        name = self._prefix + name_of(timer)
+        cache = self._cache
+        index = bisect_left(cache, name)
+        if index == len(cache) and not self._all_in_cache:
+            self._store.delete(name)
+            return False
+        if index == len(cache) or cache[index] != name:
+            return False
+        self._store.delete(name)
+        self._drop(index)
+        return index == 0
+
+    def iterate(self) -> Iterator[InternalTimer]:
+        return map(self._timer, self._names(self._prefix))
+
+    def size(self) -> int:
+        return sum(1 for _ in self._names(self._prefix))
+
+    def _has_head(self) -> bool:
+        """Whether there is a timer; fills the cache if only the store knows."""
+        if not self._cache and not self._all_in_cache:
+            self._cache = list(islice(self._names(self._seek_hint), self._cache_size))
+            self._all_in_cache = len(self._cache) < self._cache_size
+        return bool(self._cache)
+
+    def _drop(self, index: int) -> None:
+        name = self._cache.pop(index)
+        if not self._cache:
+            self._seek_hint = name
+        if index == 0:
+            self._head = None
+
+    def _names(self, start: bytes) -> Iterator[bytes]:
+        prefix = self._prefix
+        return takewhile(lambda name: name.startswith(prefix), self._store.scan(start))
+
+    def _timer(self, name: bytes) -> InternalTimer:
+        kept = self._store.get(name)
+        assert kept is not None
+        return timer_of(name[len(self._prefix) :], kept)

@@ -1,0 +1,30 @@
+"""Timers as bytes, for changelogs and snapshots. Queues of all kinds read and write the same form."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Final
+
+from penstock.runtime.timers.internal_timer import InternalTimer
+
+TimerChange = tuple[InternalTimer, bool]
+"""A timer, and whether it is there."""
+
+_TIMERS_A_FRAME: Final = 4096
+
+
+def write_frames(changes: Iterable[TimerChange]) -> Iterator[bytes]:
+    """Yield frames that hold the changes, in their order."""
+    rest = iter(changes)
+    while batch := list(islice(rest, _TIMERS_A_FRAME)):
+        timers, present = zip(*batch, strict=True)
+        columns = (*zip(*timers, strict=True), present)
+        yield pickle.dumps(columns, pickle.HIGHEST_PROTOCOL)
+
+
+def read_frame(frame: bytes) -> Iterator[TimerChange]:
+    """Yield the changes that a frame holds."""
+    for timestamp, key, namespace, present in zip(*pickle.loads(frame), strict=True):
+        yield InternalTimer(timestamp, key, namespace), present

@@ -1,0 +1,1 @@
+"""How far event time has come: generators, and the joining of watermarks of several channels."""

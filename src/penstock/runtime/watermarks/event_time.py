@@ -1,0 +1,272 @@
+"""Event time where it begins: timestamps of records, generators of watermarks, splits, idleness."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Final
+
+from penstock.common.watermark_generator import BoundedOutOfOrderness, WatermarkGenerator
+from penstock.common.watermark_strategy import WatermarkStrategy
+from penstock.errors import UnsupportedOperationError, ValueNotSerializableError
+from penstock.runtime.elements import (
+    MIN_TIMESTAMP,
+    Block,
+    ChannelWatermark,
+    WatermarkStatus,
+)
+from penstock.runtime.output import Output
+from penstock.runtime.user_code import function_failure, record_text
+from penstock.runtime.watermarks.timestamps import timestamps_of
+
+_RECORDS_PER_EMIT: Final = 8192
+
+
+@dataclass(slots=True)
+class _Split:
+    """What is known of one split.
+
+    Attributes:
+        generator: Makes its watermarks; None for none.
+        watermark: The last of them, in milliseconds.
+        is_idle: Whether nobody waits for it.
+        empty_since: The processing time (milliseconds) at the end of the first epoch that found it
+            empty; None if the last epoch did not.
+        has_data: Whether this epoch found records.
+    """
+
+    generator: WatermarkGenerator | None
+    watermark: int = MIN_TIMESTAMP
+    is_idle: bool = False
+    empty_since: int | None = None
+    has_data: bool = False
+
+    def emit_watermark(self, timestamp: int) -> None:
+        """Take a watermark; only a greater one counts, and makes an idle split active."""
+        if timestamp > self.watermark:
+            self.watermark = timestamp
+            self.is_idle = False
+
+    def mark_idle(self) -> None:
+        """Let nobody wait for this split."""
+        self.is_idle = True
+
+    def mark_active(self) -> None:
+        """Let this split count again."""
+        self.is_idle = False
+
+
+class EventTime:
+    """Gives records their timestamps, and the stream its watermarks: each split its own generator.
+
+    Args:
+        strategy: Says how.
+        interval: The time between periodic watermarks, in milliseconds; 0 for none.
+        name: The name of the operator, for messages.
+        output: Where records and watermarks go.
+        clock: The processing time, in milliseconds.
+    """
+
+    def __init__(
+        self,
+        strategy: WatermarkStrategy,
+        interval: int,
+        name: str,
+        output: Output,
+        clock: Callable[[], int],
+    ) -> None:
+        self._strategy = strategy
+        self._interval = interval
+        self._name = name
+        self._output = output
+        self._clock = clock
+        self._splits: dict[Hashable, _Split] = {}
+        self._emitted = MIN_TIMESTAMP
+        self._is_idle = False
+        self._last_emit = 0
+        self._records = 0
+
+    def begin_epoch(self) -> None:
+        """Begin an epoch: splits that were empty too long are idle from now on."""
+        now = self._clock()
+        timeout = self._strategy.idle_timeout
+        for split in self._splits.values():
+            split.has_data = False
+            since = split.empty_since
+            if timeout is not None and since is not None and now - since > timeout:
+                split.is_idle = True
+        self._last_emit = now
+        self._announce()
+
+    def process(self, block: Block, name: Hashable = None) -> None:
+        """Emit the records of one split with their timestamps, and the watermarks they call for."""
+        if not block.values:
+            return
+        split = self._split(name)
+        split.has_data = True
+        timestamps = timestamps_of(block, self._strategy.timestamp_assigner, self._name)
+        timed = Block(block.values, timestamps, block.keys)  # type: ignore[arg-type]
+        generator = split.generator
+        if generator is None:
+            self._output.collect(timed)
+            return
+        if type(generator) is BoundedOutOfOrderness:
+            self._output.collect(timed)
+            generator.on_block(timestamps)
+        else:
+            self._process_each(timed, timestamps, split, generator)
+        self._records += len(timestamps)
+        if self._interval and (
+            self._records >= _RECORDS_PER_EMIT or self._clock() - self._last_emit >= self._interval
+        ):
+            self._emit_periodic()
+
+    def _process_each(
+        self, block: Block, timestamps: list[int], split: _Split, generator: WatermarkGenerator
+    ) -> None:
+        """Show each record to the generator; a watermark follows the very record it comes from."""
+        start = 0
+        for index, (value, timestamp) in enumerate(zip(block.values, timestamps, strict=True)):
+            before = split.watermark, split.is_idle
+            try:
+                generator.on_event(value, timestamp, split)
+            except Exception as error:
+                raise function_failure(error, self._name, record_text(value)) from error
+            if (split.watermark, split.is_idle) != before:
+                self._output.collect(block.part(start, index + 1))
+                start = index + 1
+                self._announce()
+        self._output.collect(block.part(start, len(timestamps)))
+
+    def _emit_periodic(self) -> None:
+        self._records = 0
+        self._last_emit = self._clock()
+        for split in self._splits.values():
+            if split.generator is not None:
+                try:
+                    split.generator.on_periodic_emit(split)
+                except Exception as error:
+                    raise function_failure(error, self._name, None) from error
+        self._announce()
+
+    def _announce(self) -> None:
+        """Emit the least watermark of the active splits, if it is a new one, or that all are idle."""
+        active = [split.watermark for split in self._splits.values() if not split.is_idle]
+        watermark = min(active, default=MIN_TIMESTAMP)
+        if not active and self._splits:
+            # Whoever waited for the last of them learns how far the others had come.
+            watermark = max(split.watermark for split in self._splits.values())
+            self._emit(watermark)
+            if not self._is_idle:
+                self._is_idle = True
+                self._output.emit_status(WatermarkStatus.IDLE)
+            return
+        if self._is_idle:
+            self._is_idle = False
+            self._output.emit_status(WatermarkStatus.ACTIVE)
+        self._emit(watermark)
+
+    def _emit(self, watermark: int) -> None:
+        if watermark > self._emitted:
+            self._emitted = watermark
+            self._output.emit_watermark(watermark)
+
+    def flush(self) -> None:
+        """Emit the watermark that the epoch ends with."""
+        if self._interval:
+            self._emit_periodic()
+
+    def progress(self) -> tuple[tuple[Hashable, ChannelWatermark], ...]:
+        """Return how far each split has come."""
+        return tuple(
+            (name, ChannelWatermark(split.watermark, split.is_idle))
+            for name, split in self._splits.items()
+        )
+
+    def _split(self, name: Hashable) -> _Split:
+        split = self._splits.get(name)
+        if split is None:
+            make = self._strategy.generator
+            split = self._splits[name] = _Split(None if make is None else make())
+        return split
+
+    def snapshot(self) -> bytes:
+        """Return the state of all splits, as the epoch ends.
+
+        Raises:
+            ValueNotSerializableError: If a generator cannot be pickled.
+        """
+        now = self._clock()
+        for split in self._splits.values():
+            if split.has_data:
+                split.empty_since = None
+            elif split.empty_since is None:
+                split.empty_since = now
+        try:
+            return pickle.dumps((self._splits, self._emitted, self._is_idle))
+        except Exception as error:
+            raise ValueNotSerializableError(
+                f"The watermark generator of operator {self._name!r} cannot be pickled: {error}",
+                hint="Define its class at the top level of a module or script, and keep plain data.",
+            ) from error
+
+    def restore(self, state: bytes | None) -> None:
+        """Take over what `snapshot` or `merge_event_time` gave; None begins anew."""
+        if state is None:
+            self._splits, self._emitted, self._is_idle = {}, MIN_TIMESTAMP, False
+        else:
+            self._splits, self._emitted, self._is_idle = pickle.loads(state)
+
+    def next_idle_check(self) -> int | None:
+        """Return when the next split may turn idle (processing time in milliseconds), None for never."""
+        timeout = self._strategy.idle_timeout
+        if timeout is None:
+            return None
+        waiting = [split.empty_since for split in self._splits.values() if not split.is_idle]
+        return min((since + timeout + 1 for since in waiting if since is not None), default=None)
+
+
+def merge_event_time(states: list[bytes], name: str) -> bytes:
+    """Join the states of tasks that read parts of the same splits.
+
+    Args:
+        states: What `EventTime.snapshot` gave in each task.
+        name: The name of the operator, for messages.
+
+    Raises:
+        UnsupportedOperationError: If a user's generator does not say how it is merged.
+    """
+    merged: dict[Hashable, _Split] = {}
+    emitted, is_idle = MIN_TIMESTAMP, True
+    for state in states:
+        splits, its_emitted, its_idle = pickle.loads(state)
+        emitted = max(emitted, its_emitted)
+        is_idle = is_idle and its_idle
+        for key, split in splits.items():
+            merged[key] = _joined(merged[key], split, name) if key in merged else split
+    return pickle.dumps((merged, emitted, is_idle))
+
+
+def _joined(one: _Split, other: _Split, name: str) -> _Split:
+    if not other.has_data:
+        return one
+    if not one.has_data:
+        return other
+    generator: WatermarkGenerator | None = one.generator
+    if one.generator is not None and other.generator is not None:
+        try:
+            generator = one.generator.merge(other.generator)
+        except NotImplementedError as error:
+            raise UnsupportedOperationError(
+                f"A split of operator {name!r} was read by several tasks, and its generator, "
+                f"{type(one.generator).__name__}, does not say how two of them are merged.",
+                hint="Define merge(self, other), or set the parallelism of the source to 1.",
+            ) from error
+    return _Split(
+        generator,
+        max(one.watermark, other.watermark),
+        one.is_idle and other.is_idle,
+        None,
+        has_data=True,
+    )

@@ -1,0 +1,80 @@
+"""Taking the event time of records, and checking it."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from penstock.errors import InvalidTimestampError
+from penstock.runtime.elements import MAX_TIMESTAMP, MIN_TIMESTAMP, Block
+from penstock.runtime.user_code import failing_record, function_failure, record_text
+
+Assigner = Callable[[Any, int | None], int]
+
+_HINT = (
+    "Event time is a whole number of milliseconds since the epoch, as an int: of a datetime, "
+    "round(d.timestamp() * 1000)."
+)
+
+
+def timestamps_of(block: Block, assigner: Assigner | None, name: str) -> list[int]:
+    """Return the event timestamp of each record of a block, in milliseconds.
+
+    Args:
+        block: The records.
+        assigner: Tells the timestamp of a record; None to take those the records have.
+        name: The name of the operator, for messages.
+
+    Raises:
+        InvalidTimestampError: If a record has no timestamp, or one that is no integer or out of range.
+        UserFunctionError: If the assigner raises.
+    """
+    if assigner is None:
+        found: list[Any] = block.timestamps or [None] * len(block.values)
+    else:
+        rest = iter(block.values)
+        try:
+            if block.timestamps is None:
+                found = [assigner(value, None) for value in rest]
+            else:
+                found = list(map(assigner, rest, block.timestamps))
+        except Exception as error:
+            raise function_failure(error, name, failing_record(block, rest)) from error
+    if set(map(type, found)) != {int}:
+        found = [
+            _checked(timestamp, value, name)
+            for timestamp, value in zip(found, block.values, strict=True)
+        ]
+    if min(found) <= MIN_TIMESTAMP or max(found) > MAX_TIMESTAMP:
+        for timestamp, value in zip(found, block.values, strict=True):
+            _check_range(timestamp, value, name)
+    return found
+
+
+def _checked(timestamp: Any, value: Any, name: str) -> int:
+    if timestamp is None:
+        raise InvalidTimestampError(
+            f"Operator {name!r} needs the timestamp of the record {record_text(value)}, which has "
+            "none.",
+            hint="Call with_timestamp_assigner() on the watermark strategy.",
+        )
+    if not isinstance(timestamp, bool):
+        try:
+            return operator.index(timestamp)
+        except TypeError:
+            pass
+    raise InvalidTimestampError(
+        f"Operator {name!r} got {timestamp!r} as the timestamp of the record {record_text(value)}: "
+        f"a {type(timestamp).__name__}, no int.",
+        hint=_HINT,
+    )
+
+
+def _check_range(timestamp: int, value: Any, name: str) -> None:
+    if not MIN_TIMESTAMP < timestamp <= MAX_TIMESTAMP:
+        raise InvalidTimestampError(
+            f"Operator {name!r} got {timestamp} as the timestamp of the record "
+            f"{record_text(value)}: it is out of the range of 64-bit integers.",
+            hint=_HINT,
+        )

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import time
+
+from penstock.runtime.timers.heap_priority_queue_set import HeapPriorityQueueSet
+from penstock.runtime.timers.internal_timer import InternalTimer
+from penstock.runtime.timers.timer_frames import read_frame
+
+
+def queue_of(*timers: InternalTimer) -> HeapPriorityQueueSet:
+    queue = HeapPriorityQueueSet(lambda key: 0)
+    queue.add_all(timers)
+    return queue
+
+
+def timers(count: int, timestamp: int = 7) -> list[InternalTimer]:
+    return [InternalTimer(timestamp, number, None) for number in range(count)]
+
+
+def drain(queue: HeapPriorityQueueSet) -> list[InternalTimer]:
+    found = []
+    while (timer := queue.poll()) is not None:
+        found.append(timer)
+    return found
+
+
+def test_timers_of_one_timestamp_come_in_the_order_of_registration() -> None:
+    assert drain(queue_of(*timers(50))) == timers(50)
+
+
+def test_a_timer_that_joins_its_like_while_they_fire_comes_last() -> None:
+    queue = queue_of(*timers(3))
+    assert queue.poll() == InternalTimer(7, 0, None)
+    queue.add(InternalTimer(7, 0, None))
+    queue.remove(InternalTimer(7, 1, None))
+    assert [timer.key for timer in drain(queue)] == [2, 0]
+
+
+def test_an_earlier_timer_interrupts_a_timestamp_that_fires() -> None:
+    queue = queue_of(*timers(3))
+    queue.poll()
+    assert queue.add(InternalTimer(6, "early", None))
+    assert [timer.key for timer in drain(queue)] == ["early", 1, 2]
+
+
+def test_timestamps_whose_timers_are_gone_take_no_room() -> None:
+    queue = queue_of(InternalTimer(0, "a", None))
+    for timestamp in range(1, 10_000):
+        queue.add(InternalTimer(timestamp, "b", None))
+        queue.remove(InternalTimer(timestamp, "b", None))
+    assert len(queue._timestamps) < 100
+    for _ in range(10_000):
+        queue.add(InternalTimer(5, "b", None))
+        queue.remove(InternalTimer(5, "b", None))
+    assert len(queue._timestamps) < 100
+    assert drain(queue) == [InternalTimer(0, "a", None)]
+
+
+def test_many_timers_of_one_timestamp_are_polled_in_linear_time() -> None:
+    queue = queue_of(*timers(50_000))
+    before = time.process_time()
+    for timer in timers(50_000):
+        assert queue.poll() == timer
+        queue.add(InternalTimer(7, ("again", timer.key), None))
+    assert time.process_time() - before < 5
+
+
+def test_timers_that_came_and_went_within_an_epoch_are_no_change() -> None:
+    queue = queue_of(*timers(2))
+    queue.forget_changes()
+    queue.add(InternalTimer(1, "a", None))
+    queue.poll()
+    queue.add(InternalTimer(9, "a", None))
+    queue.remove(InternalTimer(9, "a", None))
+    assert list(queue.changes()) == []
+
+
+def test_changes_say_what_came_and_what_went() -> None:
+    queue = queue_of(*timers(2))
+    queue.forget_changes()
+    queue.poll()
+    queue.add(InternalTimer(8, "a", None))
+    (frame,) = queue.changes()
+    assert list(read_frame(frame)) == [
+        (InternalTimer(7, 0, None), False),
+        (InternalTimer(8, "a", None), True),
+    ]

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+from tests.runtime.timers.sorted_store import SortedStore
+
+from penstock.runtime.timers.internal_timer import InternalTimer
+from penstock.runtime.timers.key_group_partitioned_queue import KeyGroupPartitionedPriorityQueue
+from penstock.runtime.timers.rocksdb_caching_priority_queue_set import (
+    RocksDBCachingPriorityQueueSet,
+)
+from penstock.runtime.timers.timer_frames import write_frames
+
+
+def queue_of(groups: range, store: SortedStore) -> KeyGroupPartitionedPriorityQueue:
+    return KeyGroupPartitionedPriorityQueue(
+        groups,
+        lambda key: int(key) % 10,
+        lambda group: RocksDBCachingPriorityQueueSet(store, bytes([group]), 2),
+    )
+
+
+def timer(timestamp: int, key: int) -> InternalTimer:
+    return InternalTimer(timestamp, key, None)
+
+
+def test_timers_of_one_timestamp_fire_by_key_group() -> None:
+    queue = queue_of(range(10), SortedStore())
+    queue.add_all(timer(1, key) for key in (7, 3, 23, 13, 9, 0))
+    queue.add(timer(0, 9))
+    found = []
+    while (head := queue.poll()) is not None:
+        found.append(head.key)
+    assert found == [9, 0, 3, 13, 23, 7, 9]
+
+
+def test_timers_that_are_in_the_store_already_are_found() -> None:
+    store = SortedStore()
+    queue_of(range(10), store).add_all(timer(9 - key, key) for key in range(5))
+    queue = queue_of(range(10), store)
+    assert not queue.is_empty()
+    assert queue.size() == 5
+    assert queue.peek() == timer(5, 4)
+
+
+def test_timers_of_other_key_groups_in_a_frame_are_left_to_others() -> None:
+    (frame,) = write_frames((timer(1, key), True) for key in range(10))
+    queue = queue_of(range(3, 6), SortedStore())
+    queue.apply(frame)
+    assert {found.key for found in queue.iterate()} == {3, 4, 5}
+    (frame,) = write_frames((timer(1, key), False) for key in range(4))
+    queue.apply(frame)
+    assert queue.size() == 2
