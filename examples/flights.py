@@ -68,7 +68,7 @@ def main() -> int:
         for month, rows in flights.groupby("month"):
             rows.to_parquet(f"{folder}/{month}.parquet")
         totals = follow(folder)
-    print("\nthe year 2013", *table(sorted(totals.values())), sep="\n")
+    print("\n2013", *table(sorted(totals.values())), sep="\n")
     same = is_same(totals, flights)
     print(f"\npandas gets the same totals: {'yes' if same else 'no'}")
     return 0 if same else 1
@@ -94,7 +94,9 @@ def follow(folder: str) -> dict[tuple[str, str], Total]:
         .key_by(lambda flight: (flight.origin, flight.carrier))
         .reduce(add)
     )
+    stream.print()
     print(env.explain())
+    env.close()
     screen = Screen()
     totals: dict[tuple[str, str], Total] = {}
     month = 1
@@ -117,12 +119,11 @@ class Screen:
 
     def show(self, month: int, totals: Iterable[Total]) -> None:
         busiest = sorted(totals, key=lambda total: -total.departures)[: self._rows]
-        lines = ["", f"2013 until {calendar.month_name[month]}", *table(busiest)]
+        lines = ["", f"2013 through {calendar.month_name[month]}", *table(busiest)]
         if self._is_terminal:
-            back = f"\r\033[{self._shown}A" if self._shown else "\r"
-            lines = [f"{back}\033[J{lines[0]}", *lines[1:]]
+            sys.stdout.write(f"\033[{self._shown}F\033[J" if self._shown else "\r\033[J")
             self._shown = len(lines)
-        print(*lines, sep="\n", flush=True)
+        print("\n".join(lines), flush=True)
 
 
 def table(totals: Iterable[Total]) -> Iterable[str]:

@@ -84,9 +84,11 @@ def install(target: str) -> None:
         flush=True,
     )
     python = str(VENV / "bin" / "python")
-    pip = [python, "-m", "pip", "install", "--disable-pip-version-check", "--quiet"]
-    extras = f"{ROOT}[{EXTRAS[target]}]"
-    if subprocess.run([*pip, "--editable", extras], check=False).returncode:
+    # Some packages have no wheel; left to itself, an older pip builds those in a way about to go.
+    options = ["--disable-pip-version-check", "--quiet", "--use-pep517"]
+    package = f"{ROOT}[{EXTRAS[target]}]"
+    command = [python, "-m", "pip", "install", *options, "--editable", package]
+    if subprocess.run(command, check=False).returncode:
         sys.exit("The installation failed; pip's message above says why.")
 
 

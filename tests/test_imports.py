@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-HEAVY = {"pyspark", "py4j", "pandas", "numpy", "pyarrow"}
+HEAVY = {"cloudpickle", "numpy", "pandas", "py4j", "pyarrow", "pyspark"}
 MILLISECONDS_ALLOWED = 150
 
 

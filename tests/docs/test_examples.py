@@ -13,20 +13,24 @@ from pathlib import Path
 
 import pytest
 
+from penstock.executors.spark.java import ensure_java
+
 ROOT = Path(__file__).parent.parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 EXAMPLE = re.compile(
-    r"^```python\n(?P<program>.*?)^```$(?:\n+```output\n(?P<output>.*?)^```$)?", re.DOTALL | re.MULTILINE
+    r"^```python\n(?P<program>.*?)^```$(?:\n+```output\n(?P<output>.*?)^```$)?",
+    re.DOTALL | re.MULTILINE,
 )
+LOCAL = re.compile(r'"execution.target", "local"|local_environment')
 
 
 def examples() -> list[object]:
     found: list[object] = []
     for page in PAGES:
-        text = page.read_text()
+        text = page.read_text(encoding="utf-8")
         for match in EXAMPLE.finditer(text):
             line = text.count("\n", 0, match.start()) + 1
-            marks = [] if '"local"' in match["program"] else [pytest.mark.spark]
+            marks = [] if LOCAL.search(match["program"]) else [pytest.mark.spark]
             found.append(
                 pytest.param(
                     match["program"], match["output"], id=f"{page.name}:{line}", marks=marks
@@ -37,19 +41,20 @@ def examples() -> list[object]:
 
 @pytest.mark.parametrize(("program", "output"), examples())
 def test_example(program: str, output: str | None, tmp_path: Path) -> None:
+    ensure_java()
     script = tmp_path / "program.py"
-    script.write_text(program)
+    script.write_text(program, encoding="utf-8")
     run = subprocess.run(
         [sys.executable, "-W", "error", script],
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         check=False,
         cwd=tmp_path,
-        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        env={**os.environ, "PYTHONUTF8": "1"},
     )
     assert run.returncode == 0, run.stderr
     if output is not None:
-        assert run.stdout == output
+        assert run.stdout.rstrip() == output.rstrip()
 
 
 def test_there_are_examples() -> None:

@@ -52,12 +52,12 @@ def test_counts_the_words_of_a_socket_until_interrupted() -> None:
             if not wanted:
                 break
         os.killpg(run.pid, signal.SIGINT)  # as a terminal does: to every process of the program
-        last_words, errors = run.communicate(timeout=60)
+        _, errors = run.communicate(timeout=60)
 
     assert not wanted, errors
-    assert run.returncode == 130
+    assert run.returncode == 0, errors
+    assert re.search(r"^Stopped after \d+ complete epochs? and 2 records\.$", errors, re.MULTILINE)
     assert "Traceback" not in errors
-    assert re.search(r"", last_words + errors)
 
 
 @contextmanager

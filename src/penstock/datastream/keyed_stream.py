@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from penstock.common.typeinfo import TypeInformation
 from penstock.datastream.aggregation import Aggregation, Max, MaxBy, Min, MinBy, Sum
 from penstock.datastream.function_checks import check_function
 from penstock.datastream.functions import (
     KeyedProcessFunction,
-    KeySelector,
     ProcessFunction,
     ReduceFunction,
 )
 from penstock.datastream.record_fields import check_field
 from penstock.datastream.stream import DataStream
 from penstock.errors import UnsupportedOperationError
-from penstock.graph.transformation import PartitionTransformation
 from penstock.runtime.operators.reduce import ReduceOperator
 from penstock.runtime.partitioners import StreamPartitioner
-
-if TYPE_CHECKING:
-    from penstock.datastream.stream_execution_environment import StreamExecutionEnvironment
 
 
 class KeyedStream(DataStream):
@@ -38,7 +33,6 @@ class KeyedStream(DataStream):
     Args:
         environment: The program.
         transformation: What makes the stream.
-        origin: The stream before `key_by`.
 
     Example:
         >>> from penstock.testing import local_environment
@@ -50,40 +44,11 @@ class KeyedStream(DataStream):
 
     _is_keyed = True
 
-    def __init__(
-        self,
-        environment: StreamExecutionEnvironment,
-        transformation: PartitionTransformation,
-        origin: DataStream,
-    ) -> None:
-        super().__init__(environment, transformation)
-        self._origin = origin
-
     def _partitioned(self, partitioner: StreamPartitioner, method: str) -> NoReturn:
         raise UnsupportedOperationError(
             f"{method}() was called on a keyed stream, whose partitioning is that by key.",
             hint="Call it on the stream before key_by(), or after the next operation.",
         )
-
-    def key_by(
-        self,
-        key_selector: Callable[[Any], Any] | KeySelector | int | str,
-        key_type: TypeInformation | None = None,
-    ) -> KeyedStream:
-        """Give the records other keys, in place of those they have.
-
-        Args:
-            key_selector: Takes a record and returns its key; or the position or name of a field.
-            key_type: The type of the keys; a description only. Default: any.
-
-        Returns:
-            The stream, keyed anew.
-
-        Raises:
-            InvalidFunctionError: If the key selector cannot be called so.
-            ColumnNotFoundError: If records of the stream's declared type have no such field.
-        """
-        return self._origin.key_by(key_selector, key_type)
 
     def process(
         self,

@@ -268,6 +268,8 @@ class DataStream(StreamSettings, Partitioning, StreamOutputs):
     ) -> KeyedStream:
         """Bring records with equal keys together, in one subtask.
 
+        On a keyed stream: give the records other keys, in place of those they have.
+
         Args:
             key_selector: Takes a record and returns its key. Or the position of a field, or its name,
                 as in Java's `keyBy`: of tuples, lists, rows, dicts, and of objects by attribute. A key
@@ -297,8 +299,7 @@ class DataStream(StreamSettings, Partitioning, StreamOutputs):
         else:
             function = check_function(key_selector, "get_key", 1, "key_by()")
             key = plain_callable(function, "get_key")
-        partition = self._partition(KeyGroupStreamPartitioner(key))
-        return KeyedStream(self._environment, partition, self)
+        return KeyedStream(self._environment, self._partition(KeyGroupStreamPartitioner(key)))
 
     def _partition(self, partitioner: StreamPartitioner) -> PartitionTransformation:
         return PartitionTransformation(

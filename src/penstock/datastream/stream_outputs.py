@@ -147,9 +147,11 @@ class StreamOutputs:
         results = Results()
         collect_id = uuid.uuid4().hex
         environment = self._environment
-        environment.transformations.add(
-            self._sink("Data stream collect sink", CollectOperator(collect_id))
-        )
+        sink = self._sink("Data stream collect sink", CollectOperator(collect_id))
+        is_view = not isinstance(self._transformation, OperatorTransformation)
+        # In the operator's own subtasks, so that records keep their order and cross no exchange.
+        sink.parallelism = 1 if is_view else self._transformation.parallelism
+        environment.transformations.add(sink)
         name = job_execution_name or "DataStream Collect"
         client = environment.submit(name, {collect_id: results.put})
         iterator = CloseableIterator(client, results)

@@ -16,6 +16,13 @@ if TYPE_CHECKING:
 
 _HERE = __name__.partition(".")[0]
 _RECORD_LENGTH = 500
+_TRACEBACK_HINT = (
+    "The traceback above is your function's own. Mend it there, or catch the exception and send the "
+    "record to a side output."
+)
+_RESULT_HINT = (
+    "Your function returned something that cannot be used in its place; see its documentation."
+)
 
 
 class UserFunction:
@@ -50,7 +57,9 @@ class UserFunction:
             self.function.close()
 
     def _has(self, name: str) -> bool:
-        return not inspect.isroutine(self.function) and callable(getattr(self.function, name, None))
+        if inspect.isroutine(self.function) or inspect.isclass(self.function):
+            return False
+        return callable(getattr(self.function, name, None))
 
 
 def failing_record(block: Block, rest: Iterator[Any]) -> str | None:
@@ -74,10 +83,9 @@ def record_text(value: Any) -> str:
 def function_failure(error: Exception, operator: str, record: str | None) -> PenstockError:
     """Turn what a user's function raised into the error the user is shown.
 
-    An error that is already penstock's own comes from further down the chain: it passes as it is.
+    An error of penstock's own comes from further down the chain, and passes as it is; but not one
+    that the user's function met, as for a field that a row does not have.
     """
-    if isinstance(error, PenstockError):
-        return error
     what = None if record is None else f"the record {record}"
     return described_failure(error, operator, what, record)
 
@@ -86,17 +94,22 @@ def described_failure(
     error: Exception, operator: str, what: str | None, record: str | None = None
 ) -> PenstockError:
     """As `function_failure`, for what need not be a record."""
-    if isinstance(error, PenstockError):
-        return error
-    text = "".join(
-        traceback.format_exception(type(error), error, _users_frames(error.__traceback__))
+    frames = _users_frames(error.__traceback__)
+    is_own = isinstance(error, PenstockError) and frames is None
+    if is_own or isinstance(error, UserFunctionError):
+        return error  # type: ignore[return-value]
+    # Without frames of the user's it was the result that failed, not the function.
+    lines = (
+        traceback.format_exception_only(error)
+        if frames is None
+        else traceback.format_exception(type(error), error, frames)
     )
+    text = "".join(lines)
     where = f"Operator {operator!r} failed"
     where += "." if what is None else f" on {what}"
     failure = UserFunctionError(
         f"{text}\n{where}",
-        hint="The traceback above is your function's own. Mend it there, or catch the exception "
-        "and send the record to a side output.",
+        hint=_RESULT_HINT if frames is None else _TRACEBACK_HINT,
     )
     failure.operator = operator
     failure.record = record
@@ -104,11 +117,10 @@ def described_failure(
 
 
 def _users_frames(frames: TracebackType | None) -> TracebackType | None:
-    """Return the traceback from the user's first frame on; the whole if there is none."""
-    found = frames
-    while found is not None and _is_own(found):
-        found = found.tb_next
-    return found or frames
+    """Return the traceback from the user's first frame on; None if there is none."""
+    while frames is not None and _is_own(frames):
+        frames = frames.tb_next
+    return frames
 
 
 def _is_own(frame: TracebackType) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import sys
 import sysconfig
 import tempfile
@@ -25,8 +26,8 @@ _SHIPPED: weakref.WeakKeyDictionary[SparkSession, set[str]] = weakref.WeakKeyDic
 def ship_code(spark: SparkSession, python_files: Iterable[str] = ()) -> None:
     """Add penstock and the user's modules to what the session's workers can import.
 
-    Workers of a local session share this interpreter, and with it what is installed in it; modules
-    that merely lie beside the user's script are brought there too.
+    Workers of a local session mostly share this interpreter, and with it what is installed in it;
+    modules that merely lie beside the user's script are brought there too.
 
     Args:
         spark: The session.
@@ -34,7 +35,7 @@ def ship_code(spark: SparkSession, python_files: Iterable[str] = ()) -> None:
     """
     shipped = _SHIPPED.setdefault(spark, set())
     files = _users_files()
-    if not is_local(spark):
+    if not is_local(spark) or _worker_python(spark) != _real(sys.executable):
         for package in (penstock, cloudpickle):
             files |= _package_files(Path(package.__file__ or "").parent)
     archives = [_archive(files)] if files else []
@@ -42,6 +43,17 @@ def ship_code(spark: SparkSession, python_files: Iterable[str] = ()) -> None:
         if path not in shipped:
             spark.addArtifacts(path, pyfile=True)
             shipped.add(path)
+
+
+def _worker_python(spark: SparkSession) -> str:
+    """Return the interpreter that a local session starts its workers with."""
+    default = os.environ.get("PYSPARK_PYTHON") or "python3"
+    return _real(spark.conf.get("spark.pyspark.python", default) or default)
+
+
+def _real(interpreter: str) -> str:
+    # The link is what counts, not what it points to: it decides which packages are found.
+    return os.path.abspath(shutil.which(interpreter) or interpreter)
 
 
 def _users_files() -> dict[str, Path]:

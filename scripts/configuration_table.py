@@ -1,0 +1,36 @@
+"""Puts the table of all configuration keys where a page of the documentation asks for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.common import ConfigOption, Duration
+from penstock.common.options import OPTIONS
+
+PLACE = "{configuration keys}"
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Called by mkdocs for every page."""
+    return markdown.replace(PLACE, table()) if PLACE in markdown else markdown
+
+
+def table() -> str:
+    rows = [
+        f"| `{key}` | {shown(option.default)} | {option.description}{choices(option)} |"
+        for key, option in sorted(OPTIONS.items())
+    ]
+    return "\n".join(["| Key | Default | Meaning |", "|---|---|---|", *rows])
+
+
+def shown(default: Any) -> str:
+    if isinstance(default, Duration):
+        return f"`{default.to_millis()} ms`"
+    if isinstance(default, bool):
+        return f"`{str(default).lower()}`"
+    return f"`{default}`" if default else ""
+
+
+def choices(option: ConfigOption[Any]) -> str:
+    listed = ", ".join(f"`{choice}`" for choice in option.choices)
+    return f" One of {listed}." if listed else ""

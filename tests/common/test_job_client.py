@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from penstock.common import JobID, JobStatus
+from penstock.common.job_client import JobClient
+from penstock.errors import JobFailedError
+from penstock.executors.base import JobProgress
+
+
+class FakeJob:
+    job_id = "ab" * 16
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.error = error
+        self.status = JobStatus.RUNNING
+        self.ended = threading.Event()
+
+    def progress(self) -> JobProgress:
+        return JobProgress(self.status, 2, 10, {"id": {"name": "Map"}})
+
+    def wait(self) -> JobProgress:
+        self.ended.wait()
+        if self.error is not None:
+            raise self.error
+        return self.progress()
+
+    def cancel(self) -> None:
+        self.status = JobStatus.CANCELED
+        self.ended.set()
+
+
+def test_a_running_job() -> None:
+    client = JobClient(FakeJob())
+    assert client.get_job_id() == JobID("ab" * 16)
+    assert client.get_job_status().result() is JobStatus.RUNNING
+    assert client.progress().records_in == 10
+    assert not client.get_job_execution_result().done()
+
+
+def test_a_finished_job() -> None:
+    job = FakeJob()
+    client = JobClient(job)
+    future = client.get_job_execution_result()
+    job.ended.set()
+    result = future.result()
+    assert result.get_job_id() == client.get_job_id()
+    assert result.get_net_runtime() >= 0
+    assert result.metrics == {"epochs": 2, "records_in": 10, "operators": {"id": {"name": "Map"}}}
+
+
+def test_a_cancelled_job() -> None:
+    client = JobClient(FakeJob())
+    assert client.cancel().result() is None
+    assert client.get_job_status().result() is JobStatus.CANCELED
+
+
+def test_a_failed_job() -> None:
+    job = FakeJob(JobFailedError("no"))
+    job.ended.set()
+    client = JobClient(job)
+    with pytest.raises(JobFailedError, match="no"):
+        client.get_job_execution_result().result()
+    with pytest.raises(JobFailedError, match="no"):
+        client.wait()

@@ -1,0 +1,344 @@
+from __future__ import annotations
+
+import json
+import os
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.common import Configuration, JobStatus
+from penstock.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
+from penstock.errors import (
+    DuplicateUidError,
+    InvalidArgumentError,
+    InvalidConfigurationValueError,
+    InvalidParallelismError,
+    NoSinkError,
+    UnknownConfigurationKeyError,
+    UserFunctionError,
+)
+from penstock.executors import base
+from penstock.executors.base import JobProgress, JobRequest
+from penstock.graph.plan import ExecutionPlan
+from penstock.testing import local_environment
+
+get_environment = StreamExecutionEnvironment.get_execution_environment
+
+
+def test_defaults() -> None:
+    env = get_environment()
+    assert env.get_parallelism() == os.cpu_count()
+    assert env.get_max_parallelism() == -1
+    assert env.get_buffer_timeout() == 100
+    assert env.is_chaining_enabled()
+    assert env.is_chaining_of_operators_with_different_max_parallelism_enabled()
+    assert env.get_target() == "spark"
+
+
+def test_setters_return_the_environment_and_write_its_configuration() -> None:
+    env = get_environment()
+    assert env.set_parallelism(3) is env
+    assert env.set_max_parallelism(9) is env
+    assert env.set_runtime_mode(RuntimeExecutionMode.BATCH) is env
+    assert env.set_buffer_timeout(5) is env
+    assert env.disable_operator_chaining() is env
+    assert (env.get_parallelism(), env.get_max_parallelism()) == (3, 9)
+    assert env.get_buffer_timeout() == 5
+    assert not env.is_chaining_enabled()
+    assert env.get_config().get_parallelism() == 3
+    env.get_config().set_parallelism(4)
+    assert env.get_parallelism() == 4
+
+
+def test_a_buffer_timeout_can_be_switched_off_and_on() -> None:
+    env = get_environment()
+    assert env.set_buffer_timeout(-1).get_buffer_timeout() == -1
+    assert env.set_buffer_timeout(0).get_buffer_timeout() == 0
+    with pytest.raises(InvalidArgumentError):
+        env.set_buffer_timeout(-2)
+
+
+@pytest.mark.parametrize("method", ["set_parallelism", "set_max_parallelism"])
+@pytest.mark.parametrize("wrong", [0, -1, 32_769, "4", None, True])
+def test_parallelisms_out_of_range(method: str, wrong: Any) -> None:
+    with pytest.raises(InvalidParallelismError, match=r"^The environment cannot have the "):
+        getattr(get_environment(), method)(wrong)
+
+
+def test_a_runtime_mode_is_one_of_the_three() -> None:
+    with pytest.raises(InvalidArgumentError, match="is no runtime mode"):
+        get_environment().set_runtime_mode("BATCH")  # type: ignore[arg-type]
+
+
+def test_the_configuration_is_copied() -> None:
+    configuration = Configuration().set_integer("parallelism.default", 7)
+    env = get_environment(configuration)
+    configuration.set_integer("parallelism.default", 8)
+    assert env.get_parallelism() == 7
+    env.set_parallelism(6)
+    assert configuration.get_integer("parallelism.default", 0) == 8
+
+
+def test_configure_adds_settings() -> None:
+    env = get_environment(Configuration().set_integer("parallelism.default", 7))
+    env.configure(
+        Configuration()
+        .set_string("pipeline.operator-chaining.enabled", "false")
+        .set_string("execution.target", "local")
+        .set_string("pipeline.max-parallelism", "50")
+    )
+    assert (env.get_parallelism(), env.get_max_parallelism()) == (7, 50)
+    assert not env.is_chaining_enabled()
+    assert env.get_target() == "local"
+
+
+@pytest.mark.parametrize("wrong", [{"parallelism.default": "3"}, "parallelism.default", 3])
+def test_what_is_no_configuration_is_refused(wrong: Any) -> None:
+    with pytest.raises(InvalidArgumentError, match="is no Configuration"):
+        get_environment(wrong)
+    with pytest.raises(InvalidArgumentError, match="is no Configuration"):
+        get_environment().configure(wrong)
+    with pytest.raises(InvalidArgumentError, match="is no Configuration"):
+        get_environment().configure(None)  # type: ignore[arg-type]
+
+
+def test_unknown_keys_and_targets_are_refused_where_they_are_set() -> None:
+    with pytest.raises(UnknownConfigurationKeyError):
+        get_environment(Configuration().set_string("paralelism", "3"))
+    with pytest.raises(InvalidConfigurationValueError):
+        get_environment(Configuration().set_string("execution.target", "yarn"))
+
+
+def test_what_is_no_spark_session_is_refused() -> None:
+    with pytest.raises(InvalidArgumentError, match="spark is a str, not a SparkSession"):
+        get_environment(spark="local[2]")
+
+
+def test_a_program_runs_once_and_leaves_the_environment_empty() -> None:
+    env = local_environment()
+    env.from_collection([1]).add_sink(lambda _: None)
+    assert env.execute("first").metrics["records_in"] == 1
+    with pytest.raises(NoSinkError):
+        env.execute("second")
+
+
+def test_a_program_that_failed_is_not_run_again() -> None:
+    env = local_environment()
+    stream = env.from_collection([1])
+    stream.map(str)
+    with pytest.raises(NoSinkError, match="no sink"):
+        env.execute()
+    stream.map(lambda value: 1 // 0).print()
+    with pytest.raises(UserFunctionError):
+        env.execute()
+    stream.map(str).uid("a").print().uid("a")
+    with pytest.raises(DuplicateUidError):
+        env.execute()
+    assert list(stream.execute_and_collect()) == [1]
+
+
+def test_operators_without_a_sink_run_if_there_is_one_elsewhere() -> None:
+    env = local_environment()
+    stream = env.from_collection([1, 2])
+    stream.map(str).name("nowhere")
+    stream.add_sink(lambda _: None)
+    operators = env.execute().metrics["operators"].values()
+    assert {entry["name"]: entry["records_in"] for entry in operators}["nowhere"] == 2
+
+
+def test_a_source_without_a_reader_does_not_run() -> None:
+    env = local_environment()
+    env.from_collection([1])
+    env.from_collection([2]).add_sink(lambda _: None)
+    assert env.execute().metrics["records_in"] == 1
+
+
+def test_close_forgets_the_program() -> None:
+    env = local_environment()
+    env.from_collection([1]).print()
+    env.close()
+    with pytest.raises(NoSinkError, match="no operator"):
+        env.execute()
+
+
+@pytest.mark.parametrize(
+    ("given", "configured", "expected"),
+    [
+        (None, None, "Flink Streaming Job"),
+        (None, "configured", "configured"),
+        ("given", "configured", "given"),
+    ],
+)
+def test_the_name_of_a_job(given: str | None, configured: str | None, expected: str) -> None:
+    env = local_environment()
+    if configured:
+        env.configure(Configuration().set_string("pipeline.name", configured))
+    env.from_collection([1]).print()
+    assert env.get_stream_graph(given).job_name == expected
+    assert env.create_job_request(given).name == expected
+
+
+def test_settings_reach_the_graph() -> None:
+    env = local_environment(3).set_max_parallelism(11).disable_operator_chaining()
+    key = "pipeline.operator-chaining.chain-operators-with-different-max-parallelism"
+    env.configure(Configuration().set_string("pipeline.object-reuse", "false"))
+    env.configure(Configuration().set_string(key, "false"))
+    env.get_config().set_global_job_parameters({"a": "b"})
+    env.from_collection([1]).map(str).print()
+    graph = env.get_stream_graph()
+    assert not graph.chaining_enabled
+    assert not graph.chain_different_max_parallelism
+    assert not graph.object_reuse
+    assert graph.job_parameters == {"a": "b"}
+    assert [(n.parallelism, n.max_parallelism) for n in graph.nodes.values()] == [
+        (1, 11),
+        (3, 11),
+        (3, 11),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("mode", "bounded", "unbounded"),
+    [
+        (RuntimeExecutionMode.STREAMING, False, False),
+        (RuntimeExecutionMode.AUTOMATIC, True, False),
+        (RuntimeExecutionMode.BATCH, True, None),
+    ],
+)
+def test_the_runtime_mode_reaches_the_graph(
+    mode: RuntimeExecutionMode, bounded: bool, unbounded: bool | None
+) -> None:
+    env = local_environment().set_runtime_mode(mode)
+    env.from_collection([1]).print()
+    assert env.get_stream_graph().batch is bounded
+    env.socket_text_stream("localhost", 9999).print()
+    if unbounded is None:
+        with pytest.raises(InvalidArgumentError, match="BATCH mode needs sources that end"):
+            env.get_stream_graph()
+    else:
+        assert env.get_stream_graph().batch is unbounded
+
+
+def test_the_plan_is_there_before_and_the_program_after() -> None:
+    env = local_environment()
+    env.from_collection([1]).map(str).key_by(str).reduce(max).add_sink(lambda _: None)
+    nodes = json.loads(env.get_execution_plan())["nodes"]
+    assert [node["type"] for node in nodes] == [
+        "Source: Collection Source",
+        "Map",
+        "Keyed Reduce",
+        "Sink: Unnamed",
+    ]
+    strategies = [node["predecessors"][0]["ship_strategy"] for node in nodes[1:]]
+    assert strategies == ["FORWARD", "HASH", "FORWARD"]
+    plan = env.explain()
+    assert isinstance(plan, ExecutionPlan)
+    assert "Keyed Reduce" in str(plan)
+    assert env.execute().metrics["records_in"] == 1
+
+
+@pytest.mark.parametrize("method", ["get_execution_plan", "explain", "execute", "execute_async"])
+def test_a_program_needs_a_sink(method: str) -> None:
+    env = local_environment()
+    env.from_collection([1]).map(str)
+    with pytest.raises(NoSinkError, match="print"):
+        getattr(env, method)()
+
+
+def test_python_files_are_sent_along(tmp_path: Path) -> None:
+    env = local_environment()
+    (tmp_path / "a.py").touch()
+    (tmp_path / "b").mkdir()
+    env.add_python_file(tmp_path / "a.py")
+    env.add_python_file(str(tmp_path / "b"))
+    env.from_collection([1]).print()
+    request = env.create_job_request()
+    assert request.python_files == (str(tmp_path / "a.py"), str(tmp_path / "b"))
+    with pytest.raises(InvalidArgumentError, match="does not exist"):
+        env.add_python_file(tmp_path / "none.py")
+
+
+def test_execute_async() -> None:
+    env = local_environment()
+    env.from_collection([1, 2]).add_sink(lambda _: None)
+    client = env.execute_async("background")
+    result = client.get_job_execution_result().result()
+    assert result.get_job_id() == client.get_job_id()
+    assert result.metrics["records_in"] == 2
+    assert client.progress().epochs == 1
+
+
+class InterruptedJob:
+    """A job in which Ctrl-C comes while the client waits, `interrupts` times."""
+
+    job_id = "0" * 32
+
+    def __init__(self, interrupts: int = 1, epochs: int = 3) -> None:
+        self.interrupts = interrupts
+        self.cancelled = False
+        self.main = threading.current_thread()
+        self.epochs = epochs
+
+    def progress(self) -> JobProgress:
+        return JobProgress(JobStatus.CANCELED, epochs=self.epochs, records_in=1234)
+
+    def wait(self) -> JobProgress:
+        if threading.current_thread() is self.main and self.interrupts:
+            self.interrupts -= 1
+            raise KeyboardInterrupt
+        return self.progress()
+
+    def cancel(self) -> None:
+        self.cancelled = True
+
+
+def executing(job: InterruptedJob, monkeypatch: pytest.MonkeyPatch) -> StreamExecutionEnvironment:
+    class Executor:
+        def submit(self, request: JobRequest) -> InterruptedJob:
+            return job
+
+    monkeypatch.setattr(base, "load_executor", lambda target: Executor())
+    env = local_environment()
+    env.from_collection([1]).print()
+    return env
+
+
+@pytest.mark.parametrize(
+    ("epochs", "said"),
+    [
+        (3, "\nStopped after 3 complete epochs and 1,234 records.\n"),
+        (1, "\nStopped after 1 complete epoch and 1,234 records.\n"),
+    ],
+)
+def test_ctrl_c_stops_the_job_and_says_where_it_stood(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], epochs: int, said: str
+) -> None:
+    job = InterruptedJob(epochs=epochs)
+    result = executing(job, monkeypatch).execute()
+    assert job.cancelled
+    assert result.metrics["epochs"] == epochs
+    assert capsys.readouterr().err == said
+
+
+def test_a_second_ctrl_c_is_not_held_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    job = InterruptedJob(interrupts=2)
+    with pytest.raises(KeyboardInterrupt):
+        executing(job, monkeypatch).execute()
+    assert job.cancelled
+
+
+def test_object_reuse_off_keeps_functions_from_changing_each_others_records() -> None:
+    def change(value: list[int]) -> list[int]:
+        value.append(0)
+        return value
+
+    found = {}
+    for reuse in ("true", "false"):
+        env = local_environment()
+        env.configure(Configuration().set_string("pipeline.object-reuse", reuse))
+        stream = env.from_collection([[1]]).map(lambda value: value)
+        stream.map(change)
+        found[reuse] = list(stream.map(lambda value: value).execute_and_collect())
+    assert found == {"true": [[1, 0]], "false": [[1]]}

@@ -1,0 +1,107 @@
+"""A standalone cluster: penstock and the user's modules reach workers on which they are not installed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.executors.spark.cluster import bare_python, standalone_cluster
+
+pytestmark = pytest.mark.spark
+
+MODULE = """
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Shape:
+    name: str
+    corners: int
+
+
+def shape_of(name):
+    return Shape(name, {"triangle": 3, "square": 4}[name])
+"""
+
+SCRIPT = """
+import json
+import sys
+from enum import Enum
+
+from pyspark.sql import SparkSession
+
+from penstock.common import WatermarkStrategy
+from penstock.datastream import StreamExecutionEnvironment
+from penstock.testing import TestingSource
+from shapes import Shape, shape_of
+
+
+class Colour(Enum):
+    RED = 1
+    BLUE = 2
+
+
+def has_no_penstock(_):
+    import importlib.util
+
+    return importlib.util.find_spec("penstock").origin
+
+
+master, python = sys.argv[1:]
+spark = (
+    SparkSession.builder.master(master)
+    .config("spark.pyspark.python", python)
+    .config("spark.ui.enabled", "false")
+    .config("spark.driver.host", "127.0.0.1")
+    .config("spark.executor.memory", "512m")
+    .config("spark.log.level", "ERROR")
+    .getOrCreate()
+)
+env = StreamExecutionEnvironment.get_execution_environment(spark=spark).set_parallelism(4)
+epochs = [["triangle", "square"], ["square"], ["square", "triangle"]]
+names = env.from_source(TestingSource(epochs), WatermarkStrategy.no_watermarks(), "names")
+shapes = names.map(shape_of).rebalance().map(lambda shape: (shape, Colour(shape.corners - 2), 1))
+counts = shapes.key_by(lambda record: record[:2]).sum(2)
+places = shapes.map(has_no_penstock).map(lambda origin: (Shape(origin, 0), Colour.RED, 0))
+found, origins = [], set()
+for shape, colour, count in counts.union(places).execute_and_collect():
+    assert type(shape) is Shape and type(colour) is Colour
+    if count:
+        found.append([shape.name, colour.name, count])
+    else:
+        origins.add(shape.name)
+print(json.dumps([sorted(found), sorted(origins)]))
+spark.stop()
+"""
+
+
+@pytest.mark.timeout(180)
+def test_code_reaches_the_workers(tmp_path: Path) -> None:
+    script = tmp_path / "program" / "script.py"
+    script.parent.mkdir()
+    script.write_text(SCRIPT)
+    (script.parent / "shapes.py").write_text(MODULE)
+    (tmp_path / "bin").mkdir()
+    python = bare_python(tmp_path / "bin")
+
+    with standalone_cluster(tmp_path) as master:
+        run = subprocess.run(
+            [sys.executable, str(script), master, str(python)],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    assert run.returncode == 0, run.stderr
+    found, origins = json.loads(run.stdout)
+    assert found == [
+        *[["square", "BLUE", count] for count in (1, 2, 3)],
+        *[["triangle", "RED", count] for count in (1, 2)],
+    ]
+    assert origins
+    assert all(str(tmp_path / "work") in origin for origin in origins)

@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.runtime.elements import MIN_TIMESTAMP
+from penstock.runtime.metrics import Counter, MetricGroup, OperatorMetrics
+
+steps = st.lists(st.tuples(st.booleans(), st.integers(-5, 5)), max_size=5)
+
+
+@given(st.lists(steps, max_size=5))
+def test_a_counter_gives_each_epoch_what_it_counted(epochs: list[list[tuple[bool, int]]]) -> None:
+    counter = Counter()
+    total = 0
+    for epoch in epochs:
+        gained = 0
+        for is_up, n in epoch:
+            (counter.inc if is_up else counter.dec)(n)
+            gained += n if is_up else -n
+        total += gained
+
+        assert counter.get_count() == total
+        assert counter.take() == gained
+
+
+def test_a_counter_counts_by_one() -> None:
+    counter = Counter()
+    counter.inc()
+    counter.inc()
+    counter.dec()
+
+    assert counter.get_count() == 1
+
+
+class TestMetricGroup:
+    def test_names_metrics_by_their_groups(self) -> None:
+        group = MetricGroup()
+        group.counter("a").inc(1)
+        group.add_group("cache").counter("a").inc(2)
+        group.add_group("cache", "level").counter("a").inc(3)
+        group.add_group("cache").add_group("level").counter("b").inc(4)
+        group.add_group("cache").gauge("size", lambda: 5)
+
+        assert group.take() == {
+            "a": 1,
+            "cache.a": 2,
+            "cache.level.a": 3,
+            "cache.level.b": 4,
+            "cache.size": 5,
+        }
+
+    def test_gives_the_metric_that_has_the_name(self) -> None:
+        group = MetricGroup()
+
+        assert group.counter("a") is group.counter("a")
+        assert group.add_group("b") is group.add_group("b")
+        assert group.add_group("b", "c") is group.add_group("b", "c")
+        assert group.add_group("b") is not group.add_group("c")
+
+    def test_asks_gauges_when_an_epoch_ends(self) -> None:
+        sizes = iter([1, 2])
+        group = MetricGroup()
+        group.gauge("size", lambda: next(sizes))
+
+        assert [group.take(), group.take()] == [{"size": 1}, {"size": 2}]
+
+    def test_gives_counts_once(self) -> None:
+        group = MetricGroup()
+        group.add_group("a").counter("hits").inc(3)
+
+        assert [group.take(), group.take()] == [{"a.hits": 3}, {"a.hits": 0}]
+
+
+def test_an_operator_counts_anew_in_each_epoch_and_keeps_its_watermarks() -> None:
+    metrics = OperatorMetrics()
+    assert (metrics.input_watermark, metrics.output_watermark) == (MIN_TIMESTAMP, MIN_TIMESTAMP)
+    metrics.records_in, metrics.records_out = 5, 6
+    metrics.input_watermark, metrics.output_watermark = 7, 8
+
+    metrics.begin_epoch()
+
+    assert (metrics.records_in, metrics.records_out) == (0, 0)
+    assert (metrics.input_watermark, metrics.output_watermark) == (7, 8)

@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+import pickle
+import sys
+from collections.abc import Iterator
+
+import cloudpickle
+import pytest
+from tests.runtime.programs import Journal, ProgramBuilder, tasks_for
+
+from penstock.errors import UserFunctionError
+from penstock.runtime import registry
+from penstock.runtime.context import RuntimeContext
+from penstock.runtime.operators.map import MapOperator
+from penstock.runtime.program import Program
+from penstock.runtime.registry import forget, install_main_classes, tasks_of
+
+
+@pytest.fixture(autouse=True)
+def _no_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_RUNS", {})
+
+
+class Function:
+    """Writes down when it is opened and closed."""
+
+    def __init__(self, journal: Journal, fails: bool = False) -> None:
+        self._journal = journal
+        self._fails = fails
+
+    def open(self, context: RuntimeContext) -> None:
+        self._journal.append(f"open {context.get_task_name_with_subtasks()}")
+
+    def map(self, value: int) -> int:
+        return value
+
+    def close(self) -> None:
+        self._journal.append("close")
+        if self._fails:
+            raise OSError("close failed")
+
+
+def program(*functions: Function) -> Program:
+    builder = ProgramBuilder()
+    for function in functions:
+        builder.source([[1]], MapOperator(function), parallelism=2)
+    return builder.build()
+
+
+class TestTasks:
+    def test_live_until_they_are_discarded(self) -> None:
+        journal = Journal()
+        tasks = tasks_for(program(Function(journal)))
+        [vertex] = tasks.layout.program.vertices
+        one = tasks.get(vertex, 0)
+
+        assert tasks.get(vertex, 0) is one
+        assert tasks.get(vertex, 1) is not one
+        tasks.discard(0, 0)
+        tasks.discard(0, 7)
+        assert tasks.get(vertex, 0) is not one
+        assert journal == ["open Op0.1 (1/2)", "open Op0.1 (2/2)", "open Op0.1 (1/2)"]
+
+    def test_are_closed_together(self) -> None:
+        journal = Journal()
+        tasks = tasks_for(program(Function(journal), Function(journal)))
+        for vertex in tasks.layout.program.vertices:
+            tasks.get(vertex, 0)
+        journal.clear()
+
+        tasks.close()
+        tasks.close()
+
+        assert journal == ["close", "close"]
+
+    def test_are_all_closed_even_if_one_cannot_be(self) -> None:
+        journal = Journal()
+        tasks = tasks_for(program(Function(journal, fails=True), Function(journal)))
+        for vertex in tasks.layout.program.vertices:
+            tasks.get(vertex, 0)
+        journal.clear()
+
+        with pytest.raises(UserFunctionError, match="close failed"):
+            tasks.close()
+
+        assert journal == ["close", "close"]
+
+    def test_share_the_prototype_of_a_head(self) -> None:
+        tasks = tasks_for(program(Function(Journal())))
+        [vertex] = tasks.layout.program.vertices
+
+        assert tasks.head_prototype(vertex) is tasks.head_prototype(vertex)
+        assert tasks.head_prototype(vertex) is not tasks.get(vertex, 0).chain.operators[0]
+
+
+class TestRuns:
+    def test_are_loaded_once_in_a_process(self) -> None:
+        content = pickle.dumps(program(Function(Journal())))
+        tasks = tasks_of("a", content, 4)
+
+        assert tasks_of("a", b"not looked at", 4) is tasks
+        assert tasks_of("b", content, 4) is not tasks
+        assert tasks.layout.cores == 4
+
+    def test_are_closed_when_they_are_forgotten(self) -> None:
+        journal = Journal()
+        tasks = tasks_of("a", pickle.dumps(program(Function(journal))), 2)
+        tasks.get(tasks.layout.program.vertices[0], 0)
+
+        forget("b")
+        assert "close" not in journal
+        forget("a")
+        forget("a")
+
+        assert journal == ["open Op0.1 (1/2)", "close"]
+
+    def test_make_room_for_new_ones(self) -> None:
+        journal = Journal()
+        content = pickle.dumps(program(Function(journal)))
+        oldest = tasks_of("job 0", content, 2)
+        oldest.get(oldest.layout.program.vertices[0], 0)
+        others = [tasks_of(f"job {number}", content, 2) for number in range(1, 40)]
+
+        assert journal == ["open Op0.1 (1/2)", "close"]
+        assert tasks_of("job 39", b"not looked at", 2) is others[-1]
+        assert len(registry._RUNS) <= 16
+
+
+class TestMainClasses:
+    @pytest.fixture
+    def name(self) -> Iterator[str]:
+        name = "ClassOfTheScript"
+        yield name
+        vars(sys.modules["__main__"]).pop(name, None)
+
+    def test_are_pickled_by_reference(self, name: str) -> None:
+        made = type(name, (), {"__module__": "__main__", "answer": lambda self: 42})
+
+        install_main_classes(cloudpickle.dumps({name: made}))
+
+        installed = getattr(sys.modules["__main__"], name)
+        record = pickle.loads(pickle.dumps(installed()))
+        assert type(record) is installed
+        assert record.answer() == 42
+
+    def test_come_with_the_program(self, name: str) -> None:
+        made = type(name, (), {"__module__": "__main__"})
+        builder = ProgramBuilder(main_classes=cloudpickle.dumps({name: made}))
+        builder.source([[1]])
+
+        tasks_of("a", pickle.dumps(builder.build()), 2)
+
+        assert hasattr(sys.modules["__main__"], name)
+
+    def test_may_be_none(self) -> None:
+        before = dict(vars(sys.modules["__main__"]))
+        install_main_classes(b"")
+
+        assert vars(sys.modules["__main__"]) == before

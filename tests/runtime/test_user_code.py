@@ -1,0 +1,217 @@
+from __future__ import annotations
+
+import functools
+import operator
+import pickle
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.runtime.programs import CollectingOutput, Harness, Unprintable
+
+from penstock.common.types import Row
+from penstock.errors import PenstockError, UserFunctionError
+from penstock.runtime.context import RuntimeContext
+from penstock.runtime.elements import Block
+from penstock.runtime.metrics import OperatorMetrics
+from penstock.runtime.operators.map import MapOperator
+from penstock.runtime.outputs import CountingOutput
+from penstock.runtime.user_code import (
+    UserFunction,
+    failing_record,
+    function_failure,
+    record_text,
+)
+
+CONTEXT = RuntimeContext("Map")
+
+
+class Function:
+    """A function of the user with all its parts."""
+
+    def __init__(self) -> None:
+        self.calls: list[Any] = []
+
+    def open(self, context: RuntimeContext) -> None:
+        self.calls.append(("open", context))
+
+    def map(self, value: Any) -> Any:
+        self.calls.append(("map", value))
+        return value + 1
+
+    def close(self) -> None:
+        self.calls.append("close")
+
+
+class TestUserFunction:
+    def test_calls_the_parts_of_an_object(self) -> None:
+        function = Function()
+        user = UserFunction(function, "map")
+        user.open(CONTEXT)
+        assert user.call(1) == 2
+        user.close()
+
+        assert function.calls == [("open", CONTEXT), ("map", 1), "close"]
+
+    @pytest.mark.parametrize(
+        "function",
+        [
+            lambda value: value + 1,
+            functools.partial(operator.add, 1),
+            (1).__add__,
+            type("Callable", (), {"__call__": lambda self, value: value + 1})(),
+            type("MapOnly", (), {"map": lambda self, value: value + 1})(),
+        ],
+    )
+    def test_needs_no_open_and_no_close(self, function: Any) -> None:
+        user = UserFunction(function, "map")
+        user.open(CONTEXT)
+        assert user.call(1) == 2
+        user.close()
+
+    def test_takes_no_attribute_of_a_plain_function_for_its_open(self) -> None:
+        def function(value: int) -> int:
+            return value + 1
+
+        function.open = function.close = None  # type: ignore[attr-defined]
+        user = UserFunction(function, "map")
+        user.open(CONTEXT)
+        user.close()
+        assert user.call(1) == 2
+
+    def test_does_not_open_a_method_of_what_has_an_open_itself(self) -> None:
+        function = Function()
+        user = UserFunction(function.map, "map")
+        user.open(CONTEXT)
+        user.close()
+
+        assert user.call(1) == 2
+        assert function.calls == [("map", 1)]
+
+
+@given(st.lists(st.integers(), max_size=10), st.integers(0, 10))
+def test_the_failing_record_is_the_one_taken_last(values: list[int], taken: int) -> None:
+    rest = iter(values)
+    for _ in range(taken):
+        next(rest, None)
+
+    expected = None if not taken or not values else str(values[min(taken, len(values)) - 1])
+    assert failing_record(Block(values), rest) == expected
+
+
+class TestRecordText:
+    @given(st.text(max_size=600))
+    def test_is_the_shortened_repr(self, value: str) -> None:
+        text = record_text(value)
+
+        assert len(text) <= 500
+        if len(repr(value)) <= 500:
+            assert text == repr(value)
+        else:
+            assert (text[:497], text[497:]) == (repr(value)[:497], "...")
+
+    def test_may_be_missing(self) -> None:
+        assert record_text(Unprintable()) == "<a Unprintable whose repr raised ValueError('no text')>"
+
+
+def failure_of(call: Any, record: str | None = "'x'") -> PenstockError:
+    """Return the failure of a call, as an operator would raise it."""
+    try:
+        call()
+    except Exception as error:  # noqa: BLE001 - any error of a user
+        return function_failure(error, "Map", record)
+    raise AssertionError("it did not fail")
+
+
+def divide() -> None:
+    raise ZeroDivisionError("by nothing")
+
+
+class TestFunctionFailure:
+    def test_shows_first_the_users_own_traceback(self) -> None:
+        def outer() -> None:
+            divide()
+
+        failure = failure_of(outer)
+
+        assert isinstance(failure, UserFunctionError)
+        assert (failure.operator, failure.record) == ("Map", "'x'")
+        lines = str(failure).splitlines()
+        assert lines[0] == "Traceback (most recent call last):"
+        assert [line.rsplit(" in ")[-1] for line in lines if line.startswith("  File")] == [
+            "failure_of",
+            "outer",
+            "divide",
+        ]
+        assert "\nZeroDivisionError: by nothing\n\nOperator 'Map' failed on the record 'x'\n" in str(
+            failure
+        )
+        assert failure.hint is not None
+        assert lines[-1] == f"Hint: {failure.hint}"
+
+    def test_leaves_out_the_frames_of_penstock_before_them(self) -> None:
+        def fail(value: Any) -> Any:
+            divide()
+
+        with pytest.raises(UserFunctionError) as raised:
+            Harness(MapOperator(fail)).process(["x"])
+
+        assert [
+            line.rsplit(" in ")[-1]
+            for line in str(raised.value).splitlines()
+            if line.startswith("  File")
+        ] == ["fail", "divide"]
+
+    def test_shows_all_there_is_of_a_function_without_frames(self) -> None:
+        failure = failure_of(lambda: int("no number"))
+
+        assert str(failure).startswith("Traceback (most recent call last):\n")
+        assert "ValueError: invalid literal for int() with base 10: 'no number'" in str(failure)
+
+    def test_needs_no_record(self) -> None:
+        failure = failure_of(divide, None)
+
+        assert "\n\nOperator 'Map' failed.\n\nHint: " in str(failure)
+        assert isinstance(failure, UserFunctionError)
+        assert failure.record is None
+
+    def test_shows_what_the_error_was_raised_from(self) -> None:
+        def fail() -> None:
+            try:
+                divide()
+            except ZeroDivisionError as error:
+                raise LookupError("no rate") from error
+
+        text = str(failure_of(fail))
+
+        assert text.index("ZeroDivisionError: by nothing") < text.index("LookupError: no rate")
+
+    def test_from_down_the_chain_is_what_it_is(self) -> None:
+        known = failure_of(divide)
+
+        class Failing(CollectingOutput):
+            def collect(self, block: Block) -> None:
+                raise known
+
+        output = CountingOutput([Failing()], OperatorMetrics())
+
+        assert failure_of(lambda: output.collect(Block([1]))) is known
+
+    def test_survives_a_pickle(self) -> None:
+        failure = failure_of(divide)
+        copy = pickle.loads(pickle.dumps(failure))
+
+        assert (type(copy), str(copy), copy.operator, copy.record) == (
+            UserFunctionError,
+            str(failure),
+            "Map",
+            "'x'",
+        )
+
+    @pytest.mark.parametrize("function", [lambda: Row(a=1).b, lambda: operator.itemgetter("b")(Row(a=1))])
+    def test_of_a_field_that_is_not_there_tells_where(self, function: Any) -> None:
+        failure = failure_of(function)
+
+        assert "Operator 'Map' failed on the record 'x'" in str(failure)
+        assert "has no field 'b'" in str(failure)

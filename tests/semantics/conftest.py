@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from penstock.common import Configuration
+from penstock.datastream import StreamExecutionEnvironment
+
+NewEnvironment = Callable[..., StreamExecutionEnvironment]
+
+
+@pytest.fixture(params=["local", pytest.param("spark", marks=pytest.mark.spark)])
+def executor(request: pytest.FixtureRequest) -> str:
+    """The value of `execution.target`: a test that uses it runs once on each executor."""
+    return str(request.param)
+
+
+@pytest.fixture
+def new_environment(executor: str, request: pytest.FixtureRequest) -> NewEnvironment:
+    """Make an environment of a parallelism on the executor, with settings as `pipeline__name`."""
+    session = request.getfixturevalue("spark") if executor == "spark" else None
+
+    def make(parallelism: int = 1, **settings: Any) -> StreamExecutionEnvironment:
+        configuration = Configuration().set_string("execution.target", executor)
+        for name, value in settings.items():
+            key = name.replace("__", ".").replace("_", "-")
+            configuration.set_string(key, str(value))
+        env = StreamExecutionEnvironment.get_execution_environment(configuration, spark=session)
+        return env.set_parallelism(parallelism)
+
+    return make

@@ -1,0 +1,126 @@
+"""Random programs give what their models say, wherever their input is cut into epochs and blocks."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from penstock.datastream import DataStream, RuntimeExecutionMode, StreamExecutionEnvironment
+from penstock.errors import LostBufferError
+from penstock.executors.local import LocalRun
+from penstock.runtime.epoch import Epoch
+from penstock.runtime.registry import Tasks
+from penstock.testing import local_environment
+from tests.semantics.pipelines import Records, Step, cut, inputs, letter, steps
+from tests.semantics.running import epochs
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+MANY = settings(max_examples=300)
+FEW = settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
+BLOCK_SIZES = st.sampled_from([1, 7, 1024])
+
+
+def build(
+    env: StreamExecutionEnvironment, sources: list[list[Records]], block: int, program: list[Step]
+) -> DataStream:
+    streams = [epochs(env, *cuts, block_size=block) for cuts in sources]
+    for step in program:
+        streams.append(step.build(streams))
+    return streams[-1]
+
+
+def expect(sources: list[Records], program: list[Step], *, final: bool) -> Records:
+    known = list(sources)
+    for step in program:
+        known.append(step.expect(known, final=final))
+    return known[-1]
+
+
+@contextmanager
+def disturbed(*, forgets: bool, repeats: bool) -> Iterator[None]:
+    """Disturb the epochs of the local executor.
+
+    Args:
+        forgets: Let no subtask outlive its epoch, so that all state comes back from its files.
+        repeats: Give up the first attempt of every epoch when it is done, and try again.
+    """
+    run_epoch = LocalRun.run_epoch
+
+    def run_disturbed(self: LocalRun, epoch: Epoch) -> Any:
+        if forgets:
+            self._tasks = Tasks(self._layout)
+        buffers = run_epoch(self, epoch)
+        if repeats and epoch.attempt == 0:
+            raise LostBufferError("The first attempt was given up.")
+        return buffers
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(LocalRun, "run_epoch", run_disturbed)
+        yield
+
+
+def in_order(env: StreamExecutionEnvironment, data: st.DataObject, longest: int) -> None:
+    """With one subtask per operator, records come in the very order of the model."""
+    records = data.draw(inputs())
+    program = data.draw(steps(1, most=longest, parallelism=1, unions=False))
+    result = build(env, [data.draw(cut(records))], data.draw(BLOCK_SIZES), program)
+
+    assert list(result.execute_and_collect()) == expect([records], program, final=False)
+
+
+def final_values(env: StreamExecutionEnvironment, data: st.DataObject, longest: int) -> None:
+    """In BATCH mode a program of any shape and parallelism gives the records of the model."""
+    sources = [data.draw(inputs(most=20)), data.draw(inputs(most=20))]
+    program = data.draw(steps(2, most=longest))
+    cuts = [data.draw(cut(records)) for records in sources]
+    env.set_runtime_mode(RuntimeExecutionMode.BATCH)
+    result = build(env, cuts, data.draw(BLOCK_SIZES), program)
+
+    assert Counter(result.execute_and_collect()) == Counter(expect(sources, program, final=True))
+
+
+def rolling_values(env: StreamExecutionEnvironment, data: st.DataObject, longest: int) -> None:
+    """In STREAMING mode a keyed reduce takes the records of its key one by one, in some order."""
+    sources = [data.draw(inputs(most=5)), data.draw(inputs(most=5))]
+    program = data.draw(steps(2, most=longest, folds=False))
+    cuts = [data.draw(cut(records)) for records in sources]
+    one_by_one = build(env, cuts, data.draw(BLOCK_SIZES), program).map(lambda record: (record,))
+    result = one_by_one.key_by(lambda records: letter(records[0])).reduce(tuple.__add__)
+
+    by_key: dict[str, list[Any]] = defaultdict(list)
+    for records in result.execute_and_collect():
+        by_key[letter(records[0])].append(records)
+    for rolling in by_key.values():
+        assert [rolling[-1][: index + 1] for index in range(len(rolling))] == rolling
+    last = [record for rolling in by_key.values() for record in rolling[-1]]
+    assert Counter(last) == Counter(expect(sources, program, final=False))
+
+
+Law = Callable[[StreamExecutionEnvironment, st.DataObject, int], None]
+LAWS = pytest.mark.parametrize("law", [in_order, final_values, rolling_values])
+
+
+@LAWS
+@MANY
+@given(st.data())
+def test_random_programs(law: Law, data: st.DataObject) -> None:
+    env = local_environment(1 if law is in_order else data.draw(st.integers(1, 5)))
+    with disturbed(forgets=data.draw(st.booleans()), repeats=data.draw(st.booleans())):
+        law(env, data, 8)
+
+
+@LAWS
+@FEW
+@given(st.data())
+@pytest.mark.spark
+def test_random_programs_on_spark(spark: SparkSession, law: Law, data: st.DataObject) -> None:
+    env = StreamExecutionEnvironment.get_execution_environment(spark=spark)
+    law(env.set_parallelism(1 if law is in_order else data.draw(st.integers(1, 5))), data, 5)
