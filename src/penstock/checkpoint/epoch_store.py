@@ -38,6 +38,11 @@ class EpochRecord:
     operators: dict[str, Any] = field(default_factory=dict)
     duration: int = 0
 
+    def next_wake_up(self) -> int | None:
+        """Return when an epoch is due even without records (milliseconds); None for never."""
+        times = (progress.next_wake_up for progress in self.progress.values())
+        return min((time for time in times if time is not None), default=None)
+
 
 class EpochStore(Protocol):
     """Where the records of epochs are kept. To put a record in is to commit its epoch."""

@@ -14,6 +14,7 @@ from penstock.errors import UnsupportedOperationError
 from penstock.executors.base import JobHandle, JobRequest
 from penstock.executors.client import Job
 from penstock.executors.job import EpochRunner, new_job_id
+from penstock.graph.alignment import refuse_alignment
 from penstock.graph.compiler import compile_program
 from penstock.graph.job_graph import JobGraph, create_job_graph
 from penstock.graph.source_descriptions import TextFileSource
@@ -49,6 +50,8 @@ class LocalExecutor:
             _resolve(node)
         graph = create_job_graph(request.graph)
         run = LocalRun(graph)
+        if run.epochs > 1:
+            refuse_alignment(request.graph)
         return Job(run.job_id, request, run.program, run.store, run.run)
 
 
@@ -66,9 +69,14 @@ class LocalRun:
             node.source.epochs for node in graph.sources if isinstance(node.source, NativeSource)
         ]
 
+    @property
+    def epochs(self) -> int:
+        """The number of epochs."""
+        return max(self._epochs, default=1)
+
     def run(self, stop: threading.Event) -> None:
         """Run all epochs, or until `stop` is set."""
-        last = max(self._epochs, default=1) - 1
+        last = self.epochs - 1
         folder = tempfile.mkdtemp(prefix="penstock-") if last > 0 else None
         runner = EpochRunner(self.program, self.job_id, self.store, folder, lambda _: None)
         try:

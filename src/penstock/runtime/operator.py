@@ -45,6 +45,11 @@ class StreamOperator:
     is_stateful: bool = False
     """Whether the operator has keyed state, so that its epochs leave changelogs."""
 
+    @property
+    def wants_wake_ups(self) -> bool:
+        """Whether it may want epochs to come without records: for timers, or to find a split idle."""
+        return False
+
     makes_watermarks: bool = False
     """Whether the watermarks it emits are its own, and not those it was given."""
 

@@ -1,126 +1,344 @@
 from __future__ import annotations
 
-from typing import Any
+import pickle
+from typing import Any, cast
 
+import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from tests.runtime.state.kit import MakeBackend
 
+from penstock.common import Duration, Row, Types
+from penstock.errors import MutatedKeyError, StateTypeMismatchError, ValueNotSerializableError
+from penstock.runtime.state import rocksdb_database
 from penstock.runtime.state.backend import KeyedStateBackend
+from penstock.runtime.state.descriptors import (
+    ListStateDescriptor,
+    MapStateDescriptor,
+    ReducingStateDescriptor,
+    ValueStateDescriptor,
+)
+from penstock.runtime.state.rocksdb_backend import RocksDBKeyedStateBackend
+from penstock.runtime.state.ttl import StateTtlConfig
+from penstock.runtime.timers.internal_timer import InternalTimer
 
-tables = st.sampled_from(["counts", "sums"])
-keys = st.integers(0, 4) | st.sampled_from(["a", 1.0, ("b", 2)])
-
-Model = dict[str, dict[Any, Any]]
-
-
-def contents(backend: KeyedStateBackend) -> Model:
-    """Return the tables that have entries."""
-    found = {
-        name: dict(zip(keys, values, strict=True))
-        for name, (keys, values, _) in backend.everything().items()
-    }
-    return {name: table for name, table in found.items() if table}
+VALUE = ValueStateDescriptor("value", Types.LONG())
+LIST = ListStateDescriptor("list", Types.LONG())
+MAP = MapStateDescriptor("map", Types.LONG(), Types.LONG())
+KINDS = ["hashmap", "rocksdb"]
 
 
-class BackendAgainstDicts(RuleBasedStateMachine):
-    """Compares a backend, and another that only gets its changes, with plain dicts."""
+def contents(backend: KeyedStateBackend) -> dict[object, object]:
+    return {(name, namespace, key): value for name, namespace, key, value in backend.entries()}
+
+
+# ------------------------------------------------------------------ what is written is what is there
+
+key = st.sampled_from([1, "b", (True, "c"), 2.5])
+namespace = st.sampled_from([None, None, 5, "n"])
+number = st.integers(0, 3)
+step = st.one_of(
+    st.tuples(st.just("value"), namespace, key, st.sampled_from(["update", "clear"]), number),
+    st.tuples(
+        st.just("list"), namespace, key, st.sampled_from(["add", "add", "update", "clear"]), number
+    ),
+    st.tuples(
+        st.just("map"), namespace, key, st.sampled_from(["put", "put", "remove", "clear"]), number
+    ),
+    st.sampled_from(["cut", "cut to another", "spill"]),
+)
+
+
+class Model:
+    """What state is meant to do, in dictionaries."""
 
     def __init__(self) -> None:
-        super().__init__()
-        self.backend = KeyedStateBackend()
-        self.replica = KeyedStateBackend()
-        self.model: Model = {}
-        self.at_last_epoch: Model = {}
-        self.touched: set[tuple[str, Any]] = set()
+        self.known: dict[object, object] = {}
 
-    @rule(name=tables, entries=st.dictionaries(keys, st.integers(), max_size=3))
-    def put(self, name: str, entries: dict[Any, int]) -> None:
-        self.backend.table(name).update(entries)
-        self.backend.mark_changed(name, iter(entries))
-        self.model.setdefault(name, {}).update(entries)
-        self.touched |= {(name, key) for key in entries}
-
-    @rule(name=tables, key=keys)
-    def remove(self, name: str, key: Any) -> None:
-        self.backend.table(name).pop(key, None)
-        self.backend.mark_changed(name, [key])
-        self.model.setdefault(name, {}).pop(key, None)
-        self.touched.add((name, key))
-
-    @rule()
-    def end_epoch(self) -> None:
-        changes = self.backend.changes()
-        named = {
-            (name, key)
-            for name, (kept, values, removed) in changes.items()
-            for key in (*kept, *removed)
-        }
-        assert named == self.touched
-        self.replica.apply(changes)
-        self.backend.forget_changes()
-        self.touched.clear()
-
-        assert contents(self.replica) == contents(self.backend)
-        assert self.replica.changes() == {}
-        assert self.backend.changes() == {}
-
-    @rule()
-    def start_from_a_snapshot(self) -> None:
-        snapshot = self.backend.everything()
-        assert not any(removed for _, _, removed in snapshot.values())
-        self.replica = KeyedStateBackend()
-        self.replica.apply(snapshot)
-        self.backend.forget_changes()
-        self.touched.clear()
-
-        assert contents(self.replica) == contents(self.backend)
-
-    @rule(name=tables, key=keys)
-    def change_what_nobody_will_read(self, name: str, key: Any) -> None:
-        if self.touched:
-            return
-        last = KeyedStateBackend()
-        last.apply(self.backend.everything())
-        last.tracks_changes = False
-        last.table(name)[key] = "last"
-        last.mark_changed(name, [key])
-
-        assert last.changes() == {}
-
-    @invariant()
-    def holds_what_the_dicts_hold(self) -> None:
-        model = {name: table for name, table in self.model.items() if table}
-        assert contents(self.backend) == model
-        assert len(self.backend) == sum(map(len, model.values()))
+    def do(self, kind: str, namespace: Any, key: Any, method: str, number: int) -> None:
+        address = (kind, namespace, key)
+        before: Any = self.known.pop(address, None)
+        after: object = {
+            "update": [number, number] if kind == "list" else number,
+            "clear": None,
+            "add": [*(before or []), number] if kind == "list" else None,
+            "put": {**before, number: 7} if isinstance(before, dict) else {number: 7},
+            "remove": {k: v for k, v in before.items() if k != number}
+            if isinstance(before, dict)
+            else None,
+        }[method]
+        if after is not None and after != {}:
+            self.known[address] = after
 
 
-TestBackend = BackendAgainstDicts.TestCase
+def do(
+    backend: KeyedStateBackend, kind: str, namespace: Any, key: Any, method: str, number: int
+) -> None:
+    descriptors: dict[str, Any] = {"value": VALUE, "list": LIST, "map": MAP}
+    state: Any = backend.get_state(descriptors[kind], namespace)
+    backend.set_current_key(key)
+    if method == "clear":
+        state.clear()
+    elif method == "put":
+        state.put(number, 7)
+    elif kind == "list" and method == "update":
+        state.update([number, number])
+    else:
+        getattr(state, method)(number)
 
 
-def test_a_table_is_always_the_same() -> None:
-    backend = KeyedStateBackend()
-    backend.table("a")["key"] = 1
-
-    assert backend.table("a") == {"key": 1}
-    assert backend.table("b") == {}
-
-
-def test_a_snapshot_is_no_view() -> None:
-    backend = KeyedStateBackend()
-    backend.table("a")["key"] = 1
-    snapshot = backend.everything()
-    backend.table("a")["other"] = 2
-
-    assert snapshot == {"a": (["key"], [1], [])}
+def moved(new_backend: MakeBackend, backend: KeyedStateBackend, kind: str) -> KeyedStateBackend:
+    other = new_backend(kind)
+    for frame in backend.everything():
+        other.apply(frame)
+    backend.close()
+    return other
 
 
-def test_changes_hold_the_newest_values_and_what_was_removed() -> None:
-    backend = KeyedStateBackend()
-    table = backend.table("a")
+@pytest.mark.parametrize("kind", KINDS)
+@given(steps=st.lists(step, max_size=30))
+@settings(max_examples=60)
+def test_state_is_what_was_done_to_it_and_changes_carry_it_over(
+    new_backend: MakeBackend, kind: str, steps: list[Any]
+) -> None:
+    model = Model()
+    backend, follower = new_backend(kind), new_backend(KINDS[kind == "hashmap"])
+    for step in [*steps, "cut"]:
+        if step == "spill":
+            if kind == "rocksdb":
+                cast(RocksDBKeyedStateBackend, backend)._spill()
+        elif isinstance(step, str):
+            for frame in backend.changes():
+                follower.apply(frame)
+            backend.forget_changes()
+            if step == "cut to another":
+                backend = moved(new_backend, backend, kind)
+            assert contents(follower) == model.known
+        else:
+            model.do(*step)
+            do(backend, *step)
+    assert contents(backend) == model.known
+    assert list(backend.changes()) == []
+    backend.close()
+    follower.close()
+
+
+def test_changes_are_what_changed(backend: KeyedStateBackend) -> None:
+    state, elements = backend.get_state(VALUE), backend.get_state(LIST)
+    for number in range(1000):
+        backend.set_current_key(number)
+        state.update(number)
+        elements.add_all(range(20))
+    all_changes = sum(map(len, backend.changes()))
+    backend.forget_changes()
+    assert list(backend.changes()) == []
+    backend.set_current_key(3)
+    state.update(0)
+    elements.add(1)
+    assert 0 < sum(map(len, backend.changes())) < all_changes / 100
+
+
+def test_changes_may_be_read_twice(backend: KeyedStateBackend) -> None:
+    backend.get_state(VALUE).update(1)
+    assert list(backend.changes()) == list(backend.changes()) != []
+
+
+def test_frames_have_a_bounded_size(backend: KeyedStateBackend) -> None:
+    state = backend.get_state(VALUE)
+    for number in range(300):
+        backend.set_current_key(number)
+        state.update(str(number) * 10_000)
+    frames = list(backend.changes())
+    assert len(frames) > 2
+    assert sum(map(len, frames)) > 5_000_000
+
+
+def test_a_long_list_is_written_in_parts(
+    backend: KeyedStateBackend, new_backend: MakeBackend
+) -> None:
+    backend.get_state(LIST).update(range(5000))
+    other = new_backend("hashmap")
+    for frame in backend.everything():
+        other.apply(frame)
+    assert list(other.entries()) == [("list", None, "a", list(range(5000)))]
+
+
+def test_nothing_is_noted_where_nobody_reads_it(backend: KeyedStateBackend) -> None:
+    state = backend.get_state(VALUE)
+    backend.tracks_changes = False
+    state.update(1)
+    backend.timer_queue("timers").add(InternalTimer(1, "a", None))
+    backend.get_state(LIST).add(1)
+    backend.get_state(MAP).put(1, 1)
+    if "hashmap" in type(backend).__module__:
+        assert list(backend.changes()) == []
+    assert state.value() == 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_applied_state_replaces_what_was_read_before(new_backend: MakeBackend, kind: str) -> None:
+    one, other = new_backend(kind), new_backend(kind)
+    for backend in (one, other):
+        backend.set_current_key("a")
+    assert other.get_state(VALUE).value() is None
     for value in (1, 2):
-        table["kept"] = value
-        table["gone"] = value
-        backend.mark_changed("a", ["kept", "gone"])
-    del table["gone"]
+        one.get_state(VALUE).update(value)
+        for frame in one.changes():
+            other.apply(frame)
+        one.forget_changes()
+        assert other.get_state(VALUE).value() == value
+    one.close()
+    other.close()
 
-    assert backend.changes() == {"a": (["kept"], [2], ["gone"])}
+
+# -------------------------------------------------------------------------------- larger than memory
+
+
+def test_state_may_be_larger_than_the_cache(
+    new_backend: MakeBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rocksdb_database, "_CACHE_LIMIT", 5000)
+    backend: Any = new_backend("rocksdb")
+    follower = new_backend("hashmap")
+    value, elements, entries = map(backend.get_state, (VALUE, LIST, MAP))
+    for epoch in range(3):
+        for number in range(200):
+            backend.set_current_key(number)
+            value.update((value.value() or 0) + number)
+            elements.add(epoch)
+            entries.put(epoch, number)
+            assert dict(entries.items()) == dict.fromkeys(range(epoch + 1), number)
+            if epoch == 2 and number % 2:
+                entries.remove(1)
+                elements.update([9])
+                value.clear()
+        for frame in backend.changes():
+            follower.apply(frame)
+        backend.forget_changes()
+    assert len(backend._tables["value"]._cache) < 30
+    assert contents(follower) == contents(backend)
+    assert contents(backend)["list", None, 6] == [0, 1, 2]
+    assert contents(backend)["list", None, 7] == [9]
+    assert contents(backend)["map", None, 7] == {0: 7, 2: 7}
+    assert contents(backend)["value", None, 6] == 18
+    backend.close()
+
+
+# ------------------------------------------------------------------------------------------- timers
+
+
+@pytest.mark.parametrize("other_kind", KINDS)
+def test_frames_carry_timers(
+    backend: KeyedStateBackend, new_backend: MakeBackend, other_kind: str
+) -> None:
+    queue = backend.timer_queue("timers")
+    assert backend.timer_queue("timers") is queue
+    timers = [InternalTimer(time, key, None) for time in (5, -3, 5) for key in ("a", True, 2)]
+    queue.add_all(timers)
+    backend.timer_queue("others").add(InternalTimer(0, "x", 7))
+    changed, whole = new_backend(other_kind), new_backend(other_kind)
+    for frame in backend.changes():
+        changed.apply(frame)
+    backend.forget_changes()
+    assert list(backend.changes()) == []
+    for frame in backend.everything():
+        whole.apply(frame)
+    for copy in (changed, whole):
+        assert set(copy.timer_queue("timers").iterate()) == set(timers)
+        assert copy.timer_queue("others").poll() == InternalTimer(0, "x", 7)
+        copy.close()
+
+
+# ------------------------------------------------------------------------------------------- errors
+
+EXPIRING = ValueStateDescriptor("value", Types.LONG())
+EXPIRING.enable_time_to_live(StateTtlConfig.new_builder(Duration.of_seconds(1)).build())
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        ValueStateDescriptor("value", Types.STRING()),
+        ListStateDescriptor("value", Types.LONG()),
+        ReducingStateDescriptor("value", max, Types.LONG()),
+        EXPIRING,
+    ],
+    ids=["type", "kind", "other kind", "time-to-live"],
+)
+def test_one_name_has_one_type(backend: KeyedStateBackend, other: Any) -> None:
+    backend.get_state(VALUE)
+    with pytest.raises(StateTypeMismatchError, match="'test' asks for its state 'value'"):
+        backend.get_state(other)
+
+
+def test_a_state_is_read_as_what_it_was_written_as(
+    backend: KeyedStateBackend, new_backend: MakeBackend
+) -> None:
+    backend.get_state(VALUE).update(1)
+    other = new_backend("hashmap")
+    for frame in backend.everything():
+        other.apply(frame)
+    with pytest.raises(StateTypeMismatchError, match=r"as list .* as value"):
+        other.get_state(ListStateDescriptor("value", Types.LONG()))
+    other.get_state(VALUE)
+
+
+def keep(backend: KeyedStateBackend, descriptor: Any, value: Any) -> None:
+    """Keep a value, and end the epoch."""
+    state = backend.get_state(descriptor)
+    if descriptor is MAP:
+        state.put(1, value)
+    else:
+        state.update([value] if descriptor is LIST else value)
+    list(backend.changes())
+
+
+@pytest.mark.parametrize("descriptor", [VALUE, LIST, MAP], ids=lambda found: found.name)
+def test_a_value_has_to_pickle(backend: KeyedStateBackend, descriptor: Any) -> None:
+    with pytest.raises(
+        ValueNotSerializableError, match=rf"'test' .* '{descriptor.name}' .*lambda.*'a'"
+    ):
+        keep(backend, descriptor, lambda: None)
+
+
+@pytest.mark.parametrize("descriptor", [VALUE, LIST])
+def test_a_key_may_not_be_changed(backend: KeyedStateBackend, descriptor: Any) -> None:
+    key = Row(id=1)
+    backend.set_current_key(key)
+    state = backend.get_state(descriptor)
+    state.update(1 if descriptor is VALUE else [1])
+    key["id"] = 2
+    with pytest.raises(MutatedKeyError, match=r"Row\(id=2\)"):
+        list(backend.changes())
+
+
+def test_a_key_in_a_map_may_not_be_changed(backend: KeyedStateBackend) -> None:
+    key = Row(id=1)
+    backend.get_state(MAP).put(key, 1)
+    key["id"] = 2
+    with pytest.raises(MutatedKeyError, match=r"Row\(id=2\)"):
+        list(backend.changes())
+
+
+# ------------------------------------------------------------------------------------ raw tables
+
+
+def test_a_raw_table_is_kept_and_carried_over(
+    backend: KeyedStateBackend, new_backend: MakeBackend
+) -> None:
+    table = backend.table("reduce")
+    assert table.get("x", 0) == 0
+    table["x"] = 1
+    table["y"] = 2
+    backend.mark_changed("reduce", ["x", "y"])
+    other = new_backend("hashmap")
+    for frame in backend.changes():
+        other.apply(frame)
+    assert other.table("reduce") == {"x": 1, "y": 2}
+    assert sorted(backend.table("reduce").values()) == [1, 2]
+
+
+def test_a_frame_is_a_run_of_pickles(backend: KeyedStateBackend) -> None:
+    backend.get_state(VALUE).update(1)
+    (frame,) = backend.everything()
+    assert pickle.loads(frame)[:2] == ("value", "value")

@@ -9,6 +9,7 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import NamedTuple
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -26,6 +27,7 @@ from penstock.executors.spark.session import cores_of, session, time_zone_of
 from penstock.executors.spark.shipping import ship_code
 from penstock.executors.spark.sinks import SparkPublisher, resolve_sinks
 from penstock.executors.spark.streaming import StreamingRun
+from penstock.graph.alignment import refuse_alignment
 from penstock.graph.compiler import compile_program
 from penstock.graph.job_graph import JobGraph, create_job_graph
 from penstock.graph.source_descriptions import FrameSource, SocketTextSource, TextFileSource
@@ -50,8 +52,10 @@ class PreparedJob:
         frames = {
             node.id: frame
             for node in request.graph.nodes.values()
-            if (frame := _frame_of(node, self.spark)) is not None
+            if (frame := _reading_of(node, self.spark)) is not None
         }
+        operators = [node.operator for node in request.graph.nodes.values()]
+        self.wants_ticks = any(operator.wants_wake_ups for operator in operators)
         self.sinks = resolve_sinks(request.graph, time_zone_of(self.spark))
         graph = create_job_graph(request.graph)
         self.program: Program = compile_program(graph)
@@ -100,6 +104,8 @@ class SparkExecutor:
 
     def _submit(self, request: JobRequest) -> JobHandle:
         job = PreparedJob(request)
+        if job.is_streaming:
+            refuse_alignment(request.graph)
         epochs = max((source.epochs for source in job.native.values()), default=1)
         folder = None
         store: EpochStore = MemoryEpochStore()
@@ -171,8 +177,22 @@ def spark_errors(what: str) -> Iterator[None]:
         raise as_penstock_error(error, what) from error
 
 
-def _frame_of(node: StreamNode, spark: SparkSession) -> tuple[DataFrame, bool] | None:
-    """Return the DataFrame of a source that Spark reads, and whether its records are plain values."""
+class Reading(NamedTuple):
+    """How Spark reads a source.
+
+    Attributes:
+        frame: The DataFrame.
+        as_values: True if the records are the values of the only column, not rows.
+        split: The column that names the split of a row; None if all are of one split.
+    """
+
+    frame: DataFrame
+    as_values: bool
+    split: str | None = None
+
+
+def _reading_of(node: StreamNode, spark: SparkSession) -> Reading | None:
+    """Return how Spark reads a source; None for one that workers read by themselves."""
     source = node.source
     if source is None:
         return None
@@ -186,12 +206,13 @@ def _frame_of(node: StreamNode, spark: SparkSession) -> tuple[DataFrame, bool] |
                 f"{node.name!r} reads {type(source.frame).__name__}, which is no Spark DataFrame.",
                 hint="Give from_data_frame a pyspark DataFrame.",
             )
-        return source.frame, False
+        return Reading(source.frame, as_values=False, split=source.split_column)
     if isinstance(source, TextFileSource):
-        return _text(source, spark), True
+        return Reading(_text(source, spark), as_values=True)
     if isinstance(source, SocketTextSource):
         reader = spark.readStream.format("socket")
-        return reader.option("host", source.host).option("port", source.port).load(), True
+        frame = reader.option("host", source.host).option("port", source.port).load()
+        return Reading(frame, as_values=True)
     raise InvalidArgumentError(
         f"{node.name!r} reads {type(source).__name__}, which no executor knows.",
         hint="Use a source of penstock.datastream.connectors.",
@@ -209,7 +230,7 @@ def _text(source: TextFileSource, spark: SparkSession) -> DataFrame:
 
 
 def _spark_sources(
-    graph: JobGraph, program: Program, frames: dict[int, tuple[DataFrame, bool]]
+    graph: JobGraph, program: Program, frames: dict[int, Reading]
 ) -> tuple[SparkSource, ...]:
     by_number = {vertex.source: vertex for vertex in program.vertices if vertex.source is not None}
     return tuple(

@@ -33,6 +33,7 @@ class SparkSource:
         parallelism: The parallelism of that vertex.
         frame: The DataFrame.
         as_values: True if the records are the values of the only column, not rows.
+        split: The column that names the split of a row; None if all are of one split.
     """
 
     number: int
@@ -40,6 +41,7 @@ class SparkSource:
     parallelism: int
     frame: DataFrame
     as_values: bool
+    split: str | None = None
 
     @property
     def column(self) -> str:
@@ -89,6 +91,11 @@ class EpochFrames:
         control = sf.lit(None).cast("long").alias(CONTROL)
         return frame.select(control, *others, struct.alias(source.column), *rest)
 
+    def without_rows(self, frame: DataFrame) -> DataFrame:
+        """Return a frame that has no rows in the form that `rows` gives."""
+        control = sf.lit(None).cast("long").alias(CONTROL)
+        return frame.select(control, *[self._empty(source) for source in self._sources])
+
     def _empty(self, source: SparkSource) -> Column:
         return sf.lit(None).cast(source.frame.schema).alias(source.column)
 
@@ -101,7 +108,8 @@ class EpochFrames:
         """
         work = Work(self._job_id, self._program, self._layout.cores, epoch)
         inputs = tuple(
-            FrameInput(source.column, source.vertex, source.as_values) for source in self._sources
+            FrameInput(source.column, source.vertex, source.as_values, source.split)
+            for source in self._sources
         )
         level_0 = SourceLevel(work, inputs, self._shares)
         frame = self._with_control(rows).mapInArrow(as_function(level_0), SCHEMA)

@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyspark import TaskContext
 
 from penstock.executors.spark.buffers import from_batches, to_batches
-from penstock.executors.spark.rows import rows_of
+from penstock.executors.spark.rows import parts_by_split, rows_of
 from penstock.runtime.buffer import Buffer
 from penstock.runtime.carrier import Carrier
 from penstock.runtime.elements import Block
@@ -28,11 +28,13 @@ class FrameInput:
         column: The name of the struct column that holds them.
         vertex: The index of the vertex whose chain they enter.
         as_values: True if the records are the values of the only field, not rows.
+        split: The field that names the split of a row; None if all are of one split.
     """
 
     column: str
     vertex: int
     as_values: bool
+    split: str | None = None
 
 
 @dataclass(frozen=True)
@@ -93,9 +95,9 @@ class SourceLevel:
                 struct = batch.column(source.column)
                 if struct.null_count:
                     struct = struct.drop_null()
-                if len(struct):
-                    rows = rows_of(struct, as_values=source.as_values)
-                    yield from carrier.feed(vertices[source.vertex], Block(rows))
+                for split, part in parts_by_split(struct, source.split):
+                    rows = rows_of(part, as_values=source.as_values)
+                    yield from carrier.feed(vertices[source.vertex], Block(rows), split)
         yield from carrier.finish()
 
 

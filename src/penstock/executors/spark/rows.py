@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -21,6 +22,26 @@ def rows_of(struct: pa.StructArray, *, as_values: bool) -> list[Any]:
     if as_values:
         return columns[0]
     return row_factory(struct.type.names).rows(columns)
+
+
+def parts_by_split(
+    struct: pa.StructArray, split: str | None
+) -> Iterator[tuple[Any, pa.StructArray]]:
+    """Yield the rows of each split, with its name, in the order of their first rows.
+
+    Args:
+        struct: The rows.
+        split: The field that names the split of a row; None if all are of one, which has no name.
+    """
+    if not len(struct):
+        return
+    if split is None:
+        yield None, struct
+        return
+    names = struct.field(split)
+    for name in pc.unique(names):
+        is_of_split = names.is_null() if not name.is_valid else pc.equal(names, name)
+        yield ("null" if not name.is_valid else name.as_py()), struct.filter(is_of_split)
 
 
 def column_values(column: pa.Array) -> list[Any]:

@@ -18,6 +18,7 @@ from penstock.errors import PenstockError
 from penstock.executors.job import EpochRunner
 from penstock.executors.spark.failures import as_penstock_error
 from penstock.executors.spark.frames import SparkSource
+from penstock.executors.spark.tick import tick_frame, write_wake_up
 from penstock.executors.spark.workers import close_functions
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ class StreamingRun:
         self._static = tuple(source for source in job.sources if not source.frame.isStreaming)
         self._ends = configuration.get(options.EPOCH_AVAILABLE_NOW)
         self._interval = configuration.get(options.EPOCH_INTERVAL).to_millis()
+        self._has_ticks = job.wants_ticks and not self._ends
         self._query: StreamingQuery | None = None
         self._next = 0
 
@@ -65,6 +67,8 @@ class StreamingRun:
     def _start(self) -> StreamingQuery:
         rows = self._frames.rows(self._streaming)
         assert rows is not None
+        if self._has_ticks:
+            rows = rows.union(self._frames.without_rows(tick_frame(self._job.spark, self._folder)))
         writer = rows.writeStream.foreachBatch(self._run_epoch).option(
             "checkpointLocation", os.path.join(self._folder, "spark")
         )
@@ -77,12 +81,14 @@ class StreamingRun:
         try:
             static = self._static if number == 0 else ()
             rows = self._with_static(batch, static)
-            self._runner.run(
+            record = self._runner.run(
                 number,
                 self._finishing(number),
                 partial(self._frames.run, rows=rows),
                 is_last=False,
             )
+            if self._has_ticks:
+                write_wake_up(self._folder, record.next_wake_up())
             self._next = number + 1
         except (PenstockError, PySparkException) as error:
             self._remember(as_penstock_error(error, f"Job {self._job.request.name!r}"))

@@ -92,6 +92,10 @@ class KeyedProcessOperator(FunctionOperator):
     method = "process_element"
     is_stateful = True
 
+    @property
+    def wants_wake_ups(self) -> bool:
+        return hasattr(self.function.function, "on_timer")
+
     def open(self) -> None:
         assert self.timers is not None
         service = self.timers.get_internal_timer_service(_SERVICE, self)

@@ -25,6 +25,15 @@ class TimestampsAndWatermarksOperator(StreamOperator):
         self._strategy = strategy
         self._interval = interval
 
+    @property
+    def wants_wake_ups(self) -> bool:
+        return self._strategy.idle_timeout is not None
+
+    @property
+    def is_aligned(self) -> bool:
+        """Whether its splits are to advance together with others."""
+        return self._strategy.alignment_group is not None
+
     def open(self) -> None:
         strategy = self._strategy
         if self.batch:

@@ -5,12 +5,27 @@ from __future__ import annotations
 import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from penstock.errors import StateTypeMismatchError
-from penstock.runtime.state.descriptors import StateDescriptor
+from penstock.runtime.state.descriptors import (
+    AggregatingStateDescriptor,
+    ListStateDescriptor,
+    MapStateDescriptor,
+    ReducingStateDescriptor,
+    StateDescriptor,
+    ValueStateDescriptor,
+)
 from penstock.runtime.state.frames import TablePart, TimerPart, read_frame, write_frames
-from penstock.runtime.state.states import STATE_CLASSES, KeyedState
+from penstock.runtime.state.states import (
+    STATE_CLASSES,
+    KeyedAggregatingState,
+    KeyedListState,
+    KeyedMapState,
+    KeyedReducingState,
+    KeyedState,
+    KeyedValueState,
+)
 from penstock.runtime.state.tables import VOID_NAMESPACE, WITH_TTL, RawTable, StateTable
 from penstock.runtime.state.ttl import StateTtlConfig
 from penstock.runtime.state.ttl_views import TimeToLive, TtlTable
@@ -77,6 +92,26 @@ class KeyedStateBackend(ABC):
         for state in self._states.values():
             state.rebind()
 
+    @overload
+    def get_state(
+        self, descriptor: ValueStateDescriptor, namespace: Any = ...
+    ) -> KeyedValueState: ...
+    @overload
+    def get_state(
+        self, descriptor: ListStateDescriptor, namespace: Any = ...
+    ) -> KeyedListState: ...
+    @overload
+    def get_state(self, descriptor: MapStateDescriptor, namespace: Any = ...) -> KeyedMapState: ...
+    @overload
+    def get_state(
+        self, descriptor: ReducingStateDescriptor, namespace: Any = ...
+    ) -> KeyedReducingState: ...
+    @overload
+    def get_state(
+        self, descriptor: AggregatingStateDescriptor, namespace: Any = ...
+    ) -> KeyedAggregatingState: ...
+    @overload
+    def get_state(self, descriptor: StateDescriptor, namespace: Any = ...) -> KeyedState: ...
     def get_state(self, descriptor: StateDescriptor, namespace: Any = VOID_NAMESPACE) -> KeyedState:
         """Return the state of that name, made if new, in that namespace.
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from penstock.common.time import Duration
-from penstock.runtime.key_groups import SubtaskByKey
+from penstock.runtime.key_groups import SubtaskByKey, key_group
 from penstock.runtime.state.backend import KeyedStateBackend
 from penstock.runtime.state.frames import TablePart, table_parts
 from penstock.runtime.state.key_bytes import key_bytes
@@ -37,7 +37,7 @@ _GROUP_AND_TABLE: Final = struct.Struct(">HH").pack
 # No key group has these numbers.
 _TIMERS: Final = b"\xff\xfe"
 _NOTES: Final = b"\xff\xff"
-_KNOWN_KEYS: Final = 1 << 17
+_KNOWN_KEYS: Final = 1 << 15
 
 
 class RocksDBKeyedStateBackend(KeyedStateBackend):
@@ -71,7 +71,8 @@ class RocksDBKeyedStateBackend(KeyedStateBackend):
         if known is None:
             if len(self._known_keys) >= _KNOWN_KEYS:
                 self._known_keys.clear()
-            known = self._known_keys[key] = self._key_groups[key], key_bytes(key)
+            group = key_group(key, self.max_parallelism)
+            known = self._known_keys[key] = group, key_bytes(key)
         group, as_bytes = known
         return self._prefix + _GROUP_AND_TABLE(group, table) + key_bytes(namespace) + as_bytes
 

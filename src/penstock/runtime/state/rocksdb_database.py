@@ -40,8 +40,7 @@ class RocksDatabase:
         self._directory = directory
         os.makedirs(directory, exist_ok=True)
         self._remove_orphans()
-        self._folder = tempfile.mkdtemp(prefix=_FOLDER, dir=directory)
-        self._db, self._unlogged = _open_database(self._folder)
+        self._folder, self._db, self._unlogged = _open_database(directory)
         self._users: dict[bytes, Callable[[], None]] = {}
         self._next_prefix = 0
         self.cached = 0
@@ -144,7 +143,7 @@ class RocksDatabase:
             yield key
 
 
-def _open_database(folder: str) -> tuple[Rdict, WriteOptions]:
+def _open_database(directory: str) -> tuple[str, Rdict, WriteOptions]:
     try:
         from rocksdict import Options, Rdict, WriteOptions
     except ImportError as error:
@@ -158,9 +157,10 @@ def _open_database(folder: str) -> tuple[Rdict, WriteOptions]:
     unlogged.disable_wal = True  # type: ignore[method-assign,assignment]
     options = Options(raw_mode=True)
     options.set_write_buffer_size(_WRITE_BUFFER)
+    folder = tempfile.mkdtemp(prefix=_FOLDER, dir=directory)
     database = Rdict(folder, options)
     database.set_write_options(unlogged)
-    return database, unlogged
+    return folder, database, unlogged
 
 
 def _after(prefix: bytes) -> bytes:

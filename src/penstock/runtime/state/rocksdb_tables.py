@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 Address = tuple[Any, ...]
 """Namespace and key, and in maps the key in the map."""
 
-_ENTRY_SIZE: Final = 200
+_ENTRY_SIZE: Final = 300
 """About how many bytes an entry takes in a cache beside its value."""
 
 _LENGTH: Final = struct.Struct(">I")
@@ -175,13 +175,16 @@ class RocksEntries(RocksTable):
             pickled = pickle_value(value, self._backend.operator, self.name, address[1])
         before = self._cache.get(address)
         self._cache[address] = pickled
-        self._changed.add(address)
+        self._mark(address)
         known = -_ENTRY_SIZE if before is None else len(before)
         self._database.note_cached(len(pickled) - known)
 
     def remove(self, address: Address) -> None:
         """Remove the value at an address."""
         self._cache[address] = None
+        self._mark(address)
+
+    def _mark(self, address: Address) -> None:
         self._changed.add(address)
 
     def write(self, batch: WriteBatch, *, notes_changes: bool) -> None:
@@ -290,13 +293,16 @@ class RocksMaps(RocksEntries):
         return _Maps(self, namespace)
 
     def set(self, address: Address, value: Any) -> None:
-        if address not in self._cache:
+        try:
+            is_known = address in self._cache
+        except TypeError:
+            is_known = False
+        if not is_known:
             key_bytes(address[2])  # refuses what cannot be a key
         super().set(address, value)
-        self._unwritten_maps.setdefault(address[:2], set()).add(address[2])
 
-    def remove(self, address: Address) -> None:
-        super().remove(address)
+    def _mark(self, address: Address) -> None:
+        super()._mark(address)
         self._unwritten_maps.setdefault(address[:2], set()).add(address[2])
 
     def write(self, batch: WriteBatch, *, notes_changes: bool) -> None:
@@ -415,6 +421,9 @@ class RocksLists(RocksTable):
         """Do nothing: what was written is not cached."""
 
     def forget(self) -> None:
+        batch = self._database.new_batch()
+        self.write(batch, notes_changes=False)
+        self._database.write(batch)
         self._first_new_chunk = self._next_chunk
 
     def changes(self) -> Iterator[Change]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from heapq import heapify, heappop, heappush
+from heapq import heappop, heappush
 from typing import Any, Final
 
 from penstock.runtime.timers.internal_timer import InternalTimer
@@ -11,14 +11,15 @@ from penstock.runtime.timers.key_grouped_priority_queue import KeyGroupedInterna
 from penstock.runtime.timers.timer_frames import read_frame, write_frames
 
 _FEW: Final = 64
+_MANY: Final = 1024
 
 
 class HeapPriorityQueueSet(KeyGroupedInternalPriorityQueue):
-    """A timer queue in memory: a heap of distinct timestamps, and the timers of each timestamp.
+    """A timer queue in memory: distinct timestamps in order, and the timers of each timestamp.
 
     It has the contract of a binary heap of timers that know their index, and is several times as
-    fast in Python: heap operations are those of the standard library, and timers that share a
-    timestamp, such as those of a window's end, share one place in the heap. Timers of one timestamp
+    fast in Python: keeping order is the standard library's work, and timers that share a timestamp,
+    such as those of a window's end, are ordered as one. Timers of one timestamp
     fire in the order in which they were registered. A timer's double can only be at the same
     timestamp, so that is where it is looked for.
 
@@ -29,23 +30,26 @@ class HeapPriorityQueueSet(KeyGroupedInternalPriorityQueue):
     def __init__(self, key_group: Callable[[Any], int]) -> None:
         self._key_group = key_group
         self._timers: dict[int, InternalTimer | _Simultaneous] = {}
-        # Has all timestamps of `_timers`, some twice, and some whose timers are gone. The first is
-        # none of these: it has timers.
-        self._timestamps: list[int] = []
+        # The earliest of the timestamps in `_timers`. All of them are in the heap or in the run, some
+        # twice, with others whose timers are gone. The run is in falling order: of many timestamps,
+        # the next is found faster at the end of a sorted list than in a heap.
+        self._first: int | None = None
+        self._heap: list[int] = []
+        self._run: list[int] = []
         self._size = 0
         # What differs from the last version: each timer with whether it was there in that version.
         self._changed: dict[InternalTimer, bool] = {}
 
     def peek(self) -> InternalTimer | None:
-        if not self._timestamps:
+        if self._first is None:
             return None
-        timers = self._timers[self._timestamps[0]]
+        timers = self._timers[self._first]
         return timers if type(timers) is InternalTimer else timers.first()
 
     def poll(self) -> InternalTimer | None:
-        if not self._timestamps:
+        timestamp = self._first
+        if timestamp is None:
             return None
-        timestamp = self._timestamps[0]
         timers = self._timers[timestamp]
         if type(timers) is InternalTimer:
             head = timers
@@ -65,7 +69,7 @@ class HeapPriorityQueueSet(KeyGroupedInternalPriorityQueue):
         if self.tracks_changes:
             # Taken out first, so that changes are in the order in which they were made.
             self._changed[timer] = self._changed.pop(timer, False)
-        return self._timestamps[0] == timer[0] and self._timers[timer[0]] is timer
+        return self._first == timer[0] and self._timers[timer[0]] is timer
 
     def remove(self, timer: InternalTimer) -> bool:
         was_head = timer == self.peek()
@@ -123,7 +127,9 @@ class HeapPriorityQueueSet(KeyGroupedInternalPriorityQueue):
         timers = self._timers.get(timestamp)
         if timers is None:
             self._timers[timestamp] = timer
-            heappush(self._timestamps, timestamp)
+            heappush(self._heap, timestamp)
+            if self._first is None or timestamp < self._first:
+                self._first = timestamp
         elif type(timers) is InternalTimer:
             if timers == timer:
                 return False
@@ -152,13 +158,19 @@ class HeapPriorityQueueSet(KeyGroupedInternalPriorityQueue):
         return True
 
     def _forget_timestamp(self, timestamp: int) -> None:
-        timers, timestamps = self._timers, self._timestamps
+        timers, heap, run = self._timers, self._heap, self._run
         del timers[timestamp]
-        while timestamps and timestamps[0] not in timers:
-            heappop(timestamps)
-        if len(timestamps) > 2 * len(timers) + _FEW:
-            self._timestamps = list(timers)
-            heapify(self._timestamps)
+        if len(heap) > len(run) + _MANY or len(heap) + len(run) > 2 * len(timers) + _FEW:
+            heap.clear()
+            run[:] = sorted(timers, reverse=True)
+        while heap and heap[0] not in timers:
+            heappop(heap)
+        while run and run[-1] not in timers:
+            run.pop()
+        if heap and (not run or heap[0] < run[-1]):
+            self._first = heap[0]
+        else:
+            self._first = run[-1] if run else None
 
 
 class _Simultaneous(dict[InternalTimer, None]):

@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from penstock.errors import RocksDBNotFoundError
+from penstock.runtime.state.factory import create_backend
+from penstock.runtime.state.rocksdb_database import RocksDatabase
+
+LEAVE_A_DATABASE = """
+import os, sys
+from penstock.runtime.state.rocksdb_database import RocksDatabase
+RocksDatabase.in_directory(sys.argv[1]).put(b"a", b"b")
+os._exit(0)
+"""
+
+
+def folders(path: Path) -> list[str]:
+    return [found.name for found in path.iterdir()]
+
+
+def test_a_process_has_one_database_a_directory_until_the_last_user_leaves(tmp_path: Path) -> None:
+    database = RocksDatabase.in_directory(str(tmp_path))
+    one, other = (database.add_user(lambda: None) for _ in range(2))
+    assert RocksDatabase.in_directory(str(tmp_path)) is database
+    database.put(one + b"x", b"1")
+    database.put(other + b"x", b"2")
+    database.remove_user(one)
+    assert database.get(one + b"x") is None
+    assert database.get(other + b"x") == b"2"
+    database.remove_user(one)
+    assert len(folders(tmp_path)) == 1
+    database.remove_user(other)
+    assert folders(tmp_path) == []
+
+
+def test_a_scan_is_in_order_and_stays_in_its_prefix(tmp_path: Path) -> None:
+    database = RocksDatabase.in_directory(str(tmp_path))
+    user = database.add_user(lambda: None)
+    for key in (b"a", b"b\xff", b"b\x00", b"b", b"c"):
+        database.put(key, key)
+    assert list(database.scan(b"b")) == [(key, key) for key in (b"b", b"b\x00", b"b\xff")]
+    assert list(database.scan(b"b", b"b\x01")) == [(b"b\xff", b"b\xff")]
+    assert list(database.scan_keys(b"b", b"b")) == [b"b", b"b\x00", b"b\xff"]
+    database.delete_all(b"b")
+    assert list(database.scan(b"")) == [(b"a", b"a"), (b"c", b"c")]
+    database.remove_user(user)
+
+
+def test_what_a_dead_process_left_is_removed_and_what_a_living_one_has_is_not(
+    tmp_path: Path,
+) -> None:
+    subprocess.run([sys.executable, "-c", LEAVE_A_DATABASE, str(tmp_path)], check=True, timeout=60)
+    (left,) = folders(tmp_path)
+    database = RocksDatabase.in_directory(str(tmp_path))
+    user = database.add_user(lambda: None)
+    (mine,) = folders(tmp_path)
+    assert mine != left
+    subprocess.run([sys.executable, "-c", LEAVE_A_DATABASE, str(tmp_path)], check=True, timeout=60)
+    assert mine in folders(tmp_path)
+    database.put(b"a", b"b")
+    database.remove_user(user)
+
+
+def test_users_spill_when_all_caches_together_are_too_large(tmp_path: Path) -> None:
+    database = RocksDatabase.in_directory(str(tmp_path))
+    spilled: list[str] = []
+    users = [database.add_user(partial(spilled.append, name)) for name in ("a", "b")]
+    database.note_cached(60 << 20)
+    assert spilled == []
+    database.note_cached(5 << 20)
+    assert spilled == ["a", "b"]
+    assert database.cached == 0
+    for user in users:
+        database.remove_user(user)
+
+
+def test_without_rocksdict_the_error_says_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "rocksdict", None)
+    with pytest.raises(RocksDBNotFoundError, match=r"penstock\[rocksdb\]"):
+        create_backend(
+            "rocksdb",
+            max_parallelism=1,
+            key_groups=range(1),
+            clock=lambda: 0,
+            directory=str(tmp_path),
+        )
+    assert folders(tmp_path) == []
