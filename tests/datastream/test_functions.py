@@ -1,11 +1,15 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
+from penstock.common import Types
 from penstock.datastream import functions
 from penstock.datastream.functions import (
+    AggregateFunction,
     FilterFunction,
     FlatMapFunction,
     Function,
@@ -18,8 +22,10 @@ from penstock.datastream.functions import (
     RuntimeContext,
     SinkFunction,
 )
+from penstock.datastream.state import AggregatingStateDescriptor
+from penstock.runtime.operators.keyed_process import KeyedProcessContext
 from penstock.runtime.operators.process import ProcessContext
-from penstock.testing import local_environment
+from penstock.testing import KeyedProcessFunctionHarness, local_environment
 
 ABSTRACT = {
     MapFunction: "map(value)",
@@ -53,13 +59,56 @@ def test_functions_need_no_open_and_close() -> None:
 
 
 def test_the_contexts_of_the_runtime_are_contexts_of_the_classes() -> None:
-    assert isinstance(ProcessContext(), ProcessFunction.Context)
-    assert isinstance(ProcessContext(), KeyedProcessFunction.Context)
+    assert issubclass(ProcessContext, ProcessFunction.Context)
+    assert issubclass(KeyedProcessContext, KeyedProcessFunction.Context)
+    assert issubclass(KeyedProcessContext, KeyedProcessFunction.OnTimerContext)
 
 
 def test_everything_is_exported() -> None:
     defined = {kind.__name__ for kind in ABSTRACT}
-    assert {*defined, "Function", "RuntimeContext"} == set(functions.__all__)
+    others = {"AggregateFunction", "Function", "RuntimeContext", "TimerService"}
+    assert defined | others == set(functions.__all__)
+
+
+class Mean(AggregateFunction):
+    def create_accumulator(self) -> list[int]:
+        return [0, 0]
+
+    def add(self, value: int, accumulator: list[int]) -> list[int]:
+        accumulator[0] += value
+        accumulator[1] += 1
+        return accumulator
+
+    def get_result(self, accumulator: list[int]) -> float:
+        return accumulator[0] / accumulator[1]
+
+    def merge(self, acc_a: list[int], acc_b: list[int]) -> list[int]:
+        return [acc_a[0] + acc_b[0], acc_a[1] + acc_b[1]]
+
+
+def test_an_aggregate_function_has_four_methods_to_define() -> None:
+    methods = {"create_accumulator", "add", "get_result", "merge"}
+    assert AggregateFunction.__abstractmethods__ == methods
+
+
+class RunningMean(KeyedProcessFunction):
+    def open(self, runtime_context: RuntimeContext) -> None:
+        descriptor = AggregatingStateDescriptor("mean", Mean(), Types.PICKLED_BYTE_ARRAY())
+        self.mean = runtime_context.get_aggregating_state(descriptor)
+
+    def process_element(self, value: int, ctx: KeyedProcessFunction.Context) -> Iterator[Any]:
+        self.mean.add(value)
+        yield self.mean.get()
+
+
+@pytest.mark.parametrize("backend", ["hashmap", "rocksdb"])
+def test_an_aggregate_function_has_an_accumulator_for_each_key(backend: str) -> None:
+    with KeyedProcessFunctionHarness(
+        RunningMean(), lambda number: number > 9, state_backend=backend
+    ) as harness:
+        for number in [1, 10, 2, 3]:
+            harness.process_element(number)
+        assert harness.extract_output_values() == [1, 10, 1.5, 2]
 
 
 CLOSED: list[str] = []

@@ -4,12 +4,44 @@ from __future__ import annotations
 
 import importlib
 import inspect
+from enum import Enum
 from typing import Any
 
 import pytest
 
-from penstock.datastream import DataStream, DataStreamSink, KeyedStream, StreamExecutionEnvironment
+from penstock.common.watermark_strategy import TimestampAssigner, WatermarkStrategy
+from penstock.datastream import (
+    AggregateFunction,
+    DataStream,
+    DataStreamSink,
+    KeyedProcessFunction,
+    KeyedStream,
+    ProcessFunction,
+    RuntimeContext,
+    StreamExecutionEnvironment,
+    TimeDomain,
+)
 from penstock.datastream.data_stream import CloseableIterator
+from penstock.datastream.state import (
+    AggregatingState,
+    AggregatingStateDescriptor,
+    AppendingState,
+    ListState,
+    ListStateDescriptor,
+    MapState,
+    MapStateDescriptor,
+    MergingState,
+    ReducingState,
+    ReducingStateDescriptor,
+    State,
+    StateDescriptor,
+    StateTtlConfig,
+    ValueState,
+    ValueStateDescriptor,
+)
+from penstock.datastream.timerservice import TimerService
+
+Cleanup = StateTtlConfig.CleanupStrategies
 
 MODULES = {
     "penstock.datastream": [
@@ -29,6 +61,15 @@ MODULES = {
         "Partitioner",
         "SinkFunction",
         "OutputTag",
+        "AggregateFunction",
+        "TimerService",
+        "TimeDomain",
+        "StateBackend",
+        "HashMapStateBackend",
+        "EmbeddedRocksDBStateBackend",
+        "ValueState",
+        "ValueStateDescriptor",
+        "StateTtlConfig",
     ],
     "penstock.datastream.data_stream": [
         "CloseableIterator",
@@ -37,7 +78,38 @@ MODULES = {
         "DataStreamSink",
     ],
     "penstock.datastream.stream_execution_environment": ["StreamExecutionEnvironment"],
-    "penstock.datastream.functions": ["Function", "MapFunction", "RuntimeContext", "SinkFunction"],
+    "penstock.datastream.functions": [
+        "AggregateFunction",
+        "Function",
+        "KeyedProcessFunction",
+        "MapFunction",
+        "ProcessFunction",
+        "RuntimeContext",
+        "SinkFunction",
+        "TimerService",
+    ],
+    "penstock.datastream.state": [
+        "AggregatingState",
+        "AggregatingStateDescriptor",
+        "ListState",
+        "ListStateDescriptor",
+        "MapState",
+        "MapStateDescriptor",
+        "ReducingState",
+        "ReducingStateDescriptor",
+        "StateTtlConfig",
+        "ValueState",
+        "ValueStateDescriptor",
+    ],
+    "penstock.datastream.state_backend": [
+        "EmbeddedRocksDBStateBackend",
+        "HashMapStateBackend",
+        "StateBackend",
+    ],
+    "penstock.datastream.time_domain": ["TimeDomain"],
+    "penstock.datastream.timerservice": ["TimerService"],
+    "penstock.common": ["TimestampAssigner", "WatermarkStrategy"],
+    "penstock.common.watermark_strategy": ["TimestampAssigner", "WatermarkStrategy"],
     "penstock.datastream.output_tag": ["OutputTag"],
     "penstock.datastream.execution_mode": ["RuntimeExecutionMode"],
     "penstock.datastream.connectors": ["Sink", "Source"],
@@ -55,7 +127,8 @@ SIGNATURES: dict[type, str] = {
     "set_description(description) map(func,output_type=None) flat_map(func,output_type=None) "
     "key_by(key_selector,key_type=None) filter(func) union(*streams) shuffle() "
     "project(*field_indexes) rescale() rebalance() forward() broadcast() "
-    "process(func,output_type=None) partition_custom(partitioner,key_selector) "
+    "process(func,output_type=None) "
+    "assign_timestamps_and_watermarks(watermark_strategy) partition_custom(partitioner,key_selector) "
     "add_sink(sink_func) sink_to(sink) execute_and_collect(job_execution_name=None,limit=None) "
     "print(sink_identifier=None) get_side_output(output_tag)",
     KeyedStream: "reduce(func) sum(position_to_sum=0) min(position_to_min=0) max(position_to_max=0) "
@@ -73,6 +146,73 @@ SIGNATURES: dict[type, str] = {
     "execute_async(job_name='Flink Streaming Job') get_execution_plan() "
     "from_source(source,watermark_strategy,source_name,type_info=None) "
     "from_collection(collection,type_info=None) close()",
+    AggregateFunction: "create_accumulator() add(value,accumulator) get_result(accumulator) "
+    "merge(acc_a,acc_b)",
+    ProcessFunction: "process_element(value,ctx)",
+    ProcessFunction.Context: "timer_service() timestamp()",
+    KeyedProcessFunction: "process_element(value,ctx) on_timer(timestamp,ctx)",
+    KeyedProcessFunction.Context: "get_current_key() timer_service() timestamp()",
+    KeyedProcessFunction.OnTimerContext: "get_current_key() timer_service() timestamp() "
+    "time_domain()",
+    RuntimeContext: "get_state(state_descriptor) get_list_state(state_descriptor) "
+    "get_map_state(state_descriptor) get_reducing_state(state_descriptor) "
+    "get_aggregating_state(state_descriptor) get_task_name() get_number_of_parallel_subtasks() "
+    "get_max_number_of_parallel_subtasks() get_index_of_this_subtask() get_attempt_number() "
+    "get_task_name_with_subtasks() get_job_parameter(key,default_value) get_metrics_group()",
+    TimerService: "current_processing_time() current_watermark() "
+    "register_processing_time_timer(timestamp) register_event_time_timer(timestamp) "
+    "delete_processing_time_timer(timestamp) delete_event_time_timer(timestamp)",
+    State: "clear()",
+    ValueState: "value() update(value)",
+    AppendingState: "get() add(value)",
+    MergingState: "get() add(value) clear()",
+    ReducingState: "get() add(value) clear()",
+    AggregatingState: "get() add(value) clear()",
+    ListState: "get() add(value) update(values) add_all(values) clear()",
+    MapState: "get(key) put(key,value) put_all(dict_value) remove(key) contains(key) items() keys() "
+    "values() is_empty() clear()",
+    StateDescriptor: "__init__(name,type_info) get_name() enable_time_to_live(ttl_config)",
+    ValueStateDescriptor: "__init__(name,value_type_info)",
+    ListStateDescriptor: "__init__(name,elem_type_info)",
+    MapStateDescriptor: "__init__(name,key_type_info,value_type_info)",
+    ReducingStateDescriptor: "__init__(name,reduce_function,type_info) get_reduce_function()",
+    AggregatingStateDescriptor: "__init__(name,agg_function,state_type_info) get_agg_function()",
+    StateTtlConfig: "__init__(update_type,state_visibility,ttl_time_characteristic,ttl,"
+    "cleanup_strategies) get_update_type() get_state_visibility() get_ttl() "
+    "get_ttl_time_characteristic() is_enabled() get_cleanup_strategies()",
+    StateTtlConfig.Builder: "__init__(ttl) set_update_type(update_type) "
+    "update_ttl_on_create_and_write() update_ttl_on_read_and_write() "
+    "set_state_visibility(state_visibility) return_expired_if_not_cleaned_up() "
+    "never_return_expired() set_ttl_time_characteristic(ttl_time_characteristic) "
+    "use_processing_time() cleanup_full_snapshot() "
+    "cleanup_incrementally(cleanup_size,run_cleanup_for_every_record) "
+    "cleanup_in_rocksdb_compact_filter(query_time_after_num_entries,periodic_compaction_time=None) "
+    "disable_cleanup_in_background() set_ttl(ttl) build()",
+    Cleanup: "__init__(strategies,is_cleanup_in_background) is_cleanup_in_background() "
+    "in_full_snapshot() get_incremental_cleanup_strategy() "
+    "get_rocksdb_compact_filter_cleanup_strategy()",
+    Cleanup.IncrementalCleanupStrategy: "__init__(cleanup_size,run_cleanup_for_every_record) "
+    "get_cleanup_size() run_cleanup_for_every_record()",
+    Cleanup.RocksdbCompactFilterCleanupStrategy: "__init__(query_time_after_num_entries,"
+    "periodic_compaction_time=None) get_query_time_after_num_entries() "
+    "get_periodic_compaction_time()",
+    WatermarkStrategy: "with_timestamp_assigner(timestamp_assigner) with_idleness(idle_timeout) "
+    "with_watermark_alignment(watermark_group,max_allowed_watermark_drift,update_interval=None)",
+    TimestampAssigner: "extract_timestamp(value,record_timestamp)",
+}
+
+STATIC: dict[type, str] = {
+    StateTtlConfig: "new_builder(ttl)",
+    WatermarkStrategy: "for_monotonous_timestamps() "
+    "for_bounded_out_of_orderness(max_out_of_orderness) no_watermarks()",
+}
+
+CONSTANTS: dict[type[Enum], str] = {
+    TimeDomain: "EVENT_TIME PROCESSING_TIME",
+    StateTtlConfig.UpdateType: "Disabled OnCreateAndWrite OnReadAndWrite",
+    StateTtlConfig.StateVisibility: "ReturnExpiredIfNotCleanedUp NeverReturnExpired",
+    StateTtlConfig.TtlTimeCharacteristic: "ProcessingTime",
+    Cleanup.Strategies: "FULL_STATE_SCAN_SNAPSHOT INCREMENTAL_CLEANUP ROCKSDB_COMPACTION_FILTER",
 }
 
 
@@ -84,25 +224,45 @@ def test_names_are_where_pyflink_has_them(module: str) -> None:
         assert name in found.__all__
 
 
-def signatures() -> list[Any]:
+def signatures(of: dict[type, str]) -> list[Any]:
     return [
-        pytest.param(kind, text, id=f"{kind.__name__}.{text}")
-        for kind, texts in SIGNATURES.items()
+        pytest.param(kind, text, id=f"{kind.__qualname__}.{text}")
+        for kind, texts in of.items()
         for text in texts.split(") ")
     ]
 
 
-@pytest.mark.parametrize(("kind", "text"), signatures())
-def test_parameters_and_defaults_are_pyflinks(kind: type, text: str) -> None:
-    name, _, parameters = text.rstrip(")").partition("(")
+def parameters_of(function: Any) -> list[str]:
     found = []
-    for parameter in [*inspect.signature(getattr(kind, name)).parameters.values()][1:]:
+    for parameter in inspect.signature(function).parameters.values():
         star = "*" if parameter.kind is parameter.VAR_POSITIONAL else ""
         default = parameter.default
         found.append(
             star + parameter.name + ("" if default is parameter.empty else f"={default!r}")
         )
-    assert ",".join(found) == parameters
+    return found
+
+
+@pytest.mark.parametrize(("kind", "text"), signatures(SIGNATURES))
+def test_parameters_and_defaults_are_pyflinks(kind: type, text: str) -> None:
+    name, _, parameters = text.rstrip(")").partition("(")
+    assert ",".join(parameters_of(getattr(kind, name))[1:]) == parameters
+
+
+@pytest.mark.parametrize(("kind", "text"), signatures(STATIC))
+def test_static_methods_are_pyflinks(kind: type, text: str) -> None:
+    name, _, parameters = text.rstrip(")").partition("(")
+    assert isinstance(vars(kind)[name], staticmethod)
+    assert ",".join(parameters_of(getattr(kind, name))) == parameters
+
+
+@pytest.mark.parametrize("kind", CONSTANTS)
+def test_constants_are_pyflinks(kind: type[Enum]) -> None:
+    assert [constant.name for constant in kind] == CONSTANTS[kind].split()
+
+
+def test_time_domains_have_pyflinks_numbers() -> None:
+    assert (TimeDomain.EVENT_TIME.value, TimeDomain.PROCESSING_TIME.value) == (0, 1)
 
 
 def test_the_environment_is_got_as_in_pyflink() -> None:

@@ -50,7 +50,7 @@ class Both(MapFunction, FlatMapFunction, FilterFunction, ProcessFunction):
         return value > 1
 
     def process_element(self, value: int, ctx: Any) -> Iterator[Any]:
-        yield value, ctx.timestamp(), ctx.get_current_key()
+        yield value, ctx.timestamp()
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ class Both(MapFunction, FlatMapFunction, FilterFunction, ProcessFunction):
         ("map", [2, 3]),
         ("flat_map", [1, 2, 2]),
         ("filter", [2]),
-        ("process", [(1, None, None), (2, None, None)]),
+        ("process", [(1, None), (2, None)]),
     ],
 )
 def test_functions_that_are_classes(

@@ -31,7 +31,8 @@ from penstock.runtime.program import (
 )
 from penstock.runtime.registry import Tasks
 from penstock.runtime.source import EpochSource
-from penstock.runtime.state.backend import KeyedStateBackend
+from penstock.runtime.state.factory import create_backend
+from penstock.runtime.timers.processing_time_service import TestProcessingTimeService
 
 
 class Journal(list[Any]):
@@ -126,6 +127,7 @@ class Harness:
         operator: The operator, which came out of a pickle as in a worker.
         output: What it emitted.
         told: What it told the driver, as pairs of kind and content.
+        time: The processing time, which stands still until it is moved.
     """
 
     def __init__(
@@ -136,13 +138,22 @@ class Harness:
         batch: bool = False,
         subtask: int = 0,
         parallelism: int = 1,
+        backend: str = "hashmap",
     ) -> None:
         self.operator: StreamOperator = pickle.loads(cloudpickle.dumps(operator))
         self.output = CollectingOutput()
         self.told: list[tuple[str, Any]] = []
         self.metrics = OperatorMetrics()
+        self.time = TestProcessingTimeService()
+        state = None
         if self.operator.is_stateful:
-            self.operator.state = KeyedStateBackend()
+            state = create_backend(
+                backend,
+                max_parallelism=128,
+                key_groups=range(128),
+                clock=self.time.current_processing_time,
+                operator=name,
+            )
         self.operator.setup(
             name=name,
             context=RuntimeContext(
@@ -150,13 +161,21 @@ class Harness:
                 subtask=subtask,
                 parallelism=parallelism,
                 metrics=self.metrics.user,
+                keyed_state=state,
             ),
             output=self.output,
             metrics=self.metrics,
             to_driver=lambda kind, content: self.told.append((kind, content)),
+            processing_time=self.time,
+            state=state,
             batch=batch,
         )
         self.operator.open()
+        self.begin_epoch()
+
+    def begin_epoch(self, number: int = 0) -> None:
+        """Begin an epoch, whatever became of the one before."""
+        self.operator.begin_epoch(Epoch("job", number))
 
     def process(
         self,
@@ -176,6 +195,11 @@ class Harness:
         assert [block.values, block.timestamps, block.keys] == copies
 
 
+def operator_id(name: str) -> str:
+    """Return the id of an operator, as long as the ids of real ones."""
+    return f"id of {name}".ljust(32, "_")
+
+
 def operator_spec(
     operator: StreamOperator,
     name: str = "Op",
@@ -184,7 +208,7 @@ def operator_spec(
     network: Iterable[NetworkEdge] = (),
 ) -> OperatorSpec:
     return OperatorSpec(
-        f"id of {name}", name, cloudpickle.dumps(operator), tuple(chained), tuple(network)
+        operator_id(name), name, cloudpickle.dumps(operator), tuple(chained), tuple(network)
     )
 
 

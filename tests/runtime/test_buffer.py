@@ -17,11 +17,11 @@ from penstock.runtime.buffer import (
     edge_of_channel,
     encode,
 )
-from penstock.runtime.elements import Block, CheckpointBarrier, Element, Watermark
+from penstock.runtime.elements import Block, ChannelWatermark, CheckpointBarrier, Element, Watermark
 from penstock.runtime.program import DRIVER
 
 in_band = st.builds(Watermark, st.integers()) | st.builds(
-    CheckpointBarrier, st.integers(0), st.text()
+    CheckpointBarrier, st.integers(0), st.text(), st.builds(ChannelWatermark), st.just(())
 )
 elements = blocks(with_timestamps=None, with_keys=None) | in_band
 

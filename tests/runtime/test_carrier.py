@@ -565,4 +565,4 @@ def test_knows_its_program() -> None:
     tasks = tasks_for(program)
 
     assert Carrier(tasks.layout, Epoch("job"), 0, 0, "a", tasks).program is program
-    assert isinstance(tasks.get(program.vertices[0], 0), Subtask)
+    assert isinstance(tasks.get(program.vertices[0], 0, Epoch("job")), Subtask)

@@ -1,20 +1,27 @@
 from __future__ import annotations
 
+import pickle
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.runtime.programs import ProgramBuilder
+from tests.runtime.programs import ProgramBuilder, operator_id
 
 from penstock.checkpoint.handles import StateHandle
+from penstock.common.watermark_strategy import WatermarkStrategy
 from penstock.errors import InconsistentEpochError, PenstockError, UserFunctionError
 from penstock.runtime.buffer import Buffer, channel_number
+from penstock.runtime.elements import ChannelWatermark
+from penstock.runtime.epoch import SHARED
 from penstock.runtime.layout import Layout
 from penstock.runtime.messages import EpochOutcome, Message, OperatorReport, SubtaskReport
 from penstock.runtime.operators.map import MapOperator
+from penstock.runtime.operators.source import SourceOperator
 from penstock.runtime.partitioners import RebalancePartitioner
 from penstock.runtime.program import Program
+from penstock.runtime.progress import SubtaskProgress
 from penstock.runtime.subtask import driver_buffer
 
 Metrics = tuple[int, int, int, int, dict[str, Any]]
@@ -48,10 +55,11 @@ def report(
     metrics: Metrics = NOTHING,
     attempts: dict[int, str] | None = None,
     handles: tuple[StateHandle, ...] | None = None,
+    progress: SubtaskProgress = SubtaskProgress(),
     sequence: int = 0,
 ) -> Buffer:
     count = len(PROGRAM.vertices[vertex].operators)
-    content = SubtaskReport([metrics] * count, attempts or {}, handles)
+    content = SubtaskReport([metrics] * count, attempts or {}, handles, progress)
     return told("report", vertex, sender, content, sequence)
 
 
@@ -70,7 +78,7 @@ def test_sums_what_the_subtasks_of_an_operator_did(one: Metrics, other: Metrics)
 
     counted = one[4].keys() | other[4].keys()
     assert outcome.operators == {
-        "id of Op1.0": OperatorReport(
+        operator_id("Op1.0"): OperatorReport(
             "Op1.0",
             one[0] + other[0],
             one[1] + other[1],
@@ -86,7 +94,7 @@ def test_tells_what_each_operator_did() -> None:
     outcome = EpochOutcome.of(PROGRAM, [report(0, 0, metrics=(1, 2, 3, 4, {"a": 5}))])
 
     assert outcome.operators == {
-        "id of Op0.0": OperatorReport("Op0.0", 1, 2, 3, 4, {"a": 5}),
+        operator_id("Op0.0"): OperatorReport("Op0.0", 1, 2, 3, 4, {"a": 5}),
     }
 
 
@@ -118,6 +126,36 @@ def test_takes_the_state_of_those_that_have_some() -> None:
     )
 
     assert outcome.handles == {(1, 1): (handle,), (2, 0): ()}
+
+
+class TestProgress:
+    def test_is_that_of_each_subtask(self) -> None:
+        one, other = (SubtaskProgress(ChannelWatermark(number)) for number in (5, 7))
+        outcome = EpochOutcome.of(PROGRAM, [report(1, 0, progress=one), report(1, 1, progress=other)])
+
+        assert outcome.progress == {(1, 0): one, (1, 1): other}
+
+    def test_of_a_source_that_spark_reads_is_that_of_all_its_tasks(self) -> None:
+        source, *others = PROGRAM.vertices
+        operator = SourceOperator(strategy=WatermarkStrategy.for_monotonous_timestamps())
+        spec = replace(source.operators[0], prototype=pickle.dumps(operator))
+        shared = replace(source, is_shared=True, operators=(spec,))
+        states = [pickle.dumps(({}, number, False)) for number in (5, 7)]
+        parts = [
+            SubtaskProgress(operators=((spec.operator_id, state),), clock=number)
+            for number, state in enumerate(states)
+        ]
+        outcome = EpochOutcome.of(
+            replace(PROGRAM, vertices=(shared, *others)),
+            [report(0, 0, progress=parts[0]), report(0, 3, progress=parts[1])],
+        )
+
+        [(owner, progress)] = outcome.progress.items()
+        assert owner == (0, SHARED)
+        assert progress.clock == 1
+        [(operator_id, state)] = progress.operators
+        assert operator_id == spec.operator_id
+        assert pickle.loads(state) == ({}, 7, False)
 
 
 class TestErrors:

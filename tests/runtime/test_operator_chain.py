@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tests.runtime.programs import CollectingOutput, Journal, network_edge, operator_spec
 
 from penstock.runtime.elements import MAX_TIMESTAMP, MIN_TIMESTAMP, Block
+from penstock.runtime.epoch import Epoch
 from penstock.runtime.operator import StreamOperator
 from penstock.runtime.operator_chain import OperatorChain
 from penstock.runtime.operators.filter import FilterOperator
@@ -18,6 +19,10 @@ from penstock.runtime.operators.sink import CollectOperator
 from penstock.runtime.output import Output
 from penstock.runtime.output_tag import OutputTag
 from penstock.runtime.program import ChainedEdge, NetworkEdge, OperatorSpec, Program, Vertex
+from penstock.runtime.state.backend import KeyedStateBackend
+from penstock.runtime.state.factory import create_backend
+from penstock.runtime.timers.manual_clock import ManualClock
+from penstock.runtime.timers.processing_time_service import TestProcessingTimeService
 
 
 class Logging(StreamOperator):
@@ -70,8 +75,21 @@ class Built:
             subtask,
             self._leave,
             lambda kind, content: self.told.append((kind, content)),
+            TestProcessingTimeService(),
+            self._keyed_state,
         )
         self.chain.open()
+        for operator in reversed(self.chain.operators):
+            operator.begin_epoch(Epoch("job"))
+
+    def _keyed_state(self, operator: str) -> KeyedStateBackend:
+        return create_backend(
+            "hashmap",
+            max_parallelism=128,
+            key_groups=range(128),
+            clock=ManualClock(),
+            operator=operator,
+        )
 
     def _leave(self, edge: NetworkEdge, spec: OperatorSpec) -> Output:
         return self.left.setdefault(edge.index, CollectingOutput())

@@ -15,13 +15,13 @@ from penstock.runtime.buffer import BUFFER_SIZE, Buffer, channel_number, decode
 from penstock.runtime.elements import (
     MIN_TIMESTAMP,
     Block,
+    ChannelWatermark,
     CheckpointBarrier,
     Element,
     EndOfInput,
     Watermark,
     WatermarkStatus,
 )
-from penstock.runtime.input_gate import InputGate
 from penstock.runtime.partitioners import (
     BroadcastPartitioner,
     GlobalPartitioner,
@@ -31,7 +31,7 @@ from penstock.runtime.partitioners import (
 )
 from penstock.runtime.record_writer import RecordWriterOutput
 
-BARRIER = CheckpointBarrier(3, "attempt")
+BARRIER = 3, "attempt"
 
 
 class Writer:
@@ -44,6 +44,7 @@ class Writer:
         *,
         sender: int = 0,
         tag: str | None = None,
+        in_band: bool = True,
     ) -> None:
         self.sent: list[Buffer] = []
         self.output = RecordWriterOutput(
@@ -52,6 +53,7 @@ class Writer:
             sender=sender,
             operator="Map",
             carriers=[target % 2 for target in range(targets)],
+            in_band=in_band,
             send=self.sent.append,
         )
 
@@ -72,15 +74,11 @@ class Writer:
             (buffer for buffer in self.sent if buffer.subtask == target),
             key=lambda buffer: buffer.order,
         )
-        gate = InputGate("task", 3)
+        assert [buffer.sequence for buffer in own] == list(range(len(own)))
         found: list[Any] = []
         for buffer in own:
-            gate.begin_buffer(buffer.channel, buffer.sequence)
             for element in decode(buffer.payload):
                 found += records_of(element) if isinstance(element, Block) else [element]
-                if isinstance(element, CheckpointBarrier):
-                    gate.barrier(buffer.channel, element)
-        gate.finish()
         return found
 
 
@@ -103,18 +101,30 @@ def streams(draw: st.DrawFn) -> list[Element]:
     return stream
 
 
-def model(stream: list[Element], partitioner: StreamPartitioner, targets: int) -> dict[int, list[Any]]:
+def model(
+    stream: list[Element], partitioner: StreamPartitioner, targets: int, *, in_band: bool
+) -> dict[int, list[Any]]:
     """What each subtask should read, without buffers."""
     ready = set_up(partitioner, targets)
     expected: dict[int, list[Any]] = defaultdict(list)
+    end = ChannelWatermark()
     for element in stream:
         if isinstance(element, Block):
             for target, part in ready.split(element):
                 expected[target] += records_of(part)
-        else:
-            for target in range(targets):
-                expected[target].append(element)
-    return {target: [*expected[target], BARRIER] for target in range(targets)}
+            continue
+        if isinstance(element, WatermarkStatus):
+            end = end._replace(is_idle=element is WatermarkStatus.IDLE)
+        if isinstance(element, Watermark):
+            if end.is_idle:
+                continue
+            end = end._replace(timestamp=element.timestamp)
+            if not in_band:
+                continue
+        for target in range(targets):
+            expected[target].append(element)
+    barrier = CheckpointBarrier(*BARRIER, end)
+    return {target: [*expected[target], barrier] for target in range(targets)}
 
 
 @pytest.mark.parametrize(
@@ -128,21 +138,27 @@ def model(stream: list[Element], partitioner: StreamPartitioner, targets: int) -
     ids=repr,
 )
 @settings(max_examples=40)
-@given(stream=streams(), targets=st.integers(1, 4), size=st.integers(1, 10))
+@given(
+    stream=streams(), targets=st.integers(1, 4), size=st.integers(1, 10), in_band=st.booleans()
+)
 def test_what_is_read_on_a_channel_is_what_was_written(
-    partitioner: StreamPartitioner, stream: list[Element], targets: int, size: int
+    partitioner: StreamPartitioner,
+    stream: list[Element],
+    targets: int,
+    size: int,
+    in_band: bool,
 ) -> None:
     before = copy.deepcopy([records_of(item) for item in stream if isinstance(item, Block)])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("penstock.runtime.record_writer.BUFFER_SIZE", size)
-        writer = Writer(partitioner, targets)
+        writer = Writer(partitioner, targets, in_band=in_band)
         for element in stream:
             writer.emit(element)
         writer.output.flush()
-        writer.output.emit_barrier(BARRIER)
+        writer.output.emit_barrier(*BARRIER)
 
     assert {target: writer.received(target) for target in range(targets)} == model(
-        stream, partitioner, targets
+        stream, partitioner, targets, in_band=in_band
     )
     assert [records_of(item) for item in stream if isinstance(item, Block)] == before
     for target in range(targets):
@@ -161,7 +177,7 @@ def test_what_is_read_on_a_channel_is_what_was_written(
 def test_addresses_buffers() -> None:
     writer = Writer(RebalancePartitioner(), 3, sender=2)
     writer.output.emit_watermark(50)
-    writer.output.emit_barrier(BARRIER)
+    writer.output.emit_barrier(*BARRIER)
 
     assert [buffer[:7] for buffer in writer.sent] == [
         (carrier, 9, target, 1, MIN_TIMESTAMP, channel_number(4, 2), 0)
@@ -171,7 +187,7 @@ def test_addresses_buffers() -> None:
 
 def test_broadcast_is_read_before_other_input() -> None:
     writer = Writer(BroadcastPartitioner(), 2)
-    writer.output.emit_barrier(BARRIER)
+    writer.output.emit_barrier(*BARRIER)
 
     assert [buffer.rank for buffer in writer.sent] == [0, 0]
 
@@ -185,7 +201,7 @@ def test_a_buffer_bears_the_watermark_with_which_it_was_begun() -> None:
     writer.output.emit_watermark(30)
     writer.output.collect(block)
     writer.output.collect(block)
-    writer.output.emit_barrier(BARRIER)
+    writer.output.emit_barrier(*BARRIER)
 
     assert [buffer.watermark for buffer in writer.sent] == [MIN_TIMESTAMP, 10, 30, 30]
 
@@ -194,7 +210,7 @@ def test_neighbouring_blocks_become_one() -> None:
     writer = Writer(GlobalPartitioner(), 1)
     for block in (Block([1]), Block([2]), Block([3], [30]), Block([4], [40]), Block([5])):
         writer.output.collect(block)
-    writer.output.emit_barrier(BARRIER)
+    writer.output.emit_barrier(*BARRIER)
 
     [buffer] = writer.sent
     *found, _ = decode(buffer.payload)
@@ -222,7 +238,7 @@ def test_an_edge_takes_one_output_of_its_sender(tag: str | None, expected: list[
     writer.output.collect(Block(["main"]))
     writer.output.collect_side("late", Block(["late"]))
     writer.output.collect_side("early", Block(["early"]))
-    writer.output.emit_barrier(BARRIER)
+    writer.output.emit_barrier(*BARRIER)
 
     assert [record[0] for record in writer.received(0)[:-1]] == expected
 
@@ -233,13 +249,35 @@ def test_an_epoch_that_failed_leaves_nothing() -> None:
     writer.output.collect(Block(["left over"]))
     writer.sent.clear()
 
-    writer.output.begin_epoch()
+    writer.output.begin_epoch(ChannelWatermark())
     writer.output.collect(Block(["new"] * 2))
-    writer.output.emit_barrier(BARRIER)
+    writer.output.emit_barrier(*BARRIER)
 
     for target in range(2):
-        assert writer.received(target) == [("new", None, None), BARRIER]
+        assert writer.received(target) == [("new", None, None), CheckpointBarrier(*BARRIER)]
     assert [buffer.sequence for buffer in writer.sent] == [0, 0]
+
+
+def test_an_epoch_begins_where_the_last_one_ended() -> None:
+    writer = Writer(GlobalPartitioner(), 1)
+    writer.output.begin_epoch(ChannelWatermark(50, is_idle=True))
+    writer.output.emit_watermark(60)
+    assert writer.output.progress == ChannelWatermark(50, is_idle=True)
+    writer.output.emit_status(WatermarkStatus.ACTIVE)
+    writer.output.emit_watermark(60)
+    assert writer.output.progress == ChannelWatermark(60)
+    writer.output.emit_barrier(*BARRIER)
+
+    assert writer.sent[0].watermark == 50
+
+
+def test_the_barrier_tells_how_far_the_splits_are() -> None:
+    writer = Writer(BroadcastPartitioner(), 2)
+    splits = (("a", ChannelWatermark(5)), ("b", ChannelWatermark(3, is_idle=True)))
+    writer.output.emit_barrier(*BARRIER, splits)
+
+    for target in range(2):
+        assert writer.received(target) == [CheckpointBarrier(*BARRIER, splits=splits)]
 
 
 def test_a_value_that_cannot_be_pickled_names_the_operator() -> None:
@@ -247,4 +285,4 @@ def test_a_value_that_cannot_be_pickled_names_the_operator() -> None:
     writer.output.collect(Block([1, Unpicklable("culprit")]))
 
     with pytest.raises(ValueNotSerializableError, match="'Map' emitted .* <culprit>"):
-        writer.output.emit_barrier(BARRIER)
+        writer.output.emit_barrier(*BARRIER)

@@ -11,9 +11,12 @@ from tests.runtime.programs import Journal, ProgramBuilder, tasks_for
 from penstock.errors import UserFunctionError
 from penstock.runtime import registry
 from penstock.runtime.context import RuntimeContext
+from penstock.runtime.epoch import Epoch
 from penstock.runtime.operators.map import MapOperator
 from penstock.runtime.program import Program
 from penstock.runtime.registry import forget, install_main_classes, tasks_of
+
+EPOCH = Epoch("job")
 
 
 @pytest.fixture(autouse=True)
@@ -52,20 +55,20 @@ class TestTasks:
         journal = Journal()
         tasks = tasks_for(program(Function(journal)))
         [vertex] = tasks.layout.program.vertices
-        one = tasks.get(vertex, 0)
+        one = tasks.get(vertex, 0, EPOCH)
 
-        assert tasks.get(vertex, 0) is one
-        assert tasks.get(vertex, 1) is not one
+        assert tasks.get(vertex, 0, EPOCH) is one
+        assert tasks.get(vertex, 1, EPOCH) is not one
         tasks.discard(0, 0)
         tasks.discard(0, 7)
-        assert tasks.get(vertex, 0) is not one
+        assert tasks.get(vertex, 0, EPOCH) is not one
         assert journal == ["open Op0.1 (1/2)", "open Op0.1 (2/2)", "open Op0.1 (1/2)"]
 
     def test_are_closed_together(self) -> None:
         journal = Journal()
         tasks = tasks_for(program(Function(journal), Function(journal)))
         for vertex in tasks.layout.program.vertices:
-            tasks.get(vertex, 0)
+            tasks.get(vertex, 0, EPOCH)
         journal.clear()
 
         tasks.close()
@@ -77,7 +80,7 @@ class TestTasks:
         journal = Journal()
         tasks = tasks_for(program(Function(journal, fails=True), Function(journal)))
         for vertex in tasks.layout.program.vertices:
-            tasks.get(vertex, 0)
+            tasks.get(vertex, 0, EPOCH)
         journal.clear()
 
         with pytest.raises(UserFunctionError, match="close failed"):
@@ -90,7 +93,7 @@ class TestTasks:
         [vertex] = tasks.layout.program.vertices
 
         assert tasks.head_prototype(vertex) is tasks.head_prototype(vertex)
-        assert tasks.head_prototype(vertex) is not tasks.get(vertex, 0).chain.operators[0]
+        assert tasks.head_prototype(vertex) is not tasks.get(vertex, 0, EPOCH).chain.operators[0]
 
 
 class TestRuns:
@@ -105,7 +108,7 @@ class TestRuns:
     def test_are_closed_when_they_are_forgotten(self) -> None:
         journal = Journal()
         tasks = tasks_of("a", pickle.dumps(program(Function(journal))), 2)
-        tasks.get(tasks.layout.program.vertices[0], 0)
+        tasks.get(tasks.layout.program.vertices[0], 0, EPOCH)
 
         forget("b")
         assert "close" not in journal
@@ -118,7 +121,7 @@ class TestRuns:
         journal = Journal()
         content = pickle.dumps(program(Function(journal)))
         oldest = tasks_of("job 0", content, 2)
-        oldest.get(oldest.layout.program.vertices[0], 0)
+        oldest.get(oldest.layout.program.vertices[0], 0, EPOCH)
         others = [tasks_of(f"job {number}", content, 2) for number in range(1, 40)]
 
         assert journal == ["open Op0.1 (1/2)", "close"]

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -26,6 +26,7 @@ from penstock.runtime.elements import (
     MAX_TIMESTAMP,
     MIN_TIMESTAMP,
     Block,
+    ChannelWatermark,
     CheckpointBarrier,
     Element,
     EndOfInput,
@@ -73,6 +74,16 @@ class Logging(StreamOperator):
         self.journal.append(("close", None))
 
 
+def _after(mark: ChannelWatermark, elements: Iterable[Element]) -> ChannelWatermark:
+    """Return where a channel is after these elements."""
+    for element in elements:
+        if isinstance(element, Watermark):
+            mark = mark._replace(timestamp=element.timestamp)
+        elif isinstance(element, WatermarkStatus):
+            mark = mark._replace(is_idle=element is WatermarkStatus.IDLE)
+    return mark
+
+
 class Ready:
     """A subtask of a chain between a source and another chain."""
 
@@ -90,6 +101,7 @@ class Ready:
 
     def begin(self, number: int = 0, **options: Any) -> None:
         self._sent = {}
+        self._mark = ChannelWatermark()
         self.outbox = []
         self.subtask.begin_epoch(Epoch("job", number, **options), "own attempt", self.outbox)
 
@@ -97,6 +109,14 @@ class Ready:
         if sequence is None:
             sequence = self._sent.get(sender, 0)
         self._sent[sender] = sequence + 1
+        # As the sender would say it at the end: where its last watermark and status leave it.
+        self._mark = _after(self._mark, elements)
+        elements = tuple(
+            element._replace(watermark=self._mark)
+            if isinstance(element, CheckpointBarrier)
+            else element
+            for element in elements
+        )
         payload = encode(list(elements), "sender")
         channel = channel_number(0, sender)
         self.subtask.receive(Buffer(0, 1, 0, 1, MIN_TIMESTAMP, channel, sequence, payload))
@@ -127,6 +147,13 @@ class Ready:
 class Passing(StreamOperator):
     def process_block(self, block: Block) -> None:
         self.output.collect(block)
+
+
+class Announcing(StreamOperator):
+    """Has something to say when an epoch begins."""
+
+    def begin_epoch(self, epoch: Epoch) -> None:
+        self.output.emit_watermark(7)
 
 
 class TestAnEpoch:
@@ -164,40 +191,69 @@ class TestAnEpoch:
             ("flush", None),
         ]
 
-    def test_has_the_lowest_watermark_of_all_channels_at_its_end(self) -> None:
+    def test_has_its_watermarks_in_band_where_there_is_one_channel(self) -> None:
         journal = Journal()
         ready = Ready(Logging(journal))
-        ready.begin()
-        ready.receive(Block([1]), Watermark(5), sender=0)
-        ready.receive(Watermark(3), Block([2]), BARRIER, sender=1)
-        ready.receive(Watermark(9), BARRIER, sender=0)
-        ready.subtask.end_epoch()
+        report = ready.epoch(Block([1]), Watermark(5), Block([2]), Watermark(3))
 
-        assert journal[1:] == [
+        assert journal == [
+            ("begin", 0),
             ("block", [(1, None, None)]),
+            ("watermark", 5),
             ("block", [(2, None, None)]),
-            ("watermark", 3),
             ("flush", None),
         ]
-        assert ready.sent()[-2:] == [Watermark(3), CheckpointBarrier(0, "own attempt")]
-        assert ready.report().metrics[0][2:4] == (3, 3)
+        assert ready.sent() == [
+            (1, None, None),
+            Watermark(5),
+            (2, None, None),
+            CheckpointBarrier(0, "own attempt", ChannelWatermark(5)),
+        ]
+        assert report.metrics[0][2:4] == (5, 5)
+        assert report.progress.watermark == ChannelWatermark(5)
+        assert report.progress.outputs == ((1, ChannelWatermark(5)),)
+        assert report.progress.gauges == ((5, 5),)
 
-    def test_never_lets_the_watermark_fall(self) -> None:
+    def test_goes_on_with_the_watermark_of_the_last(self) -> None:
         journal = Journal()
-        ready = Ready(Logging(journal))
-        for number, watermark in enumerate([5, 5, 3, 6]):
-            ready.epoch(Watermark(watermark), number=number)
+        there, here = Ready(Logging(journal)), Ready(Logging(journal))
+        progress = there.epoch(Watermark(5)).progress
+        report = here.epoch(Watermark(3), number=1, progress={(1, 0): progress})
+        assert report.metrics[0][2:4] == (5, 5)
+        here.epoch(Watermark(6), number=2, progress={(1, 0): report.progress})
 
         assert [entry for entry in journal if entry[0] == "watermark"] == [
             ("watermark", 5),
             ("watermark", 6),
         ]
+        assert here.sent()[0] == Watermark(6)
 
-    def test_ignores_what_only_later_versions_of_it_will_read(self) -> None:
+    def test_that_is_run_again_knows_nothing_of_the_attempt_before(self) -> None:
+        ready = Ready(Passing())
+        ready.epoch(Watermark(5))
+        report = ready.epoch()
+
+        assert report.metrics[0][2:4] == (MIN_TIMESTAMP, MIN_TIMESTAMP)
+        assert ready.sent() == [CheckpointBarrier(0, "own attempt")]
+
+    def test_begins_tail_to_head_so_that_none_emits_to_one_that_has_not_begun(self) -> None:
         journal = Journal()
-        Ready(Logging(journal)).epoch(WatermarkStatus.IDLE, EndOfInput())
+        ready = Ready(Announcing(), Logging(journal))
+        ready.begin()
 
-        assert journal == [("begin", 0), ("flush", None)]
+        assert journal == [("begin", 0), ("watermark", 7)]
+
+    def test_goes_idle_with_its_channel(self) -> None:
+        ready = Ready(Passing())
+        report = ready.epoch(Watermark(5), WatermarkStatus.IDLE, EndOfInput())
+
+        idle = ChannelWatermark(5, is_idle=True)
+        assert ready.sent() == [
+            Watermark(5),
+            WatermarkStatus.IDLE,
+            CheckpointBarrier(0, "own attempt", idle),
+        ]
+        assert (report.progress.watermark, report.progress.outputs) == (idle, ((1, idle),))
 
     def test_that_is_the_last_ends_the_input_and_closes_the_functions(self) -> None:
         journal = Journal()
@@ -216,7 +272,7 @@ class TestAnEpoch:
             (1, None, None),
             Watermark(MAX_TIMESTAMP),
             EndOfInput(),
-            CheckpointBarrier(0, "own attempt"),
+            CheckpointBarrier(0, "own attempt", ChannelWatermark(MAX_TIMESTAMP)),
         ]
         assert ready.report().metrics[0][2:4] == (MAX_TIMESTAMP, MAX_TIMESTAMP)
 

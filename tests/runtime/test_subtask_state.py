@@ -9,13 +9,15 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.runtime.programs import Unpicklable
+from tests.runtime.programs import Unpicklable, operator_id
 
 from penstock.checkpoint.handles import StateHandle
 from penstock.errors import DamagedStateError, ValueNotSerializableError
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.operator import StreamOperator
+from penstock.runtime.state.factory import create_backend
 from penstock.runtime.subtask_state import SubtaskState
+from penstock.runtime.timers.manual_clock import ManualClock
 
 Handles = tuple[StateHandle, ...]
 Tables = dict[str, dict[Any, Any]]
@@ -31,12 +33,26 @@ class Process:
 
     def __init__(self, folder: str | None, operators: tuple[str, ...] = ("sum", "max")) -> None:
         self._folder = folder
-        self.operators = {name: StreamOperator() for name in operators}
+        self._names = operators
+        self._make()
+
+    def _make(self) -> None:
+        self.operators = {name: StreamOperator() for name in self._names}
         for name, operator in self.operators.items():
-            operator.name = name.title()
-        self.state = SubtaskState(self.operators)
+            operator.state = create_backend(
+                "hashmap",
+                max_parallelism=128,
+                key_groups=range(128),
+                clock=ManualClock(),
+                operator=name.title(),
+            )
+        self.state = SubtaskState(
+            {operator_id(name): operator for name, operator in self.operators.items()}
+        )
 
     def begin(self, handles: Handles, *, tracks_changes: bool = True) -> None:
+        if not self.state.can_catch_up(handles):
+            self._make()
         self.state.begin_epoch(handles, tracks_changes=tracks_changes)
 
     def put(self, name: str, entries: dict[Any, Any]) -> None:
@@ -49,8 +65,9 @@ class Process:
         if entries:
             state.mark_changed("table", entries)
 
-    def end(self, number: int) -> Handles:
-        return self.state.end_epoch(Epoch("job", number, folder=self._folder), "vertex-0")
+    def end(self, number: int, *, is_last: bool = False) -> Handles:
+        epoch = Epoch("job", number, folder=self._folder, is_last=is_last)
+        return self.state.end_epoch(epoch, "vertex-0")
 
     def epoch(self, number: int, handles: Handles, entries: dict[Any, Any]) -> Handles:
         self.begin(handles)
@@ -219,7 +236,7 @@ class TestAnEpochThatIsRunAgain:
         handles = process.epoch(0, (), {1: 1}) if number else ()
         process.begin(handles, tracks_changes=False)
         process.put("sum", {1: "wrong"})
-        assert process.end(number) == handles
+        assert process.end(number, is_last=True) == handles
 
         process.begin(handles, tracks_changes=False)
 

@@ -11,7 +11,8 @@ from penstock.common.job_status import JobStatus
 from penstock.common.time import Duration, Instant, Time
 from penstock.common.typeinfo import TypeInformation, Types
 from penstock.common.types import Row, RowKind
-from penstock.common.watermark_strategy import WatermarkStrategy
+from penstock.common.watermark_generator import WatermarkGenerator, WatermarkOutput
+from penstock.common.watermark_strategy import TimestampAssigner, WatermarkStrategy
 
 __all__ = [
     "ConfigOption",
@@ -25,7 +26,10 @@ __all__ = [
     "Row",
     "RowKind",
     "Time",
+    "TimestampAssigner",
     "TypeInformation",
     "Types",
+    "WatermarkGenerator",
+    "WatermarkOutput",
     "WatermarkStrategy",
 ]

@@ -41,11 +41,12 @@ class EnvironmentSources:
     ) -> DataStream:
         environment: StreamExecutionEnvironment = self  # type: ignore[assignment]
         native = source if isinstance(source, NativeSource) else None
+        has_splits = isinstance(source, FrameSource) and source.split_column is not None
         interval = environment.get_config().get_auto_watermark_interval()
         transformation = OperatorTransformation(
             id=self.transformations.next_id(),
             name=f"Source: {name}",
-            operator=SourceOperator(native, strategy, interval),
+            operator=SourceOperator(native, strategy, interval, has_splits=has_splits),
             source=source,
             is_bounded=is_bounded,
             parallelism=None if is_parallel else 1,

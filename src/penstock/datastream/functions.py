@@ -17,6 +17,7 @@ from penstock.runtime.operators.keyed_process import KeyedProcessContext
 from penstock.runtime.operators.process import ProcessContext
 
 __all__ = [
+    "AggregateFunction",
     "FilterFunction",
     "FlatMapFunction",
     "Function",
@@ -28,6 +29,7 @@ __all__ = [
     "ReduceFunction",
     "RuntimeContext",
     "SinkFunction",
+    "TimerService",
 ]
 
 
@@ -144,6 +146,58 @@ class ReduceFunction(Function):
         Args:
             value1: What all earlier values of the key came to.
             value2: The new value.
+        """
+
+
+class AggregateFunction(Function):
+    """Joins the values of a key by way of an accumulator: see `AggregatingStateDescriptor`.
+
+    The accumulator is what is remembered, so it must be possible to pickle it. It may be changed in
+    place: every key has one of its own.
+
+    Example:
+        >>> class Mean(AggregateFunction):
+        ...     def create_accumulator(self):
+        ...         return 0, 0
+        ...     def add(self, value, accumulator):
+        ...         return accumulator[0] + value, accumulator[1] + 1
+        ...     def get_result(self, accumulator):
+        ...         return accumulator[0] / accumulator[1]
+        ...     def merge(self, acc_a, acc_b):
+        ...         return acc_a[0] + acc_b[0], acc_a[1] + acc_b[1]
+        >>> mean = Mean()
+        >>> mean.get_result(mean.add(4, mean.add(1, mean.create_accumulator())))
+        2.5
+    """
+
+    @abstractmethod
+    def create_accumulator(self) -> Any:
+        """Return the accumulator of no values."""
+
+    @abstractmethod
+    def add(self, value: Any, accumulator: Any) -> Any:
+        """Return the accumulator with one more value.
+
+        Args:
+            value: The value.
+            accumulator: What the values before it came to; it may be changed and returned.
+        """
+
+    @abstractmethod
+    def get_result(self, accumulator: Any) -> Any:
+        """Return what the values of an accumulator come to.
+
+        Args:
+            accumulator: The accumulator.
+        """
+
+    @abstractmethod
+    def merge(self, acc_a: Any, acc_b: Any) -> Any:
+        """Return the accumulator of the values of two; called where states are merged.
+
+        Args:
+            acc_a: One accumulator; it may be changed and returned.
+            acc_b: The other.
         """
 
 

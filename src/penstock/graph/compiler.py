@@ -5,13 +5,11 @@ from __future__ import annotations
 import hashlib
 import sys
 from dataclasses import replace
-from typing import Any
 
-from penstock.errors import FunctionNotSerializableError
 from penstock.graph.chaining import chained_edges
 from penstock.graph.job_graph import JobEdge, JobGraph, JobVertex
 from penstock.graph.stream_graph import StreamEdge, StreamNode
-from penstock.graph.unpicklable import find_unpicklable
+from penstock.graph.unpicklable import pickle_by_value
 from penstock.runtime.program import ChainedEdge, NetworkEdge, OperatorSpec, Program, Vertex
 from penstock.runtime.source import NativeSource
 
@@ -50,7 +48,7 @@ def _network_edge(edge: JobEdge, job_graph: JobGraph) -> NetworkEdge:
         source=edge.source,
         target=edge.target,
         input=edge.stream_edge.input,
-        partitioner=_dumps(edge.stream_edge.partitioner, what),
+        partitioner=pickle_by_value(edge.stream_edge.partitioner, what),
         tag=_tag_id(edge.stream_edge),
     )
 
@@ -82,7 +80,7 @@ def _operator(
     return OperatorSpec(
         operator_id=job_graph.operator_ids[node.id],
         name=node.name,
-        prototype=_dumps(node.operator, f"Operator {node.name!r}"),
+        prototype=pickle_by_value(node.operator, f"Operator {node.name!r}"),
         chained=tuple(
             ChainedEdge(places[edge.target_id], _tag_id(edge))
             for edge in chained_edges(node, job_graph.stream_graph)
@@ -91,20 +89,6 @@ def _operator(
             edges[edge.index] for edge in vertex.outputs if edge.stream_edge.source_id == node.id
         ),
     )
-
-
-def _dumps(value: Any, what: str) -> bytes:
-    import cloudpickle
-
-    try:
-        return cloudpickle.dumps(value)  # type: ignore[no-any-return]
-    except Exception as error:
-        raise FunctionNotSerializableError(
-            f"{what} cannot be pickled, so that no worker could run it: "
-            f"{find_unpicklable(value, error)}",
-            hint="Make connections, locks, files and clients in open(), not in __init__ or in the "
-            "script, or give the class a __getstate__ that leaves them out.",
-        ) from error
 
 
 def _main_classes() -> bytes:

@@ -1,4 +1,4 @@
-"""Finding what makes a user's function impossible to pickle."""
+"""Pickling the user's functions, and finding what makes that impossible."""
 
 from __future__ import annotations
 
@@ -7,7 +7,32 @@ import inspect
 from collections.abc import Iterator
 from typing import Any, Final
 
+from penstock.errors import FunctionNotSerializableError
+
 _DEEPEST: Final = 12
+
+
+def pickle_by_value(value: Any, what: str) -> bytes:
+    """Pickle an operator or a function, with the code that a worker cannot import.
+
+    Args:
+        value: The operator or function.
+        what: What it is, for messages.
+
+    Raises:
+        FunctionNotSerializableError: If it cannot be pickled.
+    """
+    import cloudpickle
+
+    try:
+        return cloudpickle.dumps(value)  # type: ignore[no-any-return]
+    except Exception as error:
+        raise FunctionNotSerializableError(
+            f"{what} cannot be pickled, so that no worker could run it: "
+            f"{find_unpicklable(value, error)}",
+            hint="Make connections, locks, files and clients in open(), not in __init__ or in the "
+            "script, or give the class a __getstate__ that leaves them out.",
+        ) from error
 
 
 def find_unpicklable(value: Any, error: Exception) -> str:

@@ -61,6 +61,7 @@ class InputGate:
         self._channels: dict[int, _Channel] = {}
         self._open: dict[Any, int] = {}
         self._ended: dict[Any, ChannelWatermark] = {}
+        self._split: set[Any] = set()
         self._valve = StatusWatermarkValve(
             emit_watermark,
             emit_status,
@@ -75,7 +76,13 @@ class InputGate:
         return ChannelWatermark(self._valve.last_watermark, self._valve.is_idle)
 
     def begin_buffer(self, channel: int, sequence: int, watermark: int) -> None:
-        """Take note of the next buffer of a channel, begun at a watermark of its sender.
+        """Take note of the next buffer of a channel.
+
+        Args:
+            channel: The channel.
+            sequence: The number of the buffer on its channel.
+            watermark: A watermark (milliseconds) that no sender of this buffer or of one to come is
+                behind.
 
         Raises:
             LostBufferError: If a buffer is missing before it, or it comes a second time.
@@ -86,9 +93,10 @@ class InputGate:
             group = self._group(channel)
             self._open[group] = self._open.get(group, 0) + 1
         if sequence != state.next_sequence or state.attempt is not None:
+            expected = "none" if state.attempt is not None else f"buffer {state.next_sequence}"
             raise LostBufferError(
                 f"Task {self._task!r} got buffer {sequence} of channel {channel} in epoch "
-                f"{self._epoch}, but expected buffer {state.next_sequence}.",
+                f"{self._epoch}, but expected {expected}.",
                 hint="The exchange lost or repeated data. The epoch is not committed; run it again.",
             )
         state.next_sequence += 1
@@ -112,15 +120,16 @@ class InputGate:
         self._open[group] -= 1
         edge = edge_of_channel(channel)
         if barrier.splits:
+            self._split.add(group)
             for name, watermark in barrier.splits:
-                self._end((edge, "split", name), watermark)
+                self._end(("split", edge, name), watermark)
         else:
             self._end(group, barrier.watermark)
 
     def _group(self, channel: int) -> Any:
         """Return what a channel's watermark counts for: all senders of one split count as one."""
         edge = edge_of_channel(channel)
-        return edge if edge in self._shared else channel
+        return ("edge", edge) if edge in self._shared else channel
 
     def _end(self, group: Any, watermark: ChannelWatermark) -> None:
         known = self._ended.get(group)
@@ -140,7 +149,12 @@ class InputGate:
                 self._valve.input_status(group, WatermarkStatus.ACTIVE)
             self._valve.input_watermark(group, watermark.timestamp)
         else:
-            self._valve.add_channel(group, watermark=watermark.timestamp, is_idle=watermark.is_idle)
+            self._valve.add_channel(
+                group,
+                watermark=watermark.timestamp,
+                is_idle=watermark.is_idle,
+                holds_back=isinstance(group, tuple) and group[0] == "split",
+            )
 
     def finish(self) -> dict[int, str]:
         """End the epoch, and bring the watermark to where the channels' ends allow it to be.
@@ -162,6 +176,11 @@ class InputGate:
             attempts[number] = channel.attempt
         if attempts:
             for group in self._ended:
-                self._show(group)
+                if group not in self._split:
+                    self._show(group)
+            for group in self._split:
+                # Tasks that read no split say nothing of an edge whose splits are known.
+                if self._valve.has_channel(group):
+                    self._valve.remove_channel(group)
             self._valve.remove_channel(_REST)
         return attempts

@@ -87,7 +87,7 @@ class StreamOperator:
         self.batch = batch
 
     def begin_epoch(self, epoch: Epoch) -> None:
-        """Get ready for the records of an epoch; called head to tail."""
+        """Get ready for the records of an epoch; called tail to head, so that it may emit."""
 
     def open(self) -> None:
         """Get ready for the first record; called tail to head of the chain."""

@@ -30,7 +30,7 @@ class OperatorChain:
         network_output: Makes the outputs for edges that leave the chain.
         to_driver: Sends something to the driver.
         processing_time: Tells the operators the time.
-        keyed_state: Makes the keyed state of an operator that has any.
+        keyed_state: Makes the keyed state of an operator that has any, given its name.
 
     Attributes:
         operators: The operators, head first.
@@ -46,7 +46,7 @@ class OperatorChain:
         network_output: NetworkOutput,
         to_driver: ToDriver,
         processing_time: ProcessingTimeService,
-        keyed_state: Callable[[], KeyedStateBackend],
+        keyed_state: Callable[[str], KeyedStateBackend],
     ) -> None:
         self._program = program
         self._vertex = vertex
@@ -72,7 +72,7 @@ class OperatorChain:
         metrics = OperatorMetrics()
         output = self.create_output_collector(spec, metrics)
         operator: StreamOperator = pickle.loads(spec.prototype)
-        state = self._keyed_state() if operator.is_stateful else None
+        state = self._keyed_state(spec.name) if operator.is_stateful else None
         operator.setup(
             name=spec.name,
             context=RuntimeContext(

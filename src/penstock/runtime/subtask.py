@@ -67,6 +67,11 @@ class Subtask:
         self._shared = frozenset(
             edge.index for edge in vertex.inputs if layout.program.vertices[edge.source].is_shared
         )
+        # Broadcast buffers come first, so they say nothing of how far the others are.
+        self._highest_rank = max(
+            (0 if pickle.loads(edge.partitioner).is_broadcast else 1 for edge in vertex.inputs),
+            default=0,
+        )
         self._writers: list[tuple[int, RecordWriterOutput]] = []
         self._messages = 0
         self._block_size = 1
@@ -90,14 +95,14 @@ class Subtask:
         self._state = SubtaskState(stateful) if stateful else None
         self.chain.open()
 
-    def _create_keyed_state(self) -> KeyedStateBackend:
+    def _create_keyed_state(self, operator: str) -> KeyedStateBackend:
         vertex = self._vertex
         return create_backend(
             self._layout.program.state_backend,
             max_parallelism=vertex.max_parallelism,
             key_groups=key_group_range(self._index, vertex.parallelism, vertex.max_parallelism),
             clock=self._clock,
-            operator=self._vertex.name,
+            operator=operator,
         )
 
     def can_run(self, epoch: Epoch) -> bool:
@@ -167,7 +172,8 @@ class Subtask:
         self._outbox = outbox
         progress = epoch.progress.get((self._vertex.index, self._progress_owner))
         self._take_up(progress or SubtaskProgress())
-        for operator in self.chain.operators:
+        # Tail to head, so that none emits to one that has not begun.
+        for operator in reversed(self.chain.operators):
             operator.metrics.begin_epoch()
             operator.begin_epoch(epoch)
         self._processing_time.fire_due()
@@ -196,18 +202,20 @@ class Subtask:
         outputs = dict(progress.outputs)
         for edge, writer in self._writers:
             writer.begin_epoch(outputs.get(edge, ChannelWatermark()))
-        for metrics, gauges in zip(self.chain.metrics, progress.gauges, strict=False):
-            metrics.input_watermark, metrics.output_watermark = gauges
+        gauges = progress.gauges or [(MIN_TIMESTAMP, MIN_TIMESTAMP)] * len(self.chain.metrics)
+        for metrics, shown in zip(self.chain.metrics, gauges, strict=True):
+            metrics.input_watermark, metrics.output_watermark = shown
         snapshots = dict(progress.operators)
         for operator_id, operator in self._operators.items():
             operator.restore(snapshots.get(operator_id))
             if operator.timers is not None:
-                operator.timers.resume(progress.watermark.timestamp)
+                operator.timers.resume(operator.metrics.input_watermark)
 
     def receive(self, buffer: Buffer) -> None:
         """Process a buffer from another task."""
         gate = self._gate
-        gate.begin_buffer(buffer.channel, buffer.sequence, buffer.watermark)
+        watermark = MIN_TIMESTAMP if buffer.rank < self._highest_rank else buffer.watermark
+        gate.begin_buffer(buffer.channel, buffer.sequence, watermark)
         for element in decode(buffer.payload):
             if isinstance(element, Block):
                 self.process(element)
@@ -234,7 +242,7 @@ class Subtask:
             self.chain.process(part, split)
             if time.perf_counter() - before > _PATIENCE / 2:
                 self._block_size = max(1, size // 4)
-            elif size < BLOCK_SIZE:
+            elif size < BLOCK_SIZE and len(part.values) == size:
                 self._block_size = size * 2
             start += size
             self._processing_time.fire_due()
@@ -264,9 +272,9 @@ class Subtask:
             self.close()
 
     def _progress(self) -> SubtaskProgress:
-        snapshots = (
-            (operator_id, operator.snapshot()) for operator_id, operator in self._operators.items()
-        )
+        snapshots: list[tuple[str, bytes | None]] = []
+        if not self._epoch.is_last:
+            snapshots = [(key, operator.snapshot()) for key, operator in self._operators.items()]
         return SubtaskProgress(
             self._gate.progress,
             tuple((edge, writer.progress) for edge, writer in self._writers),
@@ -280,8 +288,12 @@ class Subtask:
         )
 
     def _next_wake_up(self) -> int | None:
+        if self._layout.is_finishing(self._vertex, self._epoch):
+            return None
         times = [operator.next_wake_up() for operator in self.chain.operators]
-        times.append(self._processing_time.next_timestamp())
+        timer = self._processing_time.next_timestamp()
+        # A timer is due when the clock has passed its time.
+        times.append(None if timer is None else timer + 1)
         return min((time for time in times if time is not None), default=None)
 
 

@@ -182,6 +182,7 @@ def test_an_error_from_down_the_chain_passes_as_it_is(
 
     harness = Harness(kind(function), name="Mine")
     harness.operator.output = CountingOutput([Failing()], harness.metrics)
+    harness.begin_epoch()
 
     with pytest.raises(UserFunctionError) as raised:
         process(harness, ["a"], timed=timed)

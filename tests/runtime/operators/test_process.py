@@ -10,7 +10,7 @@ from tests.runtime.programs import Harness, records_of
 from tests.runtime.strategies import blocks
 
 from penstock.errors import UserFunctionError
-from penstock.runtime.elements import BLOCK_SIZE, Block
+from penstock.runtime.elements import BLOCK_SIZE, MIN_TIMESTAMP, Block
 from penstock.runtime.operators.process import ProcessContext, ProcessOperator
 from penstock.runtime.output_tag import OutputTag
 
@@ -48,13 +48,13 @@ def test_emits_results_and_side_results_with_their_timestamps(block: Block) -> N
     assert len(harness.output.blocks()) <= 1
 
 
-@given(blocks(with_timestamps=None, with_keys=None))
-def test_the_context_tells_timestamp_and_key_of_the_record(block: Block) -> None:
+@given(blocks(with_timestamps=None))
+def test_the_context_tells_the_timestamp_of_the_record(block: Block) -> None:
     def asked(value: Any, context: ProcessContext) -> Iterator[Any]:
-        yield value, context.timestamp(), context.get_current_key()
+        yield value, context.timestamp(), None
 
     harness = Harness(ProcessOperator(asked))
-    harness.process(block.values, block.timestamps, block.keys)
+    harness.process(block.values, block.timestamps)
 
     assert harness.output.values() == records_of(block)
 
@@ -114,6 +114,36 @@ def test_the_records_of_a_block_that_fails_leave_nothing_for_the_next() -> None:
     harness = Harness(ProcessOperator(results))
     with pytest.raises(UserFunctionError):
         harness.process([3, 2])
+    harness.begin_epoch()
     harness.process([4])
 
     assert harness.output.values() == [2]
+
+
+class TestTimers:
+    @pytest.mark.parametrize("action", ["register", "delete"])
+    @pytest.mark.parametrize("domain", ["event", "processing"])
+    def test_are_refused(self, action: str, domain: str) -> None:
+        def asked(value: int, context: ProcessContext) -> None:
+            getattr(context.timer_service(), f"{action}_{domain}_time_timer")(7)
+
+        with pytest.raises(UserFunctionError, match="only supported on a keyed stream") as raised:
+            Harness(ProcessOperator(asked), name="Mine").process([1])
+
+        assert "UnsupportedOperationError: Operator 'Mine' set or deleted a timer for 7." in str(
+            raised.value
+        )
+        assert raised.value.record == "1"
+
+    def test_tell_the_time(self) -> None:
+        def asked(value: int, context: ProcessContext) -> Iterator[Any]:
+            timers = context.timer_service()
+            yield timers.current_processing_time(), timers.current_watermark()
+
+        harness = Harness(ProcessOperator(asked))
+        harness.process([1])
+        harness.time.set_current_time(70)
+        harness.metrics.input_watermark = 5
+        harness.process([1])
+
+        assert harness.output.values() == [(0, MIN_TIMESTAMP), (70, 5)]

@@ -9,6 +9,8 @@ from tests.runtime.programs import Harness
 
 from penstock.errors import UserFunctionError
 from penstock.runtime.operators.reduce import ReduceOperator
+from penstock.runtime.state.factory import create_backend
+from penstock.runtime.timers.manual_clock import ManualClock
 
 keys = st.sampled_from(["a", "b", 1, 1.0, True, None])
 keyed = st.lists(st.tuples(keys, st.integers()), max_size=20)
@@ -79,9 +81,12 @@ def test_the_state_tells_what_an_epoch_changed(blocks: list[list[tuple[Any, int]
         process(harness, block)
         changed = {key for key, _ in block}
         table = state.table("reduce")
-        for kept, values, removed in state.changes().values():
-            assert dict(zip(kept, values, strict=True)) == {key: table[key] for key in changed}
-            assert not removed
+        told = create_backend(
+            "hashmap", max_parallelism=128, key_groups=range(128), clock=ManualClock()
+        )
+        for frame in state.changes():
+            told.apply(frame)
+        assert dict(told.table("reduce").items()) == {key: table[key] for key in changed}
         assert {key: value for key, value in table.items() if key not in changed} == {
             key: value for key, value in before.items() if key not in changed
         }

@@ -1,7 +1,12 @@
 from __future__ import annotations
 
 import time
+from unittest.mock import patch
 
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.runtime.timers import heap_priority_queue_set
 from penstock.runtime.timers.heap_priority_queue_set import HeapPriorityQueueSet
 from penstock.runtime.timers.internal_timer import InternalTimer
 from penstock.runtime.timers.timer_frames import read_frame
@@ -43,17 +48,28 @@ def test_an_earlier_timer_interrupts_a_timestamp_that_fires() -> None:
     assert [timer.key for timer in drain(queue)] == ["early", 1, 2]
 
 
+def timestamps_kept(queue: HeapPriorityQueueSet) -> int:
+    return len(queue._heap) + len(queue._run)
+
+
 def test_timestamps_whose_timers_are_gone_take_no_room() -> None:
     queue = queue_of(InternalTimer(0, "a", None))
-    for timestamp in range(1, 10_000):
+    for timestamp in (*range(1, 2_000), *[5] * 2_000):
         queue.add(InternalTimer(timestamp, "b", None))
         queue.remove(InternalTimer(timestamp, "b", None))
-    assert len(queue._heap) + len(queue._run) < 100
-    for _ in range(10_000):
-        queue.add(InternalTimer(5, "b", None))
-        queue.remove(InternalTimer(5, "b", None))
-    assert len(queue._heap) + len(queue._run) < 100
+        assert timestamps_kept(queue) < 100
     assert drain(queue) == [InternalTimer(0, "a", None)]
+
+
+def test_many_timestamps_are_sorted_once_and_forgotten_when_their_timers_are() -> None:
+    many = [InternalTimer(timestamp, "a", None) for timestamp in range(5_000)]
+    queue = queue_of(*reversed(many))
+    queue.poll()
+    assert (len(queue._heap), len(queue._run)) == (0, 4_999)
+    for timer in many[2:]:
+        queue.remove(timer)
+    assert timestamps_kept(queue) < 100
+    assert drain(queue) == [many[1]]
 
 
 def test_many_timers_of_one_timestamp_are_polled_in_linear_time() -> None:
@@ -85,3 +101,34 @@ def test_changes_say_what_came_and_what_went() -> None:
         (InternalTimer(7, 0, None), False),
         (InternalTimer(8, "a", None), True),
     ]
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["add", "add", "remove", "poll"]), st.integers(0, 30)),
+        max_size=100,
+    )
+)
+def test_it_is_a_sorted_set_however_often_timestamps_are_sorted_anew(
+    operations: list[tuple[str, int]],
+) -> None:
+    queue, model = queue_of(), set[int]()
+    with (
+        patch.object(heap_priority_queue_set, "_FEW", 3),
+        patch.object(heap_priority_queue_set, "_MANY", 2),
+    ):
+        for operation, timestamp in operations:
+            if operation == "add":
+                queue.add(InternalTimer(timestamp, "a", None))
+                model.add(timestamp)
+            elif operation == "remove":
+                queue.remove(InternalTimer(timestamp, "a", None))
+                model.discard(timestamp)
+            elif (head := queue.poll()) is not None:
+                assert head.timestamp == min(model)
+                model.remove(head.timestamp)
+            head = queue.peek()
+            assert (None if head is None else head.timestamp) == min(model, default=None)
+            assert set(queue._heap) | set(queue._run) >= model
+            assert queue._run == sorted(queue._run, reverse=True)
+    assert [timer.timestamp for timer in drain(queue)] == sorted(model)

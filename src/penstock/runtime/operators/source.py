@@ -19,6 +19,7 @@ class SourceOperator(TimestampsAndWatermarksOperator):
         source: The source to read, if a worker reads it by itself; None where Spark does.
         strategy: Says how records get timestamps, and the stream watermarks.
         interval: The time between periodic watermarks, in milliseconds; 0 for none.
+        has_splits: Whether records come with the name of their split.
     """
 
     def __init__(
@@ -26,9 +27,12 @@ class SourceOperator(TimestampsAndWatermarksOperator):
         source: NativeSource | None = None,
         strategy: WatermarkStrategy | None = None,
         interval: int = 0,
+        *,
+        has_splits: bool = False,
     ) -> None:
         super().__init__(strategy or WatermarkStrategy.no_watermarks(), interval)
         self.source = source
+        self.has_splits = has_splits
         self._is_plain = strategy is None or strategy == WatermarkStrategy.no_watermarks()
 
     def process_block(self, block: Block) -> None:
@@ -50,5 +54,4 @@ class SourceOperator(TimestampsAndWatermarksOperator):
 
     def split_progress(self) -> tuple[tuple[Hashable, ChannelWatermark], ...]:
         """Return how far each split has come, if the source knows its splits."""
-        progress = () if self._is_plain else self._event_time.progress()
-        return tuple((name, watermark) for name, watermark in progress if name is not None)
+        return self._event_time.progress() if self.has_splits and not self._is_plain else ()

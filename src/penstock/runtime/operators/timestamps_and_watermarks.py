@@ -21,6 +21,9 @@ class TimestampsAndWatermarksOperator(StreamOperator):
 
     makes_watermarks = True
 
+    has_splits: bool = False
+    """Whether records come with the name of their split."""
+
     def __init__(self, strategy: WatermarkStrategy, interval: int) -> None:
         self._strategy = strategy
         self._interval = interval
@@ -46,6 +49,7 @@ class TimestampsAndWatermarksOperator(StreamOperator):
             self.name,
             self.output,
             self.processing_time.current_processing_time,
+            has_splits=self.has_splits,
         )
         self._is_over = False
 
@@ -58,7 +62,7 @@ class TimestampsAndWatermarksOperator(StreamOperator):
     def process_watermark(self, timestamp: int) -> None:
         if timestamp == MAX_TIMESTAMP:
             self._is_over = True
-            self.output.emit_watermark(timestamp)
+            self._event_time.end_input()
 
     def process_status(self, status: WatermarkStatus) -> None:
         """Do nothing: whether the stream is idle is told by what comes here."""

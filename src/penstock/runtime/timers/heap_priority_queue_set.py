@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from heapq import heappop, heappush
+from itertools import chain
 from typing import Any, Final
 
 from penstock.runtime.timers.internal_timer import InternalTimer
@@ -63,16 +64,21 @@ class HeapPriorityQueueSet(KeyGroupedInternalPriorityQueue):
             self._note_removed(head)
         return head
 
+    def poll_due(self, timestamp: int) -> InternalTimer | None:
+        first = self._first
+        return None if first is None or first > timestamp else self.poll()
+
     def add(self, timer: InternalTimer) -> bool:
         if not self._put(timer):
             return False
-        if self.tracks_changes:
+        changed = self._changed
+        if self.tracks_changes and changed.setdefault(timer, False):
             # Taken out first, so that changes are in the order in which they were made.
-            self._changed[timer] = self._changed.pop(timer, False)
+            changed[timer] = changed.pop(timer)
         return self._first == timer[0] and self._timers[timer[0]] is timer
 
     def remove(self, timer: InternalTimer) -> bool:
-        was_head = timer == self.peek()
+        was_head = self._first == timer[0] and timer == self.peek()
         if not self._discard(timer):
             return False
         if self.tracks_changes:
@@ -112,11 +118,8 @@ class HeapPriorityQueueSet(KeyGroupedInternalPriorityQueue):
                 self._put(timer)
 
     def _note_removed(self, timer: InternalTimer) -> None:
-        changed = self._changed
-        if changed.get(timer, True):
-            changed[timer] = True
-        else:
-            del changed[timer]
+        if not self._changed.setdefault(timer, True):
+            del self._changed[timer]
 
     def _contains(self, timer: InternalTimer) -> bool:
         timers = self._timers.get(timer[0])
@@ -160,9 +163,14 @@ class HeapPriorityQueueSet(KeyGroupedInternalPriorityQueue):
     def _forget_timestamp(self, timestamp: int) -> None:
         timers, heap, run = self._timers, self._heap, self._run
         del timers[timestamp]
-        if len(heap) > len(run) + _MANY or len(heap) + len(run) > 2 * len(timers) + _FEW:
+        is_loose = len(heap) + len(run) > 2 * len(timers) + _FEW
+        if timestamp != self._first and not is_loose:
+            return
+        if is_loose or len(heap) > len(run) + _MANY:
+            # What the run has in order already is sorted in no time.
+            known = dict.fromkeys(filter(timers.__contains__, chain(run, heap)))
             heap.clear()
-            run[:] = sorted(timers, reverse=True)
+            run[:] = sorted(known, reverse=True)
         while heap and heap[0] not in timers:
             heappop(heap)
         while run and run[-1] not in timers:

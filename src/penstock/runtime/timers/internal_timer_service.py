@@ -115,8 +115,7 @@ class InternalTimerService:
         self.current_watermark = timestamp
         queue, set_current_key = self.event_time_queue, self._key_context.set_current_key
         on_event_time = self._triggerable.on_event_time
-        while (timer := queue.peek()) is not None and timer.timestamp <= timestamp:
-            queue.poll()
+        while (timer := queue.poll_due(timestamp)) is not None:
             set_current_key(timer.key)
             on_event_time(timer)
 
@@ -125,12 +124,12 @@ class InternalTimerService:
         self._next = None
         queue, set_current_key = self.processing_time_queue, self._key_context.set_current_key
         on_processing_time = self._triggerable.on_processing_time
-        while (timer := queue.peek()) is not None and timer.timestamp <= timestamp:
-            queue.poll()
+        while (timer := queue.poll_due(timestamp)) is not None:
             set_current_key(timer.key)
             on_processing_time(timer)
-        if timer is not None and self._next is None:
-            self._schedule(timer.timestamp)
+        head = queue.peek()
+        if head is not None and self._next is None:
+            self._schedule(head.timestamp)
 
     def resume(self, watermark: int) -> None:
         """Take up the timers that the queues now hold, at a watermark that has fired all of its own.

@@ -50,6 +50,11 @@ class InternalTimerServiceManager:
             )
         return service
 
+    @property
+    def services(self) -> tuple[InternalTimerService, ...]:
+        """All services, in the order in which they were made."""
+        return tuple(self._services.values())
+
     def advance_watermark(self, timestamp: int) -> None:
         """Fire all event-time timers up to a watermark (milliseconds), before it is forwarded."""
         for service in self._services.values():

@@ -28,6 +28,11 @@ class KeyGroupedInternalPriorityQueue(ABC):
     def poll(self) -> InternalTimer | None:
         """Remove and return the earliest timer, or None if there is none."""
 
+    def poll_due(self, timestamp: int) -> InternalTimer | None:
+        """Remove and return the earliest timer if it is not for later than that, or None."""
+        head = self.peek()
+        return None if head is None or head.timestamp > timestamp else self.poll()
+
     @abstractmethod
     def add(self, timer: InternalTimer) -> bool:
         """Add a timer, unless it is there already; return whether it is the new head."""

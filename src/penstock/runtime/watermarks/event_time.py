@@ -5,12 +5,17 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from penstock.common.watermark_generator import BoundedOutOfOrderness, WatermarkGenerator
 from penstock.common.watermark_strategy import WatermarkStrategy
-from penstock.errors import UnsupportedOperationError, ValueNotSerializableError
+from penstock.errors import (
+    InvalidFunctionError,
+    UnsupportedOperationError,
+    ValueNotSerializableError,
+)
 from penstock.runtime.elements import (
+    MAX_TIMESTAMP,
     MIN_TIMESTAMP,
     Block,
     ChannelWatermark,
@@ -18,7 +23,7 @@ from penstock.runtime.elements import (
 )
 from penstock.runtime.output import Output
 from penstock.runtime.user_code import function_failure, record_text
-from penstock.runtime.watermarks.timestamps import timestamps_of
+from penstock.runtime.watermarks.timestamps import checked_watermark, timestamps_of
 
 _RECORDS_PER_EMIT: Final = 8192
 
@@ -31,6 +36,7 @@ class _Split:
         generator: Makes its watermarks; None for none.
         watermark: The last of them, in milliseconds.
         is_idle: Whether nobody waits for it.
+        timed_out: Whether it is idle because it was empty too long; its generator is not asked then.
         empty_since: The processing time (milliseconds) at the end of the first epoch that found it
             empty; None if the last epoch did not.
         has_data: Whether this epoch found records.
@@ -39,11 +45,14 @@ class _Split:
     generator: WatermarkGenerator | None
     watermark: int = MIN_TIMESTAMP
     is_idle: bool = False
+    timed_out: bool = False
     empty_since: int | None = None
     has_data: bool = False
 
     def emit_watermark(self, timestamp: int) -> None:
         """Take a watermark; only a greater one counts, and makes an idle split active."""
+        if type(timestamp) is not int or timestamp > MAX_TIMESTAMP:
+            timestamp = checked_watermark(timestamp)
         if timestamp > self.watermark:
             self.watermark = timestamp
             self.is_idle = False
@@ -66,6 +75,8 @@ class EventTime:
         name: The name of the operator, for messages.
         output: Where records and watermarks go.
         clock: The processing time, in milliseconds.
+        has_splits: Whether records come with the name of their split; else all are of one, which is
+            there before the first record, so that a task which gets none may turn idle.
     """
 
     def __init__(
@@ -75,8 +86,11 @@ class EventTime:
         name: str,
         output: Output,
         clock: Callable[[], int],
+        *,
+        has_splits: bool = False,
     ) -> None:
         self._strategy = strategy
+        self._has_splits = has_splits
         self._interval = interval
         self._name = name
         self._output = output
@@ -91,11 +105,13 @@ class EventTime:
         """Begin an epoch: splits that were empty too long are idle from now on."""
         now = self._clock()
         timeout = self._strategy.idle_timeout
+        if not self._has_splits:
+            self._split(None)
         for split in self._splits.values():
             split.has_data = False
             since = split.empty_since
             if timeout is not None and since is not None and now - since > timeout:
-                split.is_idle = True
+                split.is_idle = split.timed_out = True
         self._last_emit = now
         self._announce()
 
@@ -105,6 +121,10 @@ class EventTime:
             return
         split = self._split(name)
         split.has_data = True
+        split.timed_out = False
+        if split.generator is None and self._strategy.timestamp_assigner is None:
+            self._output.collect(block)
+            return
         timestamps = timestamps_of(block, self._strategy.timestamp_assigner, self._name)
         timed = Block(block.values, timestamps, block.keys)  # type: ignore[arg-type]
         generator = split.generator
@@ -143,7 +163,7 @@ class EventTime:
         self._records = 0
         self._last_emit = self._clock()
         for split in self._splits.values():
-            if split.generator is not None:
+            if split.generator is not None and not split.timed_out:
                 try:
                     split.generator.on_periodic_emit(split)
                 except Exception as error:
@@ -172,6 +192,13 @@ class EventTime:
             self._emitted = watermark
             self._output.emit_watermark(watermark)
 
+    def end_input(self) -> None:
+        """Emit the last watermark of all."""
+        if self._is_idle:
+            self._is_idle = False
+            self._output.emit_status(WatermarkStatus.ACTIVE)
+        self._emit(MAX_TIMESTAMP)
+
     def flush(self) -> None:
         """Emit the watermark that the epoch ends with."""
         if self._interval:
@@ -187,9 +214,25 @@ class EventTime:
     def _split(self, name: Hashable) -> _Split:
         split = self._splits.get(name)
         if split is None:
-            make = self._strategy.generator
-            split = self._splits[name] = _Split(None if make is None else make())
+            split = self._splits[name] = _Split(self._make_generator())
         return split
+
+    def _make_generator(self) -> WatermarkGenerator | None:
+        make: Callable[[], Any] | None = self._strategy.generator
+        if make is None:
+            return None
+        try:
+            generator = make()
+        except Exception as error:
+            raise function_failure(error, self._name, None) from error
+        if not isinstance(generator, WatermarkGenerator):
+            raise InvalidFunctionError(
+                f"Operator {self._name!r} was to make a watermark generator, and got "
+                f"{record_text(generator)} from {record_text(make)}.",
+                hint="Give for_generator() the class of a WatermarkGenerator, or a function that "
+                "returns one.",
+            )
+        return generator
 
     def snapshot(self) -> bytes:
         """Return the state of all splits, as the epoch ends.

@@ -87,11 +87,21 @@ class StatusWatermarkValve:
         return name in self._channels
 
     def add_channel(
-        self, name: Hashable, *, watermark: int = MIN_TIMESTAMP, is_idle: bool = False
+        self,
+        name: Hashable,
+        *,
+        watermark: int = MIN_TIMESTAMP,
+        is_idle: bool = False,
+        holds_back: bool = False,
     ) -> None:
-        """Add a channel, at a watermark (milliseconds), active or idle.
+        """Add a channel.
 
-        A channel behind the last watermark is aligned only if it is as new as the valve.
+        Args:
+            name: Its name.
+            watermark: Its watermark, in milliseconds.
+            is_idle: Whether it is idle.
+            holds_back: Whether it is aligned even if it is behind the last watermark, as a channel at the
+                lowest watermark always is.
         """
         channel = self._channels[name] = _Channel()
         channel.watermark = watermark
@@ -100,7 +110,7 @@ class StatusWatermarkValve:
             self._settle(channel)
             return
         self._active += 1
-        if watermark >= self._last_watermark or watermark == MIN_TIMESTAMP:
+        if holds_back or watermark >= self._last_watermark or watermark == MIN_TIMESTAMP:
             self._aligned.add(channel)
         self._become_active()
         self._advance()

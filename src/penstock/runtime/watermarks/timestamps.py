@@ -38,7 +38,10 @@ def timestamps_of(block: Block, assigner: Assigner | None, name: str) -> list[in
             if block.timestamps is None:
                 found = [assigner(value, None) for value in rest]
             else:
-                found = list(map(assigner, rest, block.timestamps))
+                found = [
+                    assigner(value, timestamp)
+                    for value, timestamp in zip(rest, block.timestamps, strict=True)
+                ]
         except Exception as error:
             raise function_failure(error, name, failing_record(block, rest)) from error
     if set(map(type, found)) != {int}:
@@ -71,10 +74,28 @@ def _checked(timestamp: Any, value: Any, name: str) -> int:
     )
 
 
+def checked_watermark(timestamp: Any) -> int:
+    """Return the integer that a generator's watermark stands for.
+
+    Raises:
+        InvalidTimestampError: If it stands for none, or for one beyond 64 bits.
+    """
+    try:
+        found = None if isinstance(timestamp, bool) else operator.index(timestamp)
+    except TypeError:
+        found = None
+    if found is None or found > MAX_TIMESTAMP:
+        raise InvalidTimestampError(
+            f"A watermark generator emitted {timestamp!r}, which is no 64-bit integer.",
+            hint=_HINT,
+        )
+    return found
+
+
 def _check_range(timestamp: int, value: Any, name: str) -> None:
     if not MIN_TIMESTAMP < timestamp <= MAX_TIMESTAMP:
         raise InvalidTimestampError(
             f"Operator {name!r} got {timestamp} as the timestamp of the record "
-            f"{record_text(value)}: it is out of the range of 64-bit integers.",
+            f"{record_text(value)}: timestamps lie above -2**63 and below 2**63.",
             hint=_HINT,
         )

@@ -1,0 +1,283 @@
+"""How fast keyed state is, as a ratio to PySpark's `transformWithState`, measured in one run.
+
+    python benchmarks/keyed_state.py                  all numbers of keys
+    python benchmarks/keyed_state.py --quick          the same with fewer epochs
+    python benchmarks/keyed_state.py --keys 1000      one number of keys
+    python benchmarks/keyed_state.py --json FILE      the figures as JSON too
+
+A function counts, in a value state, the records of each key: penstock as a `KeyedProcessFunction` on
+either backend, PySpark as a `StatefulProcessor` on its RocksDB state store, in the faster of its two
+forms (rows, or pandas frames). The input is one and the same stream of 100,000 rows an epoch. Every
+record of penstock's has a result, its key's count so far; PySpark's function is spared that: it adds
+up what came for a key and gives one result.
+
+What each side has counted after some epochs is compared with what it has to be, before the timed
+runs. A run's figure is that of its median epoch, by Spark's own account, after some that are skipped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks.epochs import Stop, epoch_seconds, rate
+from benchmarks.measure import Row as Line
+from benchmarks.measure import Run, alternate, table
+from benchmarks.session import shared_session
+from pyspark.sql import Row as SparkRow
+from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
+
+from penstock.common import Row, Types
+from penstock.datastream import (
+    DataStream,
+    EmbeddedRocksDBStateBackend,
+    HashMapStateBackend,
+    KeyedProcessFunction,
+    RuntimeContext,
+    SinkFunction,
+    StateBackend,
+    StreamExecutionEnvironment,
+    ValueStateDescriptor,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from pyspark.sql import DataFrame, SparkSession
+
+ROWS = 100_000
+PARALLELISM = 2
+CHECKED_EPOCHS = 3
+BACKENDS: dict[str, StateBackend] = {
+    "hashmap": HashMapStateBackend(),
+    "rocksdb": EmbeddedRocksDBStateBackend(),
+}
+TARGETS = {
+    (1_000, "hashmap"): "at least 4",
+    (50_000, "hashmap"): "at least 15",
+    (50_000, "rocksdb"): "at least 8",
+}
+SPARK_SETTINGS = {
+    "spark.sql.shuffle.partitions": str(PARALLELISM),
+    "spark.sql.streaming.stateStore.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    ),
+    # Both make its epochs shorter.
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",
+}
+
+Count = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How much of everything."""
+
+    rounds: int = 3
+    epochs: int = 7
+
+
+QUICK = Scale(rounds=1, epochs=3)
+
+
+class CountRecords(KeyedProcessFunction):
+    """Emits each record's key with how often it has come."""
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
+
+    def process_element(self, value: Row, ctx: KeyedProcessFunction.Context) -> Iterator[Count]:
+        count = (self.count.value() or 0) + 1
+        self.count.update(count)
+        yield ctx.get_current_key(), count
+
+
+class CountRows(StatefulProcessor):
+    """Emits each key of a batch with how often it has come."""
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        self.count = handle.getValueState("count", "count long")
+
+    def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:  # noqa: N802, N803
+        count = self._add(sum(1 for _ in rows))
+        yield SparkRow(key=key[0], count=count)
+
+    def _add(self, rows: int) -> int:
+        found = self.count.get()
+        count: int = rows if found is None else found[0] + rows
+        self.count.update((count,))
+        return count
+
+
+class CountFrames(CountRows):
+    """The same for pandas frames."""
+
+    def handleInputRows(  # noqa: N802
+        self,
+        key: Any,
+        rows: Iterator[pd.DataFrame],
+        timerValues: Any,  # noqa: N803
+    ) -> Iterator[pd.DataFrame]:
+        import pandas as pd
+
+        count = self._add(sum(len(frame) for frame in rows))
+        yield pd.DataFrame({"key": [key[0]], "count": [count]})
+
+
+class Nowhere(SinkFunction):
+    """Takes everything and keeps nothing."""
+
+    def invoke(self, value: Count) -> None:
+        pass
+
+
+def keyed_rows(spark: SparkSession, keys: int) -> DataFrame:
+    """The input: a stream of keys, all of them equally often in every epoch."""
+    return rate(spark, ROWS).selectExpr(f"value * 7919 % {keys} AS key")
+
+
+def penstock_counts(spark: SparkSession, keys: int, backend: str) -> DataStream:
+    env = StreamExecutionEnvironment.get_execution_environment(spark=spark)
+    env.set_parallelism(PARALLELISM).set_state_backend(BACKENDS[backend])
+    rows = env.from_data_frame(keyed_rows(spark, keys))
+    return rows.key_by(lambda row: row[0]).process(CountRecords())
+
+
+def start_penstock(spark: SparkSession, keys: int, backend: str) -> Stop:
+    counts = penstock_counts(spark, keys, backend)
+    counts.add_sink(Nowhere())
+    job = counts.get_execution_environment().execute_async("counts")
+
+    def stop() -> None:
+        job.cancel().result()
+
+    return stop
+
+
+def collect_penstock(spark: SparkSession, keys: int, backend: str) -> Counter[int]:
+    """What the first epochs came to."""
+    found: Counter[int] = Counter()
+    with penstock_counts(spark, keys, backend).execute_and_collect() as counts:
+        for _, (key, count) in zip(range(CHECKED_EPOCHS * ROWS), counts, strict=False):
+            if count != found[key] + 1:
+                sys.exit(f"Wrong results: {count} follows {found[key]} for the key {key}.")
+            found[key] = count
+    return found
+
+
+def spark_counts(spark: SparkSession, keys: int, form: str) -> DataFrame:
+    grouped = keyed_rows(spark, keys).groupBy("key")
+    if form == "rows":
+        return grouped.transformWithState(CountRows(), "key long, count long", "Update", "None")
+    return grouped.transformWithStateInPandas(
+        CountFrames(), "key long, count long", "Update", "None"
+    )
+
+
+def start_spark(spark: SparkSession, keys: int, form: str, folder: str) -> Stop:
+    writer = spark_counts(spark, keys, form).writeStream.format("noop").outputMode("update")
+    return writer.option("checkpointLocation", folder).start().stop
+
+
+def collect_spark(spark: SparkSession, keys: int, form: str) -> Counter[int]:
+    """What the first epochs came to."""
+    found: Counter[int] = Counter()
+
+    def take(batch: DataFrame, epoch: int) -> None:
+        if found.total() < CHECKED_EPOCHS * ROWS:
+            found.update({row[0]: row[1] - found[row[0]] for row in batch.collect()})
+
+    with TemporaryDirectory(prefix="counts-") as folder:
+        writer = spark_counts(spark, keys, form).writeStream.foreachBatch(take)
+        query = writer.outputMode("update").option("checkpointLocation", folder).start()
+        while found.total() < CHECKED_EPOCHS * ROWS and not query.awaitTermination(0.1):
+            pass
+        query.stop()
+    return found
+
+
+def compare(spark: SparkSession, keys: int, scale: Scale) -> list[Line]:
+    """Checks, then times all sides with a number of keys."""
+    starts: dict[str, Callable[[str], Stop]] = {}
+    wanted = Counter({key: CHECKED_EPOCHS * ROWS // keys for key in range(keys)})
+    for backend in BACKENDS:
+        _check(f"penstock, {backend}", collect_penstock(spark, keys, backend), wanted)
+        starts[backend] = lambda _, backend=backend: start_penstock(spark, keys, backend)  # type: ignore[misc]
+    for form in ("rows", "pandas"):
+        _check(f"PySpark, {form}", collect_spark(spark, keys, form), wanted)
+        starts[form] = partial(start_spark, spark, keys, form)
+    sides: dict[str, Run] = {
+        name: partial(records_per_second, spark, start, scale.epochs)
+        for name, start in starts.items()
+    }
+    figures = alternate(sides, scale.rounds)
+    peer = max(("rows", "pandas"), key=lambda form: statistics.median(figures[form]))
+    job = f"counting {ROWS:,} records an epoch, {keys:,} keys; PySpark takes {peer}"
+    return [
+        Line(
+            f"{job}; {backend}",
+            "records/s",
+            figures[backend],
+            TARGETS.get((keys, backend), ""),
+            "transformWithState",
+            figures[peer],
+        )
+        for backend in BACKENDS
+    ]
+
+
+def records_per_second(spark: SparkSession, start: Callable[[str], Stop], epochs: int) -> float:
+    """Runs one side; returns the rate of its median epoch."""
+    with TemporaryDirectory(prefix="counts-") as folder:
+        seconds = epoch_seconds(spark, lambda: start(folder), epochs)
+    return ROWS / statistics.median(seconds)
+
+
+def _check(side: str, found: Mapping[int, int], wanted: Mapping[int, int]) -> None:
+    if found != wanted:
+        wrong = [key for key in wanted if found.get(key) != wanted[key]]
+        sys.exit(f"Wrong results of {side}: {len(wrong)} keys, such as {wrong[:3]}.")
+
+
+def main() -> None:
+    arguments = _arguments()
+    scale = QUICK if arguments.quick else Scale()
+    spark = shared_session()
+    for name, value in SPARK_SETTINGS.items():
+        spark.conf.set(name, value)
+    lines: list[Line] = []
+    for keys in (1_000, 50_000):
+        if arguments.keys in (None, keys):
+            print(f"\n{keys:,} keys", flush=True)
+            lines += compare(spark, keys, scale)
+    spark.stop()
+    print(table(lines))
+    if arguments.json:
+        rows = [line.as_json() for line in lines]
+        arguments.json.write_text(json.dumps({"rows": rows}, indent=2) + "\n")
+
+
+def _arguments() -> argparse.Namespace:
+    assert __doc__ is not None
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true", help="time fewer epochs")
+    parser.add_argument("--keys", type=int, choices=(1_000, 50_000), help="one number of keys")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

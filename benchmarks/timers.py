@@ -1,0 +1,299 @@
+"""How fast timers are registered, fired and deleted, and how much memory they take, in one subtask.
+
+    python benchmarks/timers.py                  both backends
+    python benchmarks/timers.py --quick          the same with a tenth of the timers
+    python benchmarks/timers.py --backend NAME   one backend: hashmap or rocksdb
+
+The operator of keyed process functions is given records in blocks, as in a job, and the user's function
+registers, or deletes, a timer for each of them; then watermarks fire the timers, and the function
+counts them. What is timed is the operator with the function, not the making of the records. Between
+registering and firing, or deleting, an epoch ends.
+
+Every run's count is compared with what it has to be.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import random
+import sys
+import tracemalloc
+from array import array
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks.measure import Row, table
+
+from penstock.common import Types
+from penstock.datastream import KeyedProcessFunction, RuntimeContext, ValueStateDescriptor
+from penstock.runtime.elements import BLOCK_SIZE, Block, EndOfInput, WatermarkStatus
+from penstock.runtime.metrics import OperatorMetrics
+from penstock.runtime.operators.keyed_process import KeyedProcessOperator
+from penstock.runtime.output import Output
+from penstock.runtime.state.factory import create_backend
+from penstock.runtime.timers.processing_time_service import (
+    SystemProcessingTimeService,
+    system_clock,
+)
+
+MAX_PARALLELISM = 128
+WATERMARKS = 100
+UNIT = "1,000 timers/s"
+FIRE_TARGETS = {"hashmap": "at least 200", "rocksdb": "at least 60"}
+WINDOW_ENDS = 1_000
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How much of everything."""
+
+    rounds: int = 3
+    timers: int = 1_000_000
+    keys: int = 100_000
+
+
+QUICK = Scale(rounds=2, timers=100_000, keys=10_000)
+
+
+class CountInPython(KeyedProcessFunction):
+    """Registers a timer for each record's value, and counts those that fire in a field."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def process_element(self, value: int, ctx: KeyedProcessFunction.Context) -> None:
+        ctx.timer_service().register_event_time_timer(value)
+
+    def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> None:
+        self.count += 1
+
+
+class CountInState(CountInPython):
+    """Counts, for each key, in state as well."""
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self.fired = runtime_context.get_state(ValueStateDescriptor("fired", Types.LONG()))
+
+    def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> None:
+        self.count += 1
+        self.fired.update((self.fired.value() or 0) + 1)
+
+
+class Delete(CountInPython):
+    """Deletes the timers again when it is told to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_deleting = False
+
+    def process_element(self, value: int, ctx: KeyedProcessFunction.Context) -> None:
+        if self.is_deleting:
+            ctx.timer_service().delete_event_time_timer(value)
+        else:
+            ctx.timer_service().register_event_time_timer(value)
+
+
+class Nowhere(Output):
+    """Takes everything and keeps nothing."""
+
+    def collect(self, block: Block) -> None: ...
+    def collect_side(self, tag: str, block: Block) -> None: ...
+    def emit_watermark(self, timestamp: int) -> None: ...
+    def emit_status(self, status: WatermarkStatus) -> None: ...
+    def flush(self) -> None: ...
+    def end_input(self, element: EndOfInput) -> None: ...
+
+
+class Records:
+    """One record for each timer: its key, and the timer's time as its value.
+
+    They are made anew at each passage, so that nothing but the timers keeps their objects.
+
+    Args:
+        scale: How many timers and keys.
+        distinct_times: How many times the timers share.
+    """
+
+    def __init__(self, scale: Scale, distinct_times: int) -> None:
+        self.span = scale.timers
+        self._step = scale.timers // distinct_times
+        self._times = array("q", range(scale.timers))
+        self._keys = array("q", (number % scale.keys for number in range(scale.timers)))
+        self._random = random.Random(0)
+        self._random.shuffle(self._keys)
+        self.shuffle()
+        self.distinct = len({(key, time) for block in self.blocks() for key, time in _pairs(block)})
+
+    def shuffle(self) -> None:
+        """Bring the records into another order."""
+        state = self._random.getstate()
+        self._random.shuffle(self._times)
+        self._random.setstate(state)
+        self._random.shuffle(self._keys)
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the records."""
+        step = self._step
+        for start in range(0, len(self._times), BLOCK_SIZE):
+            times = self._times[start : start + BLOCK_SIZE]
+            keys = self._keys[start : start + BLOCK_SIZE]
+            yield Block([time // step * step for time in times], keys=keys.tolist())
+
+
+def _pairs(block: Block) -> Iterator[tuple[Any, Any]]:
+    assert block.keys is not None
+    return zip(block.keys, block.values, strict=True)
+
+
+class Operator:
+    """The operator of keyed process functions with one function, as a subtask sets it up."""
+
+    def __init__(self, backend: str, function: CountInPython) -> None:
+        self.state = create_backend(
+            backend,
+            max_parallelism=MAX_PARALLELISM,
+            key_groups=range(MAX_PARALLELISM),
+            clock=system_clock,
+        )
+        self._operator = KeyedProcessOperator(function)
+        self._operator.setup(
+            name="timers",
+            context=RuntimeContext("timers", keyed_state=self.state),
+            output=Nowhere(),
+            metrics=OperatorMetrics(),
+            to_driver=lambda kind, content: None,
+            processing_time=SystemProcessingTimeService(system_clock),
+            state=self.state,
+        )
+        self._operator.open()
+        self._operator.begin_epoch(None)  # type: ignore[arg-type] # it asks the epoch nothing
+
+    def process(self, records: Records) -> float:
+        """Process the records; return the seconds it took."""
+        return sum(_seconds(self._operator.process_block, block) for block in records.blocks())
+
+    def advance(self, span: int) -> float:
+        """Let the watermark go through a span of time; return the seconds it took."""
+        step = span // WATERMARKS
+        return sum(
+            _seconds(self._operator.process_watermark, (number + 1) * step)
+            for number in range(WATERMARKS)
+        )
+
+    def close(self) -> None:
+        """Let go of the state."""
+        self._operator.close()
+        self.state.close()
+
+
+def _seconds(call: Callable[[Any], object], argument: Any) -> float:
+    before = perf_counter()
+    call(argument)
+    return perf_counter() - before
+
+
+def fire(backend: str, function: CountInPython, records: Records) -> tuple[float, float]:
+    """Register and fire all timers; return the seconds that each of both took."""
+    operator = Operator(backend, function)
+    registering = operator.process(records)
+    operator.state.forget_changes()
+    firing = operator.advance(records.span)
+    operator.close()
+    _check(function.count, records.distinct)
+    return registering, firing
+
+
+def delete(backend: str, records: Records) -> tuple[float, float]:
+    """Register all timers, delete them in another order; return the seconds that each took."""
+    function = Delete()
+    operator = Operator(backend, function)
+    registering = operator.process(records)
+    operator.state.forget_changes()
+    function.is_deleting = True
+    records.shuffle()
+    deleting = operator.process(records)
+    operator.advance(records.span)
+    operator.close()
+    _check(function.count, 0)
+    return registering, deleting
+
+
+def memory(records: Records) -> tuple[float, float]:
+    """Return the bytes that a pending timer takes: after its epoch, and in it."""
+    gc.collect()
+    tracemalloc.start()
+    operator = Operator("hashmap", CountInPython())
+    before, _ = tracemalloc.get_traced_memory()
+    operator.process(records)
+    in_epoch, _ = tracemalloc.get_traced_memory()
+    operator.state.forget_changes()
+    after_epoch, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    operator.close()
+    return (after_epoch - before) / records.distinct, (in_epoch - before) / records.distinct
+
+
+def _check(found: int, wanted: int) -> None:
+    if found != wanted:
+        sys.exit(f"Wrong results: {found} timers fired instead of {wanted}.")
+
+
+def rates(backend: str, scale: Scale) -> list[Row]:
+    """Registers and fires with all functions and shapes, and deletes."""
+    scattered, shared = Records(scale, scale.timers), Records(scale, WINDOW_ENDS)
+    times = f"{scale.timers:,} times"
+    cases: dict[str, tuple[Callable[[], CountInPython], Records]] = {
+        f"{times}, counted in Python": (CountInPython, scattered),
+        f"{times}, counted in ValueState": (CountInState, scattered),
+        f"{WINDOW_ENDS:,} times, counted in Python": (CountInPython, shared),
+    }
+    rows: dict[tuple[str, str], Row] = {}
+
+    def add(job: str, seconds: float, count: int, target: str = "") -> None:
+        full = f"{backend}: {job}"
+        row = rows.setdefault((full, job), Row(full, UNIT, [], target))
+        assert isinstance(row.penstock, list)
+        row.penstock.append(count / seconds / 1_000)
+
+    for number in range(scale.rounds):
+        for name, (function, records) in cases.items():
+            registering, firing = fire(backend, function(), records)
+            both = registering + firing
+            add(f"register and fire, {name}", both, records.distinct, FIRE_TARGETS[backend])
+            add(f"register, {name}", registering, records.distinct)
+            add(f"fire, {name}", firing, records.distinct)
+        registering, deleting = delete(backend, scattered)
+        add("register", registering, scattered.distinct)
+        add("delete", deleting, scattered.distinct)
+        print(f"  {backend}: round {number + 1} of {scale.rounds}", flush=True)
+    return list(rows.values())
+
+
+def main() -> None:
+    arguments = _arguments()
+    scale = QUICK if arguments.quick else Scale()
+    rows: list[Row] = []
+    for backend in FIRE_TARGETS:
+        if arguments.backend in (None, backend):
+            rows += rates(backend, scale)
+    print(table(rows))
+
+
+def _arguments() -> argparse.Namespace:
+    assert __doc__ is not None
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true", help="do less of everything")
+    parser.add_argument("--backend", choices=FIRE_TARGETS, help="measure one backend")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

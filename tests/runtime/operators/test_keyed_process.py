@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from tests.runtime.programs import Harness, records_of
+from tests.runtime.strategies import blocks
+
+from penstock.errors import UserFunctionError
+from penstock.runtime.elements import MIN_TIMESTAMP, Block
+from penstock.runtime.operators.keyed_process import KeyedProcessContext, KeyedProcessOperator
+from penstock.runtime.output_tag import OutputTag
+from penstock.runtime.time_domain import TimeDomain
+
+backends = pytest.mark.parametrize("backend", ["hashmap", "rocksdb"])
+SIDE = OutputTag("side")
+
+
+class Timers:
+    """Does with each record what it says: pairs of the name of a method and a time."""
+
+    def process_element(self, value: Any, ctx: KeyedProcessContext) -> Iterable[Any] | None:
+        for order, time in value:
+            getattr(ctx.timer_service(), f"{order}_time_timer")(time)
+        return None
+
+    def on_timer(self, timestamp: int, ctx: KeyedProcessContext) -> Iterator[Any]:
+        timers = ctx.timer_service()
+        yield timestamp, ctx.get_current_key(), ctx.time_domain(), timers.current_watermark()
+        yield SIDE, ctx.timestamp()
+
+
+def ready(backend: str = "hashmap", function: Any = None) -> Harness:
+    return Harness(KeyedProcessOperator(function or Timers()), name="Mine", backend=backend)
+
+
+@given(blocks(with_timestamps=None, with_keys=True))
+def test_the_context_tells_timestamp_and_key_of_the_record(block: Block) -> None:
+    def asked(value: Any, context: KeyedProcessContext) -> Iterator[Any]:
+        yield value, context.timestamp(), context.get_current_key()
+
+    harness = ready(function=asked)
+    harness.process(block.values, block.timestamps, block.keys)
+
+    assert harness.output.values() == records_of(block)
+    assert [time for _, time in harness.output.records()] == [t for _, t, _ in records_of(block)]
+
+
+@backends
+def test_timers_fire_before_the_watermark_goes_on(backend: str) -> None:
+    harness = ready(backend)
+    orders = [("register_event", 5), ("register_event", 9), ("register_event", 7)]
+    harness.process([orders, [("delete_event", 7)], [("register_event", 3)]], None, ["a", "a", "b"])
+    harness.operator.process_watermark(8)
+
+    event = TimeDomain.EVENT_TIME
+    assert harness.output.records() == [((3, "b", event, 8), 3), ((5, "a", event, 8), 5)]
+    assert harness.output.records("side") == [(3, 3), (5, 5)]
+    assert harness.output.log[-1] == ("watermark", 8)
+    assert [kind for kind, _ in harness.output.log] == ["main", "side side", "watermark"]
+
+
+@backends
+def test_timers_of_the_clock_fire_when_it_is_moved(backend: str) -> None:
+    harness = ready(backend)
+    orders = [("register_processing", time) for time in (5, 9, 7)]
+    harness.process([orders, [("delete_processing", 7)]], None, ["a", "a"])
+    harness.time.set_current_time(8)
+
+    expected = (5, "a", TimeDomain.PROCESSING_TIME, MIN_TIMESTAMP)
+    assert harness.output.records() == [(expected, 5)]
+    assert harness.output.records("side") == [(5, 5)]
+    harness.time.set_current_time(9)
+    assert [value[0] for value in harness.output.values()] == [5, 9]
+
+
+def test_a_generator_is_run_under_the_key_of_its_record() -> None:
+    def late(value: Any, context: KeyedProcessContext) -> Iterator[Any]:
+        yield context.get_current_key()
+        yield context.get_current_key()
+
+    harness = ready(function=late)
+    harness.process([1, 2], None, ["a", "b"])
+
+    assert harness.output.values() == ["a", "a", "b", "b"]
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError, StopIteration])
+def test_an_error_tells_its_record(error: type[Exception]) -> None:
+    def fail(value: int, context: KeyedProcessContext) -> list[int]:
+        if value == 2:
+            raise error("mine")
+        return [value]
+
+    with pytest.raises(UserFunctionError, match="mine") as raised:
+        ready(function=fail).process([1, 2, 3], None, ["a", "b", "c"])
+    assert (raised.value.operator, raised.value.record) == ("Mine", "2")
+
+
+def test_an_error_of_a_timer_tells_its_time_and_key() -> None:
+    class Failing(Timers):
+        def on_timer(self, timestamp: int, ctx: KeyedProcessContext) -> Iterator[Any]:
+            yield 1 // 0
+
+    harness = ready(function=Failing())
+    harness.process([[("register_event", 5)]], None, ["a"])
+    with pytest.raises(UserFunctionError, match="on the timer for 5 of the key 'a'") as raised:
+        harness.operator.process_watermark(8)
+    assert raised.value.operator == "Mine"
+
+
+def test_refuses_records_without_keys() -> None:
+    with pytest.raises(TypeError, match="'Mine' got records without keys"):
+        ready().process([[]])
+
+
+def test_an_epoch_that_failed_leaves_no_results() -> None:
+    def fail(value: int, context: KeyedProcessContext) -> Iterator[int]:
+        yield 1 // value
+
+    harness = ready(function=fail)
+    with pytest.raises(UserFunctionError):
+        harness.process([1, 0], None, ["a", "a"])
+    harness.begin_epoch()
+    harness.process([1], None, ["a"])
+
+    assert harness.output.values() == [1]

@@ -1,0 +1,333 @@
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.runtime.programs import CollectingOutput
+
+from penstock.common.time import Duration
+from penstock.common.watermark_generator import WatermarkGenerator, WatermarkOutput
+from penstock.common.watermark_strategy import WatermarkStrategy
+from penstock.errors import UnsupportedOperationError, ValueNotSerializableError
+from penstock.runtime.elements import (
+    MAX_TIMESTAMP,
+    MIN_TIMESTAMP,
+    Block,
+    ChannelWatermark,
+    WatermarkStatus,
+)
+from penstock.runtime.timers.manual_clock import ManualClock
+from penstock.runtime.watermarks.event_time import EventTime, merge_event_time
+
+IDLE, ACTIVE = WatermarkStatus.IDLE, WatermarkStatus.ACTIVE
+
+
+class Marking(WatermarkGenerator):
+    """Does what the events say: emit a watermark, go idle, or become active."""
+
+    def __init__(self) -> None:
+        self.periodic = 0
+
+    def on_event(self, event: Any, event_timestamp: int, output: WatermarkOutput) -> None:
+        if event == "idle":
+            output.mark_idle()
+        elif event == "active":
+            output.mark_active()
+        elif event is not None:
+            output.emit_watermark(event)
+
+    def on_periodic_emit(self, output: WatermarkOutput) -> None:
+        self.periodic += 1
+        output.emit_watermark(self.periodic)
+
+
+class Merging(Marking):
+    def merge(self, other: WatermarkGenerator) -> WatermarkGenerator:
+        assert isinstance(other, Merging)
+        self.periodic += other.periodic
+        return self
+
+
+class Ready:
+    """Event time, its output and its clock."""
+
+    def __init__(self, strategy: WatermarkStrategy, *, interval: int = 200, **options: Any) -> None:
+        self.output = CollectingOutput()
+        self.clock = ManualClock()
+        strategy.with_timestamp_assigner(_number)
+        self.event_time = EventTime(strategy, interval, "Mine", self.output, self.clock, **options)
+        self.event_time.restore(None)
+        self.event_time.begin_epoch()
+
+    def process(self, *values: Any, split: Hashable = None) -> None:
+        self.event_time.process(Block(list(values)), split)
+
+    def next_epoch(self, passed: int = 0) -> None:
+        """End the epoch, and begin another somewhere else, after that many milliseconds."""
+        self.event_time.flush()
+        state = self.event_time.snapshot()
+        self.clock.advance(passed)
+        self.event_time.restore(None)
+        self.event_time.restore(state)
+        self.event_time.begin_epoch()
+
+    def taken(self) -> list[Any]:
+        """Return what was emitted since: values, watermarks and statuses."""
+        found: list[Any] = []
+        for kind, content in self.output.log:
+            if kind == "main":
+                found += content.values
+            else:
+                found.append((kind, content))
+        self.output.log.clear()
+        return found
+
+
+def _number(value: Any, timestamp: int | None) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def bounded(delay: int = 0) -> WatermarkStrategy:
+    return WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(delay))
+
+
+def watermarks(*timestamps: int) -> list[Any]:
+    return [("watermark", timestamp) for timestamp in timestamps]
+
+
+@given(st.lists(st.lists(st.integers(-50, 50), max_size=5), max_size=6), st.integers(0, 20))
+def test_a_bounded_watermark_is_that_of_the_greatest_timestamp(
+    epochs: list[list[int]], delay: int
+) -> None:
+    ready = Ready(bounded(delay))
+    greatest = emitted = MIN_TIMESTAMP
+    for epoch in epochs:
+        ready.process(*epoch)
+        ready.next_epoch()
+        greatest = max([greatest, *epoch])
+        expected: list[Any] = list(epoch)
+        if greatest > MIN_TIMESTAMP and greatest - delay - 1 > emitted:
+            emitted = greatest - delay - 1
+            expected += watermarks(emitted)
+        assert ready.taken() == expected
+
+
+class TestEmitting:
+    def test_comes_right_behind_the_record_it_stems_from(self) -> None:
+        ready = Ready(WatermarkStrategy.for_generator(Marking), interval=0)
+        ready.process(None, 5, 3, 5, None, 6, None)
+        assert ready.taken() == [
+            *(None, 5, ("watermark", 5)),
+            *(3, 5, None, 6, ("watermark", 6)),
+            None,
+        ]
+
+    def test_keeps_timestamps_and_keys_with_their_records(self) -> None:
+        ready = Ready(WatermarkStrategy.for_generator(Marking), interval=0)
+        ready.event_time.process(Block([1, 2, 1], None, ["a", "b", "c"]))
+        assert [(b.values, b.timestamps, b.keys) for b in ready.output.blocks()] == [
+            ([1], [1], ["a"]),
+            ([2], [2], ["b"]),
+            ([1], [1], ["c"]),
+        ]
+
+    def test_follows_the_interval_between_blocks(self) -> None:
+        ready = Ready(bounded(), interval=200)
+        ready.process(10)
+        ready.clock.advance(199)
+        ready.process(20)
+        assert ready.taken() == [10, 20]
+        ready.clock.advance(1)
+        ready.process(30)
+        ready.process(40)
+        assert ready.taken() == [30, ("watermark", 29), 40]
+
+    def test_comes_after_many_records_at_the_latest(self) -> None:
+        ready = Ready(bounded())
+        for _ in range(9):
+            ready.process(*range(1000))
+        assert [entry for entry in ready.taken() if isinstance(entry, tuple)] == watermarks(998)
+
+    def test_is_only_up_to_events_if_there_is_no_interval(self) -> None:
+        ready = Ready(WatermarkStrategy.for_generator(Marking), interval=0)
+        ready.clock.advance(10_000)
+        ready.process(None)
+        ready.next_epoch()
+        assert ready.taken() == [None]
+
+    def test_goes_on_with_the_generator_it_had(self) -> None:
+        ready = Ready(WatermarkStrategy.for_generator(Marking))
+        for _ in range(3):
+            ready.next_epoch()
+        assert ready.taken() == watermarks(1, 2, 3)
+
+    def test_ends_with_the_last_watermark_of_all(self) -> None:
+        ready = Ready(WatermarkStrategy.for_generator(Marking), interval=0)
+        ready.process("idle")
+        ready.event_time.end_input()
+        assert ready.taken() == [
+            *("idle", ("status", IDLE), ("status", ACTIVE)),
+            ("watermark", MAX_TIMESTAMP),
+        ]
+
+    def test_needs_a_generator_that_pickles(self) -> None:
+        ready = Ready(WatermarkStrategy.for_generator(Marking))
+        ready.process(None)
+        ready.event_time._splits[None].generator.on_event = lambda: None  # type: ignore
+        with pytest.raises(ValueNotSerializableError, match="generator of operator 'Mine'"):
+            ready.next_epoch()
+
+
+class TestIdleness:
+    def test_may_be_told_by_the_generator(self) -> None:
+        ready = Ready(WatermarkStrategy.for_generator(Marking), interval=0)
+        ready.process(5, "idle", 4, 5, 6, "idle", "active")
+        assert ready.taken() == [
+            *(5, ("watermark", 5), "idle", ("status", IDLE)),
+            # What does not raise the watermark leaves the stream idle.
+            *(4, 5, 6, ("status", ACTIVE), ("watermark", 6)),
+            *("idle", ("status", IDLE), "active", ("status", ACTIVE)),
+        ]
+
+    def idle_after(self, timeout: int) -> Ready:
+        return Ready(bounded().with_idleness(Duration.of_millis(timeout)))
+
+    def test_comes_when_more_than_the_timeout_has_passed_without_records(self) -> None:
+        ready = self.idle_after(100)
+        ready.process(7)
+        ready.next_epoch(1000)  # It had records.
+        ready.next_epoch(100)  # From here on it is empty.
+        assert ready.taken() == [7, ("watermark", 6)]
+        assert ready.event_time.next_idle_check() == 1101
+        ready.next_epoch(1)
+        assert ready.taken() == [("status", IDLE)]
+        assert ready.event_time.next_idle_check() is None
+        assert ready.event_time.progress() == ((None, ChannelWatermark(6, is_idle=True)),)
+
+    def test_comes_where_there_never_was_a_record(self) -> None:
+        ready = self.idle_after(100)
+        ready.next_epoch(101)
+        assert ready.taken() == [("status", IDLE)]
+
+    def test_ends_with_a_higher_watermark(self) -> None:
+        ready = self.idle_after(100)
+        ready.process(7)
+        ready.next_epoch()
+        ready.next_epoch(101)
+        ready.taken()
+        ready.process(5)
+        ready.next_epoch()
+        assert ready.taken() == [5]
+        ready.process(9)
+        ready.next_epoch()
+        assert ready.taken() == [9, ("status", ACTIVE), ("watermark", 8)]
+
+    def test_begins_anew_after_records(self) -> None:
+        ready = self.idle_after(100)
+        ready.next_epoch(60)
+        ready.process(7)
+        ready.next_epoch(60)
+        ready.next_epoch(60)
+        ready.next_epoch(40)
+        assert ready.taken() == [7, ("watermark", 6)]
+
+    def test_that_has_come_keeps_the_generator_from_emitting(self) -> None:
+        strategy = WatermarkStrategy.for_generator(Marking).with_idleness(Duration.of_millis(100))
+        ready = Ready(strategy)
+        ready.next_epoch(101)
+        ready.next_epoch(101)
+        assert ready.taken() == [*watermarks(1), ("status", IDLE)]
+
+
+class TestSplits:
+    def ready(self, strategy: WatermarkStrategy | None = None) -> Ready:
+        return Ready(strategy or bounded(), has_splits=True)
+
+    def test_have_generators_of_their_own(self) -> None:
+        ready = self.ready()
+        ready.process(10, split="a")
+        ready.process(50, split="b")
+        ready.next_epoch()
+        assert ready.taken() == [10, 50, ("watermark", 9)]
+        ready.process(60, split="a")
+        ready.next_epoch()
+        assert ready.taken() == [60, ("watermark", 49)]
+
+    def test_that_are_empty_hold_the_others_back_until_they_are_idle(self) -> None:
+        ready = self.ready(bounded().with_idleness(Duration.of_millis(100)))
+        ready.process(10, split="a")
+        ready.process(50, split="b")
+        ready.next_epoch()
+        for _ in range(2):
+            ready.process(70, split="b")
+            ready.next_epoch(101)
+        assert ready.taken() == [10, 50, ("watermark", 9), 70, ("watermark", 69), 70]
+        assert dict(ready.event_time.progress()) == {
+            "a": ChannelWatermark(9, is_idle=True),
+            "b": ChannelWatermark(69),
+        }
+
+    def test_that_are_all_idle_leave_the_greatest_watermark(self) -> None:
+        ready = self.ready(bounded().with_idleness(Duration.of_millis(100)))
+        ready.process(10, split="a")
+        ready.process(50, split="b")
+        ready.next_epoch()
+        ready.next_epoch(101)
+        assert ready.taken()[2:] == [("watermark", 9), ("watermark", 49), ("status", IDLE)]
+
+
+class TestMerging:
+    def states(self, strategy: WatermarkStrategy, *reads: dict[str, list[Any]]) -> list[bytes]:
+        """Return the states of tasks which went on from the same state."""
+        first = Ready(strategy, has_splits=True)
+        first.process(1, split="old")
+        first.event_time.flush()
+        before = first.event_time.snapshot()
+        states = []
+        for splits in reads:
+            ready = Ready(strategy, has_splits=True)
+            ready.event_time.restore(before)
+            ready.event_time.begin_epoch()
+            for split, values in splits.items():
+                ready.process(*values, split=split)
+            ready.event_time.flush()
+            states.append(ready.event_time.snapshot())
+        return states
+
+    def test_takes_each_split_from_who_read_it(self) -> None:
+        states = self.states(bounded(), {"old": [30]}, {"new": [20]}, {})
+        merged = Ready(bounded(), has_splits=True)
+        merged.event_time.restore(merge_event_time(states, "Mine"))
+        merged.event_time.begin_epoch()
+        assert dict(merged.event_time.progress()) == {
+            "old": ChannelWatermark(29),
+            "new": ChannelWatermark(19),
+        }
+
+    @given(st.permutations([{"old": [30]}, {"old": [70]}, {}]))
+    def test_of_one_split_is_as_far_as_the_farthest(self, reads: list[dict[str, list[Any]]]) -> None:
+        merged = Ready(bounded(), has_splits=True)
+        merged.event_time.restore(merge_event_time(self.states(bounded(), *reads), "Mine"))
+        assert dict(merged.event_time.progress()) == {"old": ChannelWatermark(69)}
+
+    def test_is_for_the_generator_to_say(self) -> None:
+        strategy = WatermarkStrategy.for_generator(Merging)
+        states = self.states(strategy, {"old": [None]}, {"old": [None]})
+        merged = Ready(strategy, has_splits=True)
+        merged.event_time.restore(merge_event_time(states, "Mine"))
+        merged.next_epoch()
+        # Two tasks, each of which was asked twice; then once more.
+        assert merged.taken() == watermarks(5)
+
+    def test_is_refused_where_the_generator_does_not_say(self) -> None:
+        strategy = WatermarkStrategy.for_generator(Marking)
+        states = self.states(strategy, {"old": [None]}, {"old": [None]})
+        with pytest.raises(UnsupportedOperationError, match="'Mine' .* Marking, does not say"):
+            merge_event_time(states, "Mine")
+
+    def test_needs_no_merging_where_each_split_was_read_by_one(self) -> None:
+        strategy = WatermarkStrategy.for_generator(Marking)
+        merge_event_time(self.states(strategy, {"old": [None]}, {"new": [None]}), "Mine")
