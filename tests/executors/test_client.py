@@ -48,6 +48,19 @@ def report(records: int, **user: Any) -> dict[str, Any]:
     }
 
 
+class WatchedStore(MemoryEpochStore):
+    """Tells when the client has read an epoch."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.read = [threading.Event() for _ in range(10)]
+
+    def forget(self, number: int) -> None:
+        super().forget(number)
+        # The last the client does with an epoch is to forget the one before the last.
+        self.read[number + 2].set()
+
+
 class Started:
     """A job whose epochs the test commits.
 
@@ -61,19 +74,26 @@ class Started:
         collectors: dict[str, Callable[[list[Any]], None]] | None = None,
         clean_up: Callable[[], None] | None = None,
     ) -> None:
-        self.store = MemoryEpochStore()
+        self.store = WatchedStore()
         self.calls: list[str] = []
         self.interrupted = threading.Event()
+        made = threading.Event()
+
+        def run(stop: threading.Event) -> None:
+            assert made.wait(SECONDS)
+            work(self, stop)
+
         request = JobRequest("job", StreamGraph(job_name="job"), Configuration(), collectors or {})
         self.job = Job(
             "id",
             request,
             _program(),
             self.store,
-            lambda stop: work(self, stop),
+            run,
             self._interrupt,
             clean_up or self._clean_up,
         )
+        made.set()
 
     def _interrupt(self) -> None:
         self.calls.append("interrupt")
@@ -88,9 +108,7 @@ class Started:
     def commit_and_wait(self, number: int, **content: Any) -> None:
         """Commit an epoch, and wait until the client has read it."""
         self.commit(number, **content)
-        waiting = threading.Event()
-        while self.job.progress().epochs <= number:
-            assert not waiting.wait(0.001)
+        assert self.store.read[number].wait(SECONDS)
 
 
 def nothing(started: Started, stop: threading.Event) -> None:
@@ -151,11 +169,10 @@ class TestEpochs:
             started.commit(1)
             started.commit(2, printed=["c"], collected=[("one", [3, 4])])
 
-        collectors = {
-            name: (lambda values, name=name: collected.append((name, values)))
-            for name in ("one", "two")
-        }
-        Started(work, collectors).job.wait()
+        def collector(name: str) -> Callable[[list[Any]], None]:
+            return lambda values: collected.append((name, values))
+
+        Started(work, {name: collector(name) for name in ("one", "two")}).job.wait()
 
         assert capsys.readouterr().out == "a\nb\nc\n"
         assert collected == [("one", [1]), ("two", [2]), ("one", [3, 4])]
@@ -173,8 +190,6 @@ class TestEpochs:
         assert seen == ["0\n", "1\n"]
 
     def test_are_forgotten_when_nobody_needs_them(self) -> None:
-        known = []
-
         def work(started: Started, stop: threading.Event) -> None:
             for number in range(5):
                 started.commit_and_wait(number)
@@ -312,9 +327,7 @@ class TestCancelling:
             raise KeyboardInterrupt
 
         started = Started(work)
-        waiting = threading.Event()
-        while started.job.progress().status is JobStatus.RUNNING:
-            assert not waiting.wait(0.001)
+        started.job._reader.join(SECONDS)
         started.job.cancel()
 
         assert started.job.wait().status is JobStatus.CANCELED

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.runtime.programs import ProgramBuilder
+from tests.runtime.programs import ProgramBuilder, subtask_report
 
 from penstock.checkpoint.epoch_store import EpochRecord, FolderEpochStore, MemoryEpochStore
 from penstock.checkpoint.handles import StateHandle, write_state_file
@@ -14,7 +14,7 @@ from penstock.executors.job import EpochRunner, new_job_id
 from penstock.runtime.buffer import Buffer
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.layout import Layout
-from penstock.runtime.messages import Message, SubtaskReport
+from penstock.runtime.messages import Message
 from penstock.runtime.operators.map import MapOperator
 from penstock.runtime.partitioners import RebalancePartitioner
 from penstock.runtime.program import Program
@@ -35,15 +35,15 @@ LAYOUT = Layout(PROGRAM, 2)
 NOTHING: tuple[int, int, int, int, dict[str, Any]] = (0, 0, 0, 0, {})
 
 
-def epoch_of(
-    *told: tuple[str, Any], handles: dict[int, Handles] | None = None
-) -> list[Buffer]:
+def epoch_of(*told: tuple[str, Any], handles: dict[int, Handles] | None = None) -> list[Buffer]:
     """Return what the driver hears of an epoch in which all is well."""
     handles = handles or {}
-    source = [*told, ("report", SubtaskReport([NOTHING], {}, None))]
-    reports = [(Message(kind, 0, 0, content), place) for place, (kind, content) in enumerate(source)]
+    source = [*told, ("report", subtask_report([NOTHING], {}))]
+    reports = [
+        (Message(kind, 0, 0, content), place) for place, (kind, content) in enumerate(source)
+    ]
     for subtask in range(2):
-        report = SubtaskReport([NOTHING], {0: "a"}, handles.get(subtask))
+        report = subtask_report([NOTHING], {0: "a"}, handles.get(subtask))
         reports.append((Message("report", 1, subtask, report), 0))
     return [
         driver_buffer(LAYOUT, message, PROGRAM.vertices[message.vertex], sequence)
@@ -134,9 +134,7 @@ class TestAnEpoch:
         run(runner(store, folder=str(tmp_path)), 0, engine, [0], is_last=True)
 
         assert engine.epochs == [
-            Epoch(
-                "job", 0, finishing=frozenset({0}), is_last=True, folder=str(tmp_path), state={}
-            )
+            Epoch("job", 0, finishing=frozenset({0}), is_last=True, folder=str(tmp_path), state={})
         ]
 
     def test_goes_on_from_the_one_before(self, store: Store) -> None:
@@ -155,11 +153,11 @@ class TestAnEpoch:
         after_first = {(1, 0): (first,), (1, 1): (second,)}
         after_second = {(1, 0): (first,), (1, 1): (second, third)}
         assert [(epoch.finished, epoch.finishing, epoch.state) for epoch in engine.epochs] == [
-            (frozenset(), {0}, {}),
-            ({0}, {1}, after_first),
-            ({0, 1}, {2}, after_second),
+            (frozenset(), frozenset({0}), {}),
+            (frozenset({0}), frozenset({1}), after_first),
+            (frozenset({0, 1}), frozenset({2}), after_second),
         ]
-        assert (record.finished, record.handles) == ({0, 1, 2}, after_second)
+        assert (record.finished, record.handles) == (frozenset({0, 1, 2}), after_second)
 
     def test_remembers_nothing_but_what_is_stored(self, store: Store) -> None:
         engine = Engine()

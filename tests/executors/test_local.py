@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,11 @@ from penstock.runtime.operators.prepared_sink import PreparedSinkOperator
 from penstock.runtime.operators.reduce import ReduceOperator
 from penstock.runtime.operators.sink import CollectOperator
 from penstock.runtime.operators.source import SourceOperator
-from penstock.runtime.partitioners import KeyGroupStreamPartitioner, StreamPartitioner
+from penstock.runtime.partitioners import (
+    BroadcastPartitioner,
+    KeyGroupStreamPartitioner,
+    StreamPartitioner,
+)
 from penstock.runtime.source import EpochSource, NativeSource
 
 
@@ -118,9 +123,7 @@ def test_keeps_keyed_state_from_epoch_to_epoch_wherever_they_are_cut(
     received: dict[str, list[int]] = defaultdict(list)
     for key, value in found:
         received[key].append(value)
-    if batch:
-        expected = {key: values[-1:] for key, values in expected.items()}  # type: ignore[assignment]
-    assert received == expected
+    assert received == {key: values[-1:] if batch else values for key, values in expected.items()}
 
 
 class Function:
@@ -143,6 +146,23 @@ class Function:
 
     def close(self) -> None:
         self._journal.append("close")
+
+
+FIRST_IS_THERE = threading.Event()
+
+
+class Endless(EpochSource):
+    """A source that goes on after its first epoch when the client has read that."""
+
+    epochs = 10**9
+
+    def __init__(self, epochs: list[list[Block]]) -> None:
+        """Keep the number of epochs of the class."""
+
+    def read(self, epoch: int, subtask: int, parallelism: int) -> Iterator[Block]:
+        yield Block([epoch])
+        if epoch:
+            assert FIRST_IS_THERE.wait(30)
 
 
 def mapped(source: NativeSource, function: Any) -> Steps:
@@ -194,28 +214,22 @@ class TestAJob:
         assert user == {"hits": 3, "size": 5}
 
     def test_can_be_cancelled_between_epochs(self) -> None:
-        first_is_there, go_on = threading.Event(), threading.Event()
+        FIRST_IS_THERE.clear()
+        found: list[int] = []
 
         def collect(values: list[int]) -> None:
-            first_is_there.set()
-            assert go_on.wait(30)
+            found.extend(values)
+            FIRST_IS_THERE.set()
 
-        class Endless(EpochSource):
-            def read(self, epoch: int, subtask: int, parallelism: int) -> Any:
-                yield Block([epoch])
-                if epoch:
-                    assert first_is_there.wait(30)
-
-        source = Endless([])
-        source.epochs = 10**9
         steps = Steps()
-        steps.sink(steps.source(source), CollectOperator("id"))
+        steps.sink(steps.source(Endless([])), CollectOperator("id"))
         job = steps.start(collect)
-        assert first_is_there.wait(30)
+        assert FIRST_IS_THERE.wait(30)
         job.cancel()
-        go_on.set()
+        progress = job.wait()
 
-        assert job.wait().status is JobStatus.CANCELED
+        assert progress.status is JobStatus.CANCELED
+        assert found == list(range(progress.epochs))
 
     def test_leaves_no_files(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
@@ -242,8 +256,6 @@ def changed(value: dict[str, int]) -> dict[str, int]:
 
 
 def test_subtasks_do_not_share_the_values_that_they_are_sent() -> None:
-    from penstock.runtime.partitioners import BroadcastPartitioner
-
     steps = Steps()
     copies = steps.partition(
         steps.source(epochs_of([{"n": 1}]), parallelism=1), BroadcastPartitioner()

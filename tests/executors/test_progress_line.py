@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+from itertools import pairwise
 from types import SimpleNamespace
 
 import pytest
@@ -90,7 +91,7 @@ def test_moves_ten_times_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
 
     turns = [sign for sign in signs if sign]
     assert 20 <= len(turns) <= 26
-    assert all(one != other for one, other in zip(turns, turns[1:], strict=False))
+    assert all(one != other for one, other in pairwise(turns))
     assert len(set(turns)) == 10
 
 

@@ -17,8 +17,10 @@ def interleavings(draw: st.DrawFn, *, fewest: int = 0) -> list[Read]:
     """Whole channels, mixed but each in its order."""
     channels: list[list[Read]] = []
     for number in range(draw(st.integers(fewest, 4))):
-        watermarks = st.lists(st.integers(-100, 100).map(Watermark), max_size=2)
-        contents: list[list[Element]] = draw(st.lists(watermarks, min_size=1, max_size=4))
+        watermarks: st.SearchStrategy[Element] = st.builds(Watermark, st.integers(-100, 100))
+        contents: list[list[Element]] = draw(
+            st.lists(st.lists(watermarks, max_size=2), min_size=1, max_size=4)
+        )
         contents[-1].append(CheckpointBarrier(7, f"attempt {number}"))
         channels.append([(number, place, content) for place, content in enumerate(contents)])
     mixed = []

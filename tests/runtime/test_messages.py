@@ -5,13 +5,18 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.runtime.programs import ProgramBuilder
+from tests.runtime.programs import ProgramBuilder, subtask_report
 
 from penstock.checkpoint.handles import StateHandle
-from penstock.errors import InconsistentEpochError, PenstockError, UserFunctionError
+from penstock.errors import (
+    InconsistentEpochError,
+    LostBufferError,
+    PenstockError,
+    UserFunctionError,
+)
 from penstock.runtime.buffer import Buffer, channel_number
 from penstock.runtime.layout import Layout
-from penstock.runtime.messages import EpochOutcome, Message, OperatorReport, SubtaskReport
+from penstock.runtime.messages import EpochOutcome, Message, OperatorReport
 from penstock.runtime.operators.map import MapOperator
 from penstock.runtime.partitioners import RebalancePartitioner
 from penstock.runtime.program import Program
@@ -25,9 +30,7 @@ def _program() -> Program:
     builder = ProgramBuilder()
     source = builder.source([[1]], parallelism=2)
     for _ in range(2):
-        builder.vertex(
-            MapOperator(str), inputs=[(source, RebalancePartitioner())], parallelism=2
-        )
+        builder.vertex(MapOperator(str), inputs=[(source, RebalancePartitioner())], parallelism=2)
     return builder.build()
 
 
@@ -50,9 +53,22 @@ def report(
     handles: tuple[StateHandle, ...] | None = None,
     sequence: int = 0,
 ) -> Buffer:
+    if attempts is None:
+        attempts = {
+            channel_number(edge.index, other): f"{edge.source}.{other}"
+            for edge in PROGRAM.vertices[vertex].inputs
+            for other in range(2)
+        }
     count = len(PROGRAM.vertices[vertex].operators)
-    content = SubtaskReport([metrics] * count, attempts or {}, handles)
+    content = subtask_report([metrics] * count, attempts, handles, attempt=f"{vertex}.{sender}")
     return told("report", vertex, sender, content, sequence)
+
+
+def epoch(*buffers: Buffer) -> list[Buffer]:
+    """Return the buffers of an epoch: these, and the reports of all other subtasks."""
+    known = {(buffer.channel, buffer.subtask) for buffer in buffers}
+    others = {(vertex, sender) for vertex in range(3) for sender in range(2)} - known
+    return [*buffers, *(report(vertex, sender) for vertex, sender in sorted(others))]
 
 
 metrics = st.tuples(
@@ -66,10 +82,13 @@ metrics = st.tuples(
 
 @given(metrics, metrics)
 def test_sums_what_the_subtasks_of_an_operator_did(one: Metrics, other: Metrics) -> None:
-    outcome = EpochOutcome.of(PROGRAM, [report(1, 0, metrics=one), report(1, 1, metrics=other)])
+    outcome = EpochOutcome.of(
+        PROGRAM, epoch(report(1, 0, metrics=one), report(1, 1, metrics=other))
+    )
 
     counted = one[4].keys() | other[4].keys()
     assert outcome.operators == {
+        "id of Op0.0": OperatorReport("Op0.0", 0, 0, 0, 0),
         "id of Op1.0": OperatorReport(
             "Op1.0",
             one[0] + other[0],
@@ -77,17 +96,10 @@ def test_sums_what_the_subtasks_of_an_operator_did(one: Metrics, other: Metrics)
             min(one[2], other[2]),
             min(one[3], other[3]),
             {name: one[4].get(name, 0) + other[4].get(name, 0) for name in counted},
-        )
+        ),
+        "id of Op2.0": OperatorReport("Op2.0", 0, 0, 0, 0),
     }
-    assert outcome.calls == 2
-
-
-def test_tells_what_each_operator_did() -> None:
-    outcome = EpochOutcome.of(PROGRAM, [report(0, 0, metrics=(1, 2, 3, 4, {"a": 5}))])
-
-    assert outcome.operators == {
-        "id of Op0.0": OperatorReport("Op0.0", 1, 2, 3, 4, {"a": 5}),
-    }
+    assert outcome.calls == 6
 
 
 @given(st.permutations(range(8)))
@@ -103,7 +115,7 @@ def test_reads_in_the_same_order_however_it_comes(order: list[int]) -> None:
         report(1, 1, sequence=3),
     ]
 
-    outcome = EpochOutcome.of(PROGRAM, [buffers[place] for place in order])
+    outcome = EpochOutcome.of(PROGRAM, epoch(*(buffers[place] for place in order)))
 
     assert outcome.printed == ["a", "b", "c", "d"]
     assert outcome.collected == [("id", [1]), ("id", [2])]
@@ -114,7 +126,7 @@ def test_takes_the_state_of_those_that_have_some() -> None:
     handle = StateHandle("path", 1, 2, is_snapshot=True)
 
     outcome = EpochOutcome.of(
-        PROGRAM, [report(1, 0), report(1, 1, handles=(handle,)), report(2, 0, handles=())]
+        PROGRAM, epoch(report(1, 1, handles=(handle,)), report(2, 0, handles=()))
     )
 
     assert outcome.handles == {(1, 1): (handle,), (2, 0): ()}
@@ -122,7 +134,9 @@ def test_takes_the_state_of_those_that_have_some() -> None:
 
 class TestErrors:
     def test_of_the_first_task_end_the_epoch(self) -> None:
-        errors = {sender: UserFunctionError(f"from {sender}", hint="mend it") for sender in range(2)}
+        errors = {
+            sender: UserFunctionError(f"from {sender}", hint="mend it") for sender in range(2)
+        }
         buffers = [
             report(0, 0),
             told("error", 1, 1, errors[1]),
@@ -135,7 +149,7 @@ class TestErrors:
         assert str(raised.value) == "from 0\n\nHint: mend it"
 
     def test_may_be_texts(self) -> None:
-        with pytest.raises(PenstockError, match="^a text$"):
+        with pytest.raises(PenstockError, match=r"^a text$"):
             EpochOutcome.of(PROGRAM, [told("error", 1, 0, "a text")])
 
 
@@ -143,29 +157,84 @@ class TestAttempts:
     def channel(self, vertex: int, sender: int) -> int:
         return channel_number(PROGRAM.vertices[vertex].inputs[0].index, sender)
 
-    def outcome(self, *reads: tuple[int, int, int, str]) -> EpochOutcome:
-        """Return the outcome where subtasks read attempts, as vertex, subtask, sender, attempt."""
-        return EpochOutcome.of(
-            PROGRAM,
-            [
-                report(vertex, subtask, attempts={self.channel(vertex, sender): attempt})
-                for vertex, subtask, sender, attempt in reads
-            ],
+    def read(self, vertex: int, subtask: int, *attempts: str) -> Buffer:
+        """Return the report of a subtask that read these attempts of the source's two subtasks."""
+        return report(
+            vertex,
+            subtask,
+            attempts={
+                self.channel(vertex, sender): attempt for sender, attempt in enumerate(attempts)
+            },
         )
 
     def test_that_are_the_same_for_all_readers_are_fine(self) -> None:
-        assert self.outcome((1, 0, 0, "a"), (1, 1, 0, "a"), (2, 0, 0, "a")).calls == 3
+        outcome = EpochOutcome.of(PROGRAM, epoch())
 
-    def test_differ_between_senders(self) -> None:
-        assert self.outcome((1, 0, 0, "a"), (1, 1, 1, "b")).calls == 2
+        assert outcome.calls == 6
 
-    def test_of_one_sender_must_not_differ(self) -> None:
+    @pytest.mark.parametrize("sender", [0, 1])
+    def test_of_one_sender_must_not_differ(self, sender: int) -> None:
+        attempts = ["0.0", "0.1"]
+        attempts[sender] = "another"
         with pytest.raises(InconsistentEpochError, match="different attempts") as raised:
-            self.outcome((1, 0, 0, "a"), (1, 1, 0, "b"))
+            EpochOutcome.of(PROGRAM, epoch(self.read(1, 1, *attempts)))
 
         assert "'Op1.0'" in raised.value.message
         assert "orderIndependentChecksum" in str(raised.value.hint)
 
     def test_of_one_sender_must_not_differ_between_its_edges(self) -> None:
+        another = [self.read(2, subtask, "another", "0.1") for subtask in range(2)]
+
         with pytest.raises(InconsistentEpochError):
-            self.outcome((1, 0, 0, "a"), (2, 0, 0, "b"))
+            EpochOutcome.of(PROGRAM, epoch(*another))
+
+    def test_of_one_sender_must_not_differ_between_the_driver_and_its_readers(self) -> None:
+        another = [
+            self.read(vertex, subtask, "another", "0.1")
+            for vertex in (1, 2)
+            for subtask in range(2)
+        ]
+
+        with pytest.raises(InconsistentEpochError):
+            EpochOutcome.of(PROGRAM, epoch(*another))
+
+
+class TestWhatIsMissing:
+    """Or came twice."""
+
+    @pytest.mark.parametrize(
+        "lost",
+        [
+            pytest.param((0, 1), id="the report of a source"),
+            pytest.param((1, 1), id="the report of a receiver"),
+        ],
+    )
+    def test_is_noticed_among_reports(self, lost: tuple[int, int]) -> None:
+        rest = [buffer for buffer in epoch() if (buffer.channel, buffer.subtask) != lost]
+
+        with pytest.raises(LostBufferError):
+            EpochOutcome.of(PROGRAM, rest)
+
+    @pytest.mark.parametrize("place", range(3))
+    def test_is_noticed_among_the_messages_of_a_task(self, place: int) -> None:
+        buffers = [
+            told("print", 1, 0, ["a"], 0),
+            told("collect", 1, 0, ("id", [1]), 1),
+            report(1, 0, sequence=2),
+        ]
+
+        with pytest.raises(LostBufferError):
+            EpochOutcome.of(PROGRAM, epoch(*buffers, buffers[place]))
+        del buffers[place]
+        with pytest.raises(LostBufferError):
+            EpochOutcome.of(PROGRAM, epoch(*buffers))
+
+    def test_is_noticed_where_a_task_read_nothing_of_a_sender(self) -> None:
+        channel = channel_number(PROGRAM.vertices[1].inputs[0].index, 0)
+
+        with pytest.raises(LostBufferError):
+            EpochOutcome.of(PROGRAM, epoch(report(1, 0, attempts={channel: "0.0"})))
+
+    def test_is_no_news_where_an_error_was_told(self) -> None:
+        with pytest.raises(PenstockError, match=r"^the error$"):
+            EpochOutcome.of(PROGRAM, [report(0, 0), told("error", 0, 1, "the error", 3)])

@@ -59,7 +59,8 @@ counts = st.integers(1, 7)
 streams = st.lists(blocks(max_size=12, with_timestamps=None), max_size=4)
 numbered = st.lists(st.integers(0, 12), max_size=6).map(
     lambda sizes: [
-        Block(list(range(sum(sizes[:place]), sum(sizes[: place + 1])))) for place in range(len(sizes))
+        Block(list(range(sum(sizes[:place]), sum(sizes[: place + 1]))))
+        for place in range(len(sizes))
     ]
 )
 
@@ -117,7 +118,9 @@ class TestEveryPartitioner:
     def test_repeats_what_it_did(
         self, partitioner: StreamPartitioner, stream: list[Block], targets: int
     ) -> None:
-        assert dealt(set_up(partitioner, targets), stream) == dealt(set_up(partitioner, targets), stream)
+        assert dealt(set_up(partitioner, targets), stream) == dealt(
+            set_up(partitioner, targets), stream
+        )
 
     def test_works_on_a_copy_for_each_sender(self, partitioner: StreamPartitioner) -> None:
         before = dict(vars(partitioner))
@@ -157,9 +160,9 @@ def test_have_the_names_of_flink() -> None:
 
 
 def test_only_broadcast_is_read_before_other_input() -> None:
-    assert [partitioner.ship_strategy for partitioner in PARTITIONERS if partitioner.is_broadcast] == [
-        "BROADCAST"
-    ]
+    assert [
+        partitioner.ship_strategy for partitioner in PARTITIONERS if partitioner.is_broadcast
+    ] == ["BROADCAST"]
 
 
 @given(counts, st.data())
@@ -178,7 +181,9 @@ def test_forward_from_a_partition_of_spark_finds_a_subtask() -> None:
 
 @given(counts)
 def test_global_takes_the_first_subtask(targets: int) -> None:
-    assert values(dealt(set_up(GlobalPartitioner(), targets, subtask=1), [Block([1, 2])])) == {0: [1, 2]}
+    assert values(dealt(set_up(GlobalPartitioner(), targets, subtask=1), [Block([1, 2])])) == {
+        0: [1, 2]
+    }
 
 
 class TestRebalance:
@@ -309,7 +314,9 @@ class TestKeyGroupStream:
         assert all(len(found) == 1 for found in owners.values())
 
     @given(st.integers(0, 9), counts)
-    def test_a_selector_that_fails_is_told_with_its_record(self, failing: int, targets: int) -> None:
+    def test_a_selector_that_fails_is_told_with_its_record(
+        self, failing: int, targets: int
+    ) -> None:
         def select(value: int) -> int:
             return 1 // (value - failing)
 

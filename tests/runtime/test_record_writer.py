@@ -103,7 +103,9 @@ def streams(draw: st.DrawFn) -> list[Element]:
     return stream
 
 
-def model(stream: list[Element], partitioner: StreamPartitioner, targets: int) -> dict[int, list[Any]]:
+def model(
+    stream: list[Element], partitioner: StreamPartitioner, targets: int
+) -> dict[int, list[Any]]:
     """What each subtask should read, without buffers."""
     ready = set_up(partitioner, targets)
     expected: dict[int, list[Any]] = defaultdict(list)
@@ -246,5 +248,5 @@ def test_a_value_that_cannot_be_pickled_names_the_operator() -> None:
     writer = Writer(GlobalPartitioner(), 1)
     writer.output.collect(Block([1, Unpicklable("culprit")]))
 
-    with pytest.raises(ValueNotSerializableError, match="'Map' emitted .* <culprit>"):
+    with pytest.raises(ValueNotSerializableError, match=r"'Map' emitted .* <culprit>"):
         writer.output.emit_barrier(BARRIER)

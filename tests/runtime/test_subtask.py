@@ -346,7 +346,9 @@ class TestBlocks:
         return SIZES
 
     def test_grow_while_the_function_is_fast(self) -> None:
-        assert self.sizes([0.0] * 5000) == [1, 2, 4, 8, 16, 32, 64, 128, 256, 512] + [1024] * 3 + [905]
+        assert self.sizes([0.0] * 5000) == [1, 2, 4, 8, 16, 32, 64, 128, 256, 512] + [1024] * 3 + [
+            905
+        ]
 
     def test_stay_single_records_while_the_function_is_slow(self) -> None:
         assert self.sizes([0.15] * 10) == [1] * 10
@@ -438,7 +440,7 @@ class TestUserMetrics:
             def map(self, value: Any) -> Any:
                 return value
 
-        with pytest.raises(UserFunctionError, match="Operator 'Op1.0' failed") as raised:
+        with pytest.raises(UserFunctionError, match=r"Operator 'Op1\.0' failed") as raised:
             Ready(MapOperator(Gauging())).epoch(Block([1]))
 
         assert "ZeroDivisionError" in str(raised.value)
@@ -466,7 +468,9 @@ class TestMessages:
         ready.begin()
         ready.subtask.process(Block(list(range(2000))))
         with pytest.raises(ValueNotSerializableError) as raised:
-            ready.subtask.process(Block([*(f"long {n}" for n in range(1000)), Unpicklable("culprit")]))
+            ready.subtask.process(
+                Block([*(f"long {n}" for n in range(1000)), Unpicklable("culprit")])
+            )
 
         assert "'Op1" in raised.value.message
         assert "<culprit>" in raised.value.message
@@ -474,7 +478,9 @@ class TestMessages:
 
 
 def test_names_itself_as_flink_does() -> None:
-    assert Ready(Passing(), Passing(), index=1, parallelism=4).subtask.name == "Op1.0 -> Op1.1 (2/4)"
+    assert (
+        Ready(Passing(), Passing(), index=1, parallelism=4).subtask.name == "Op1.0 -> Op1.1 (2/4)"
+    )
 
 
 def test_a_partition_of_spark_is_a_subtask_too() -> None:
