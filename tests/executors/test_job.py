@@ -14,7 +14,7 @@ from penstock.executors.job import EpochRunner, new_job_id
 from penstock.runtime.buffer import Buffer
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.layout import Layout
-from penstock.runtime.messages import Message
+from penstock.runtime.message import Message
 from penstock.runtime.operators.map import MapOperator
 from penstock.runtime.partitioners import RebalancePartitioner
 from penstock.runtime.program import Program

@@ -17,7 +17,7 @@ from penstock.runtime.context import RuntimeContext
 from penstock.runtime.elements import Block, EndOfInput, WatermarkStatus
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.layout import Layout
-from penstock.runtime.messages import Message, SubtaskReport
+from penstock.runtime.message import Message, SubtaskReport
 from penstock.runtime.metrics import OperatorMetrics
 from penstock.runtime.operator import StreamOperator
 from penstock.runtime.operators.source import SourceOperator
@@ -336,7 +336,7 @@ def subtask_report(
     *,
     attempt: str = "a",
 ) -> SubtaskReport:
-    return SubtaskReport(metrics, attempts, handles)
+    return SubtaskReport(metrics, attempts, handles, attempt)
 
 
 def messages(buffers: Iterable[Buffer]) -> list[Message]:

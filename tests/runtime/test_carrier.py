@@ -29,7 +29,7 @@ from penstock.runtime.carrier import Carrier
 from penstock.runtime.context import RuntimeContext
 from penstock.runtime.elements import MIN_TIMESTAMP, Block
 from penstock.runtime.epoch import Epoch
-from penstock.runtime.messages import EpochOutcome
+from penstock.runtime.epoch_outcome import EpochOutcome
 from penstock.runtime.operator import StreamOperator
 from penstock.runtime.operators.map import MapOperator
 from penstock.runtime.operators.reduce import ReduceOperator

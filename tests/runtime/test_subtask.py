@@ -34,7 +34,7 @@ from penstock.runtime.elements import (
 )
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.layout import Layout
-from penstock.runtime.messages import SubtaskReport
+from penstock.runtime.message import SubtaskReport
 from penstock.runtime.operator import StreamOperator
 from penstock.runtime.operators.map import MapOperator
 from penstock.runtime.operators.reduce import ReduceOperator
@@ -356,8 +356,10 @@ class TestBlocks:
     def test_shrink_when_the_function_becomes_slow(self) -> None:
         fast, slow = [0.0] * 1023, [0.01] * 2000
 
-        # 16 records of 10 ms take more than half of the interval, 4 do not.
-        assert self.sizes(fast, slow)[10:] == [1024, 256, 64, 16] + [4, 8, 16] * 22 + [4, 8, 12]
+        # A block of 1,024 was under way; from then on ten records of 10 ms are half of the interval.
+        first, *others, _ = self.sizes(fast, slow)[10:]
+        assert first == 1024
+        assert set(others) <= {9, 10}
 
     def test_keep_their_size_from_block_to_block_and_epoch_to_epoch(self) -> None:
         ready = Ready(Slow())

@@ -39,9 +39,14 @@ class InputGate:
         """
         state = self._channels.setdefault(channel, _Channel())
         if sequence != state.next_sequence or state.attempt is not None:
+            expected = (
+                f"expected buffer {state.next_sequence}"
+                if state.attempt is None
+                else "the channel had ended"
+            )
             raise LostBufferError(
                 f"Task {self._task!r} got buffer {sequence} of channel {channel} in epoch "
-                f"{self._epoch}, but expected buffer {state.next_sequence}.",
+                f"{self._epoch}, but {expected}.",
                 hint="The exchange lost or repeated data. The epoch is not committed; run it again.",
             )
         state.next_sequence += 1

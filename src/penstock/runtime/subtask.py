@@ -6,8 +6,7 @@ import pickle
 import time
 from typing import Any
 
-from penstock.errors import ValueNotSerializableError
-from penstock.runtime.buffer import Buffer, decode
+from penstock.runtime.buffer import Buffer, decode, not_serializable
 from penstock.runtime.elements import (
     BLOCK_SIZE,
     MAX_TIMESTAMP,
@@ -19,14 +18,15 @@ from penstock.runtime.elements import (
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.input_gate import InputGate
 from penstock.runtime.layout import Layout
-from penstock.runtime.messages import Message, SubtaskReport
+from penstock.runtime.message import Message, OperatorCounts, SubtaskReport
+from penstock.runtime.operator import StreamOperator
 from penstock.runtime.operator_chain import OperatorChain
 from penstock.runtime.output import Output
 from penstock.runtime.partitioners import StreamPartitioner
 from penstock.runtime.program import DRIVER, NetworkEdge, OperatorSpec, Vertex
 from penstock.runtime.record_writer import RecordWriterOutput
 from penstock.runtime.subtask_state import SubtaskState
-from penstock.runtime.user_code import record_text
+from penstock.runtime.user_code import function_failure
 
 _PATIENCE = 0.2
 """How long, in seconds, a record may wait for its neighbours in a block: the watermark interval."""
@@ -49,6 +49,7 @@ class Subtask:
         self._index = sender % vertex.parallelism
         self._writers: list[RecordWriterOutput] = []
         self._messages = 0
+        self._is_half_way = False
         self._block_size = 1
         self._watermark = MIN_TIMESTAMP
         self._outbox: list[Buffer] = []
@@ -121,7 +122,11 @@ class Subtask:
             writer.begin_epoch()
         for operator in self.chain.operators:
             operator.metrics.begin_epoch()
+            if self._is_half_way:
+                # What an epoch counted that was given up does not count.
+                operator.metrics.user.take_counts()
             operator.begin_epoch(epoch)
+        self._is_half_way = True
 
     def receive(self, buffer: Buffer) -> None:
         """Process a buffer from another task."""
@@ -144,11 +149,15 @@ class Subtask:
             part = block if start == 0 and size >= total else block.part(start, start + size)
             before = time.perf_counter()
             self.chain.process(part)
-            if time.perf_counter() - before > _PATIENCE / 2:
-                self._block_size = max(1, size // 4)
-            elif size < BLOCK_SIZE:
-                self._block_size = size * 2
+            self._pace(len(part.values), time.perf_counter() - before)
             start += size
+
+    def _pace(self, records: int, seconds: float) -> None:
+        """Choose the size of the next block by what the last one took."""
+        affordable = BLOCK_SIZE
+        if seconds > 0:
+            affordable = int(min(_PATIENCE / 2 * records / seconds, BLOCK_SIZE))
+        self._block_size = max(1, min(affordable, self._block_size * 2))
 
     def end_epoch(self) -> None:
         """End the epoch: flush, write state, and send the barrier and the report."""
@@ -166,19 +175,25 @@ class Subtask:
         barrier = CheckpointBarrier(self._epoch.number, self._attempt)
         for writer in self._writers:
             writer.emit_barrier(barrier)
-        metrics = [
-            (
-                entry.records_in,
-                entry.records_out,
-                entry.input_watermark,
-                entry.output_watermark,
-                entry.user.take(),
-            )
-            for entry in self.chain.metrics
-        ]
-        self._tell_driver("report", SubtaskReport(metrics, attempts, handles))
+        metrics = [self._metrics_of(operator) for operator in self.chain.operators]
+        self._is_half_way = False
+        self._tell_driver("report", SubtaskReport(metrics, attempts, handles, self._attempt))
         if is_finishing:
             self.chain.close()
+
+    def _metrics_of(self, operator: StreamOperator) -> OperatorCounts:
+        entry = operator.metrics
+        try:
+            user = entry.user.take()
+        except Exception as error:
+            raise function_failure(error, operator.name, None) from error
+        return (
+            entry.records_in,
+            entry.records_out,
+            entry.input_watermark,
+            entry.output_watermark,
+            user,
+        )
 
     def _advance(self, watermark: int) -> None:
         if watermark > self._watermark:
@@ -195,11 +210,8 @@ def driver_buffer(layout: Layout, message: Message, vertex: Vertex, sequence: in
     try:
         payload = pickle.dumps(tuple(message), pickle.HIGHEST_PROTOCOL)
     except Exception as error:
-        raise ValueNotSerializableError(
-            f"{vertex.name!r} has a result that cannot be pickled, so it cannot reach the driver: "
-            f"{record_text(message.content)}\n{type(error).__name__}: {error}",
-            hint="Map the stream to plain data before it is collected.",
-        ) from error
+        values = message.content[1] if message.kind == "collect" else [message.content]
+        raise not_serializable(error, [Block(values)], vertex.name) from error
     return Buffer(
         layout.driver_carrier(vertex.level, message.sender),
         DRIVER,

@@ -77,9 +77,10 @@ class SubtaskState:
             tables = operator.state.changes()
             if tables:
                 changes[operator_id] = tables
-        if changes and epoch.folder is not None:
-            self._write(changes, epoch, name)
-        self._version = self._handles[-1].path if self._handles else _EMPTY
+        if epoch.folder is not None and not epoch.is_last:
+            if changes:
+                self._write(changes, epoch, name)
+            self._version = self._handles[-1].path if self._handles else _EMPTY
         for operator in self._operators.values():
             operator.state.forget_changes()
         return self._handles

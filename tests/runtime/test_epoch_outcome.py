@@ -15,8 +15,9 @@ from penstock.errors import (
     UserFunctionError,
 )
 from penstock.runtime.buffer import Buffer, channel_number
+from penstock.runtime.epoch_outcome import EpochOutcome, OperatorReport
 from penstock.runtime.layout import Layout
-from penstock.runtime.messages import EpochOutcome, Message, OperatorReport
+from penstock.runtime.message import Message
 from penstock.runtime.operators.map import MapOperator
 from penstock.runtime.partitioners import RebalancePartitioner
 from penstock.runtime.program import Program
