@@ -1,13 +1,13 @@
-"""The SparkSession that all sides share: two cores, and the running interpreter for the workers."""
+"""The SparkSession that all sides share: penstock's own, on two cores."""
 
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from penstock.executors.spark.java import ensure_java
+from penstock.common import Configuration
+from penstock.executors.spark.session import session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -16,19 +16,6 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def shared_session() -> SparkSession:
-    ensure_java()
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    # Workers import the functions of the sides that are written by hand from here.
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.getenv("PYTHONPATH")]))
-    from pyspark.sql import SparkSession
-
-    builder = SparkSession.builder.master("local[2]").appName("penstock benchmarks")
-    for name, value in {
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.host": "127.0.0.1",
-        "spark.log.level": "ERROR",
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-    }.items():
-        builder = builder.config(name, value)
-    return builder.getOrCreate()
+    return session(None, Configuration().set_string("spark.master", "local[2]"))

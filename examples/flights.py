@@ -66,7 +66,7 @@ def main() -> int:
     flights = read_flights()
     with TemporaryDirectory() as folder:
         for month, rows in flights.groupby("month"):
-            rows.to_parquet(f"{folder}/{month}.parquet")
+            rows.to_parquet(f"{folder}/{month:02}.parquet")
         totals = follow(folder)
     print("\n2013", *table(sorted(totals.values())), sep="\n")
     same = is_same(totals, flights)

@@ -93,15 +93,12 @@ class TestFolder:
     ) -> None:
         store = FolderEpochStore(str(tmp_path))
 
-        def seen_before(real: Callable[..., None]) -> Callable[..., None]:
-            def fail(*arguments: object) -> None:
-                assert store.get(3) is None
-                raise OSError("disk full")
-
-            return fail
+        def fail(*arguments: object) -> None:
+            assert store.get(3) is None
+            raise OSError("disk full")
 
         with monkeypatch.context() as patch:
-            patch.setattr(os, step, seen_before(getattr(os, step)))
+            patch.setattr(os, step, fail)
             with pytest.raises(OSError, match="disk full"):
                 store.commit(RECORD)
         assert store.get(3) is None
@@ -113,9 +110,18 @@ class TestFolder:
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         steps: list[str] = []
-        link, fsync = os.link, os.fsync
-        monkeypatch.setattr(os, "fsync", lambda file: (steps.append("fsync"), fsync(file)))
-        monkeypatch.setattr(os, "link", lambda *paths: (steps.append("link"), link(*paths)))
+
+        def watched(step: str) -> Callable[..., None]:
+            real = getattr(os, step)
+
+            def call(*arguments: object) -> None:
+                steps.append(step)
+                real(*arguments)
+
+            return call
+
+        for step in ("fsync", "link"):
+            monkeypatch.setattr(os, step, watched(step))
 
         FolderEpochStore(str(tmp_path)).commit(RECORD)
 

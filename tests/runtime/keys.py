@@ -20,7 +20,7 @@ NEW_YORK = ZoneInfo("America/New_York")
 class Colour(enum.Enum):
     RED = "red"
     GREEN = "green"
-    ROUGE = "red"
+    ROUGE = "red"  # noqa: PIE796 - two names of one member
 
 
 class Level(enum.IntEnum):
@@ -38,7 +38,7 @@ class Access(enum.Flag):
     WRITE = 2
 
 
-class Corner(tuple[int, int], enum.Enum):
+class Corner(tuple[int, int], enum.Enum):  # noqa: SLOT001 - an enum is no such tuple
     ORIGIN = (0, 0)
 
 

@@ -10,13 +10,14 @@ from typing import Any
 
 import cloudpickle
 
+from penstock.checkpoint.handles import StateHandle
 from penstock.runtime.buffer import Buffer
 from penstock.runtime.carrier import Carrier
 from penstock.runtime.context import RuntimeContext
 from penstock.runtime.elements import Block, EndOfInput, WatermarkStatus
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.layout import Layout
-from penstock.runtime.messages import Message
+from penstock.runtime.message import Message, SubtaskReport
 from penstock.runtime.metrics import OperatorMetrics
 from penstock.runtime.operator import StreamOperator
 from penstock.runtime.operators.source import SourceOperator
@@ -350,6 +351,16 @@ def last_epoch(program: Program, **options: Any) -> Epoch:
     """Return the epoch in which all sources end."""
     sources = frozenset(vertex.source for vertex in program.vertices if vertex.source is not None)
     return Epoch("job", finishing=sources, is_last=True, **options)
+
+
+def subtask_report(
+    metrics: list[tuple[int, int, int, int, dict[str, Any]]],
+    attempts: dict[int, str],
+    handles: tuple[StateHandle, ...] | None = None,
+    *,
+    attempt: str = "a",
+) -> SubtaskReport:
+    return SubtaskReport(metrics, attempts, handles, attempt)
 
 
 def messages(buffers: Iterable[Buffer]) -> list[Message]:

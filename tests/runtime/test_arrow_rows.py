@@ -19,7 +19,7 @@ FORMS: dict[str, Any] = {
     "dict": lambda b, a: {"a": a, "b": b},
     "dict with more": lambda b, a: {"a": a, "b": b, "c": 0},
     "row with names": lambda b, a: Row(a=a, b=b),
-    "row without names": lambda b, a: Row(b, a),
+    "row without names": Row,
     "row of a data frame": lambda b, a: row_factory(["a", "b"])((a, b)),
 }
 

@@ -29,7 +29,7 @@ from penstock.runtime.carrier import Carrier
 from penstock.runtime.context import RuntimeContext
 from penstock.runtime.elements import MIN_TIMESTAMP, Block
 from penstock.runtime.epoch import Epoch
-from penstock.runtime.messages import EpochOutcome
+from penstock.runtime.epoch_outcome import EpochOutcome
 from penstock.runtime.operator import StreamOperator
 from penstock.runtime.operators.map import MapOperator
 from penstock.runtime.operators.reduce import ReduceOperator
@@ -335,18 +335,14 @@ class TestErrors:
 
         aborts = [buffer for buffer in sent if buffer.vertex == ABORT]
         assert [buffer.carrier for buffer in aborts] == [0, 1, 2]
-        assert aborts[0].order < min(
-            buffer.order for buffer in sent if buffer.vertex != ABORT
-        )
+        assert aborts[0].order < min(buffer.order for buffer in sent if buffer.vertex != ABORT)
 
     def test_are_passed_on_level_by_level(self) -> None:
         program = three_levels(Function(Journal()), Function(Journal()), Function(Journal()))
         tasks = tasks_for(program, 2)
         told = Buffer(0, DRIVER, 1, 1, MIN_TIMESTAMP, 0, 0, b"message")
         mine = Buffer(0, 1, 0, 1, MIN_TIMESTAMP, 0, 0, b"not looked at")
-        aborts = [
-            Buffer(0, ABORT, 0, 0, MIN_TIMESTAMP, 0, number, b"") for number in range(2)
-        ]
+        aborts = [Buffer(0, ABORT, 0, 0, MIN_TIMESTAMP, 0, number, b"") for number in range(2)]
 
         def passed(level: int, *buffers: Buffer) -> list[tuple[int, int]]:
             carrier = Carrier(tasks.layout, last_epoch(program), level, 1, "a", tasks)
@@ -454,9 +450,7 @@ def test_whatever_an_exchange_loses_or_repeats_is_noticed(
     def tamper(behind: int, buffers: list[Buffer]) -> list[Buffer]:
         if behind != level:
             return buffers
-        own = [
-            buffer for buffer in buffers if (buffer.vertex == DRIVER) == (receiver == "driver")
-        ]
+        own = [buffer for buffer in buffers if (buffer.vertex == DRIVER) == (receiver == "driver")]
         place = buffers.index(data.draw(st.sampled_from(own)))
         if kind == "lost":
             return buffers[:place] + buffers[place + 1 :]
@@ -501,49 +495,47 @@ def test_an_epoch_in_which_attempts_were_mixed_is_noticed(
     """The tasks of a level run twice, and each task of the next reads one of both runs."""
     program = make(*parallelism)
     level = data.draw(st.integers(0, program.levels - 2), label="level")
-    processes = [tasks_for(program, cores), tasks_for(program, cores)]
-    runs: list[list[Buffer]] = []
+    tasks, tasks_elsewhere = tasks_for(program, cores), tasks_for(program, cores)
+    first: list[list[Buffer]] = []
+    choices: dict[tuple[int, int], int] = {}
     read: dict[tuple[int, int], set[int]] = defaultdict(set)
 
+    def keep(behind: int, buffers: list[Buffer]) -> list[Buffer]:
+        first.append(buffers)
+        return buffers
+
     def mix(behind: int, buffers: list[Buffer]) -> list[Buffer]:
-        runs.append(buffers)
-        if behind != level or len(runs) <= level + 1:
+        if behind != level:
             return buffers
-        # The second run, which has got as far as the first.
-        mixed = []
-        choices: dict[tuple[int, int], int] = {}
-        for attempt, sent in enumerate((runs[level], buffers)):
-            for buffer in sent:
-                vertex, subtask = sender_of(buffer, program)
-                if program.vertices[vertex].level < level:
-                    # What is only passing by is the same in both runs.
-                    choice = 0
-                else:
-                    way = carrier_of(vertex, subtask), buffer.carrier
-                    if way not in choices:
-                        choices[way] = data.draw(st.integers(0, 1), label=f"attempt read on {way}")
-                    choice = choices[way]
-                if choice == attempt:
-                    mixed.append(buffer)
-                    if program.vertices[vertex].level == level:
-                        read[vertex, subtask].add(attempt)
-        return mixed
+        runs = enumerate((first[level], buffers))
+        return [buffer for run, sent in runs for buffer in sent if is_read(buffer, run)]
 
-    def carrier_of(vertex: int, subtask: int) -> int:
-        layout = processes[0].layout
-        if level == 0:
-            return subtask % layout.carriers(0)
-        return layout.carrier_of(program.vertices[vertex], subtask)
+    def is_read(buffer: Buffer, run: int) -> bool:
+        """Whether the task that a buffer is sent to reads this run of the sender's carrier."""
+        vertex, subtask = sender_of(buffer, program)
+        if program.vertices[vertex].level < level:
+            # What is only passing by is the same in both runs.
+            return run == 0
+        sender = subtask % tasks.layout.carriers(0)
+        if level > 0:
+            sender = tasks.layout.carrier_of(program.vertices[vertex], subtask)
+        if (sender, buffer.carrier) not in choices:
+            choices[sender, buffer.carrier] = data.draw(
+                st.integers(0, 1), label=f"run that carrier {buffer.carrier} reads of {sender}"
+            )
+        if choices[sender, buffer.carrier] != run:
+            return False
+        read[vertex, subtask].add(run)
+        return True
 
-    def second(running: int, number: int) -> str:
+    def again(running: int, number: int) -> str:
         return f"{running}.{number}" + " again" * (running == level)
 
-    first = run_epoch(processes[0], last_epoch(program), tamper=mix)
-    runs[level + 1 :] = []
-    mixed = run_epoch(processes[1], last_epoch(program), attempts=second, tamper=mix)
+    told = run_epoch(tasks, last_epoch(program), tamper=keep)
+    mixed = run_epoch(tasks_elsewhere, last_epoch(program), attempts=again, tamper=mix)
 
-    if all(len(attempts) == 1 for attempts in read.values()):
-        assert EpochOutcome.of(program, mixed).printed == EpochOutcome.of(program, first).printed
+    if all(len(runs) == 1 for runs in read.values()):
+        assert EpochOutcome.of(program, mixed).printed == EpochOutcome.of(program, told).printed
     else:
         with pytest.raises(InconsistentEpochError):
             EpochOutcome.of(program, mixed)

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.runtime.elements import MIN_TIMESTAMP
-from penstock.runtime.metrics import Counter, MetricGroup, OperatorMetrics
+from penstock.runtime.metrics import Counter, MetricGroup, OperatorMetrics, Reading
 
 steps = st.lists(st.tuples(st.booleans(), st.integers(-5, 5)), max_size=5)
 
@@ -47,7 +47,7 @@ class TestMetricGroup:
             "cache.a": 2,
             "cache.level.a": 3,
             "cache.level.b": 4,
-            "cache.size": 5,
+            "cache.size": Reading(5),
         }
 
     def test_gives_the_metric_that_has_the_name(self) -> None:
@@ -63,7 +63,7 @@ class TestMetricGroup:
         group = MetricGroup()
         group.gauge("size", lambda: next(sizes))
 
-        assert [group.take(), group.take()] == [{"size": 1}, {"size": 2}]
+        assert [group.take(), group.take()] == [{"size": Reading(1)}, {"size": Reading(2)}]
 
     def test_gives_counts_once(self) -> None:
         group = MetricGroup()

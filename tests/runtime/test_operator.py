@@ -23,7 +23,9 @@ def test_the_path_by_blocks_calls_the_path_by_records(block: Block) -> None:
     harness = Harness(PerRecord())
     harness.process(block.values, block.timestamps)
 
-    assert harness.output.values() == [(record.value, record.timestamp) for record in block.records()]
+    assert harness.output.values() == [
+        (record.value, record.timestamp) for record in block.records()
+    ]
 
 
 def test_needs_one_of_both_paths() -> None:

@@ -63,7 +63,12 @@ class Built:
     """
 
     def __init__(
-        self, specs: Sequence[OperatorSpec], *, subtask: int = 0, parallelism: int = 1, **options: Any
+        self,
+        specs: Sequence[OperatorSpec],
+        *,
+        subtask: int = 0,
+        parallelism: int = 1,
+        **options: Any,
     ) -> None:
         self.left: dict[int, CollectingOutput] = {}
         self.told: list[tuple[str, Any]] = []
@@ -126,9 +131,7 @@ def tree_specs(parents: list[int], journal: Journal) -> list[OperatorSpec]:
         operator_spec(
             Logging(journal),
             f"op{place}",
-            chained=[
-                ChainedEdge(child) for child, parent in enumerate(parents) if parent == place
-            ],
+            chained=[ChainedEdge(child) for child, parent in enumerate(parents) if parent == place],
             network=[network_edge(place)] if place not in parents else [],
         )
         for place in range(len(parents))
@@ -254,7 +257,9 @@ class TestObjectReuse:
             value.append(99)
 
         specs = [
-            operator_spec(StreamOperatorPassing(), "head", chained=[ChainedEdge(1), ChainedEdge(2)]),
+            operator_spec(
+                StreamOperatorPassing(), "head", chained=[ChainedEdge(1), ChainedEdge(2)]
+            ),
             operator_spec(MapOperator(spoil), "spoils"),
             operator_spec(MapOperator(list), "reads", network=[network_edge()]),
         ]

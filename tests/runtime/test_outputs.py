@@ -82,9 +82,7 @@ class TestChainingOutput:
         assert harness.metrics.records_in == len(expected)
 
     @pytest.mark.parametrize("tag", [None, "late"])
-    def test_passes_all_that_is_in_band(
-        self, kind: type[ChainingOutput], tag: str | None
-    ) -> None:
+    def test_passes_all_that_is_in_band(self, kind: type[ChainingOutput], tag: str | None) -> None:
         output, harness = chained(kind, tag)
         output.emit_watermark(5)
         output.emit_status(WatermarkStatus.IDLE)
@@ -119,7 +117,9 @@ class TestCopying:
         assert one is not other
         assert one["inner"] is not inner
 
-    def test_a_value_that_cannot_be_copied_is_named_with_the_operator_that_should_get_it(self) -> None:
+    def test_a_value_that_cannot_be_copied_is_named_with_the_operator_that_should_get_it(
+        self,
+    ) -> None:
         class Lock:
             def __deepcopy__(self, memo: Any) -> Any:
                 raise TypeError("a lock cannot be copied")
@@ -128,7 +128,7 @@ class TestCopying:
                 return "<a lock>"
 
         output, _ = chained(CopyingChainingOutput)
-        with pytest.raises(PenstockError, match="'Next' .*<a lock>") as raised:
+        with pytest.raises(PenstockError, match=r"'Next' .*<a lock>") as raised:
             output.collect(Block([1, Lock()]))
 
         assert "a lock cannot be copied" in str(raised.value)
@@ -154,13 +154,18 @@ class TestCountingOutput:
         for receiver in outputs:
             # Empty blocks go nowhere.
             assert receiver.log == [
-                ("main" if tag is None else "side late", block) for block, tag in stream if block.values
+                ("main" if tag is None else "side late", block)
+                for block, tag in stream
+                if block.values
             ]
 
     @pytest.mark.parametrize(
         ("step", "entry"),
         [
-            (lambda output: output.emit_status(WatermarkStatus.IDLE), ("status", WatermarkStatus.IDLE)),
+            (
+                lambda output: output.emit_status(WatermarkStatus.IDLE),
+                ("status", WatermarkStatus.IDLE),
+            ),
             (lambda output: output.end_input(EndOfInput()), ("end", EndOfInput())),
             (lambda output: output.flush(), ("flush", None)),
             (lambda output: output.emit_watermark(5), ("watermark", 5)),

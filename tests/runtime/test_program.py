@@ -14,8 +14,12 @@ from penstock.runtime.program import Program
 def program() -> Program:
     builder = ProgramBuilder(job_parameters={"a": "b"})
     source = builder.source([[1]], parallelism=2)
-    wide = builder.vertex(MapOperator(str), inputs=[(source, RebalancePartitioner())], parallelism=7)
-    slim = builder.vertex(MapOperator(str), inputs=[(source, RebalancePartitioner())], parallelism=1)
+    wide = builder.vertex(
+        MapOperator(str), inputs=[(source, RebalancePartitioner())], parallelism=7
+    )
+    slim = builder.vertex(
+        MapOperator(str), inputs=[(source, RebalancePartitioner())], parallelism=1
+    )
     builder.vertex(
         MapOperator(str),
         inputs=[(wide, RebalancePartitioner()), (slim, RebalancePartitioner())],

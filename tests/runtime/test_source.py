@@ -136,7 +136,9 @@ class TestTextLines:
         assert [line for block in blocks for line in block.values] == list(map(str, range(10)))
 
     def test_of_a_file_that_is_not_there_are_refused(self, tmp_path: Path) -> None:
-        with pytest.raises(SourceNotReadableError, match=r"gone.txt' cannot be read: .*No such") as raised:
+        with pytest.raises(
+            SourceNotReadableError, match=r"gone.txt' cannot be read: .*No such"
+        ) as raised:
             TextLines(str(tmp_path / "gone.txt"), "utf-8")
 
         assert raised.value.hint

@@ -35,7 +35,7 @@ from penstock.runtime.elements import (
 )
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.layout import Layout
-from penstock.runtime.messages import SubtaskReport
+from penstock.runtime.message import SubtaskReport
 from penstock.runtime.operator import StreamOperator
 from penstock.runtime.operators.map import MapOperator
 from penstock.runtime.operators.reduce import ReduceOperator
@@ -402,7 +402,9 @@ class TestBlocks:
         return SIZES
 
     def test_grow_while_the_function_is_fast(self) -> None:
-        assert self.sizes([0.0] * 5000) == [1, 2, 4, 8, 16, 32, 64, 128, 256, 512] + [1024] * 3 + [905]
+        assert self.sizes([0.0] * 5000) == [1, 2, 4, 8, 16, 32, 64, 128, 256, 512] + [1024] * 3 + [
+            905
+        ]
 
     def test_stay_single_records_while_the_function_is_slow(self) -> None:
         assert self.sizes([0.15] * 10) == [1] * 10
@@ -410,8 +412,10 @@ class TestBlocks:
     def test_shrink_when_the_function_becomes_slow(self) -> None:
         fast, slow = [0.0] * 1023, [0.01] * 2000
 
-        # 16 records of 10 ms take more than half of the interval, 4 do not.
-        assert self.sizes(fast, slow)[10:] == [1024, 256, 64, 16] + [4, 8, 16] * 22 + [4, 8, 12]
+        # A block of 1,024 was under way; from then on ten records of 10 ms are half of the interval.
+        first, *others, _ = self.sizes(fast, slow)[10:]
+        assert first == 1024
+        assert set(others) <= {9, 10}
 
     def test_keep_their_size_from_block_to_block_and_epoch_to_epoch(self) -> None:
         ready = Ready(Slow())
@@ -494,7 +498,7 @@ class TestUserMetrics:
             def map(self, value: Any) -> Any:
                 return value
 
-        with pytest.raises(UserFunctionError, match="Operator 'Op1.0' failed") as raised:
+        with pytest.raises(UserFunctionError, match=r"Operator 'Op1\.0' failed") as raised:
             Ready(MapOperator(Gauging())).epoch(Block([1]))
 
         assert "ZeroDivisionError" in str(raised.value)
@@ -522,7 +526,9 @@ class TestMessages:
         ready.begin()
         ready.subtask.process(Block(list(range(2000))))
         with pytest.raises(ValueNotSerializableError) as raised:
-            ready.subtask.process(Block([*(f"long {n}" for n in range(1000)), Unpicklable("culprit")]))
+            ready.subtask.process(
+                Block([*(f"long {n}" for n in range(1000)), Unpicklable("culprit")])
+            )
 
         assert "'Op1" in raised.value.message
         assert "<culprit>" in raised.value.message
@@ -530,7 +536,9 @@ class TestMessages:
 
 
 def test_names_itself_as_flink_does() -> None:
-    assert Ready(Passing(), Passing(), index=1, parallelism=4).subtask.name == "Op1.0 -> Op1.1 (2/4)"
+    assert (
+        Ready(Passing(), Passing(), index=1, parallelism=4).subtask.name == "Op1.0 -> Op1.1 (2/4)"
+    )
 
 
 def test_a_partition_of_spark_is_a_subtask_too() -> None:

@@ -84,9 +84,13 @@ def unneeded(before: Handles, now: Handles) -> Iterator[str]:
     return (handle.path for handle in before if handle not in now)
 
 
-entries = st.dictionaries(st.integers(0, 6), st.none() | st.integers() | st.just("x" * 50), max_size=4)
+entries = st.dictionaries(
+    st.integers(0, 6), st.none() | st.integers() | st.just("x" * 50), max_size=4
+)
 works = st.fixed_dictionaries({"sum": entries, "max": entries})
-attempts = st.tuples(st.integers(0, 2), works, st.sampled_from(["stops half way", "is not committed"]))
+attempts = st.tuples(
+    st.integers(0, 2), works, st.sampled_from(["stops half way", "is not committed"])
+)
 epochs = st.lists(
     st.tuples(st.lists(attempts, max_size=2), st.integers(0, 2), works), min_size=1, max_size=12
 )
@@ -172,7 +176,7 @@ class TestFiles:
         process = Process(str(tmp_path))
         handles: Handles = ()
         for number in range(40):
-            handles = process.epoch(number, handles, {key: f"{number:20000}" for key in range(5)})
+            handles = process.epoch(number, handles, dict.fromkeys(range(5), f"{number:20000}"))
 
         # The state has 100 KB, and so has each changelog.
         assert sum(handle.length for handle in handles) < 400_000
@@ -189,7 +193,9 @@ class TestFiles:
 
     @pytest.mark.parametrize("damage", ["missing", "truncated", "changed"])
     @pytest.mark.parametrize("place", [0, 1])
-    def test_are_named_where_they_are_damaged(self, tmp_path: Path, damage: str, place: int) -> None:
+    def test_are_named_where_they_are_damaged(
+        self, tmp_path: Path, damage: str, place: int
+    ) -> None:
         process = Process(str(tmp_path))
         handles = process.epoch(1, process.epoch(0, (), {1: 1}), {2: 2})
         file = Path(handles[place].path)
@@ -257,7 +263,7 @@ class TestStateThatCannotBePickled:
         process.begin(())
         process.put("sum", {1: 1, 2: Unpicklable("culprit")})
 
-        with pytest.raises(ValueNotSerializableError, match="'Sum' .*: <culprit>"):
+        with pytest.raises(ValueNotSerializableError, match=r"'Sum' .*: <culprit>"):
             process.end(0)
 
     def test_is_named_with_its_operator_and_no_other(self, tmp_path: Path) -> None:
@@ -266,7 +272,7 @@ class TestStateThatCannotBePickled:
         process.put("sum", {1: 1})
         process.put("max", {1: Unpicklable("culprit")})
 
-        with pytest.raises(ValueNotSerializableError, match="'Max' .*: <culprit>"):
+        with pytest.raises(ValueNotSerializableError, match=r"'Max' .*: <culprit>"):
             process.end(0)
 
 

@@ -112,7 +112,9 @@ class TestRecordText:
             assert (text[:497], text[497:]) == (repr(value)[:497], "...")
 
     def test_may_be_missing(self) -> None:
-        assert record_text(Unprintable()) == "<a Unprintable whose repr raised ValueError('no text')>"
+        assert (
+            record_text(Unprintable()) == "<a Unprintable whose repr raised ValueError('no text')>"
+        )
 
 
 def failure_of(call: Any, record: str | None = "'x'") -> PenstockError:
@@ -144,8 +146,9 @@ class TestFunctionFailure:
             "outer",
             "divide",
         ]
-        assert "\nZeroDivisionError: by nothing\n\nOperator 'Map' failed on the record 'x'\n" in str(
-            failure
+        assert (
+            "\nZeroDivisionError: by nothing\n\nOperator 'Map' failed on the record 'x'\n"
+            in str(failure)
         )
         assert failure.hint is not None
         assert lines[-1] == f"Hint: {failure.hint}"
@@ -163,11 +166,22 @@ class TestFunctionFailure:
             if line.startswith("  File")
         ] == ["fail", "divide"]
 
-    def test_shows_all_there_is_of_a_function_without_frames(self) -> None:
-        failure = failure_of(lambda: int("no number"))
+    def test_of_a_function_written_in_c_has_no_frames_to_show(self) -> None:
+        with pytest.raises(UserFunctionError) as raised:
+            Harness(MapOperator(int), name="Map").process(["no number"])
 
-        assert str(failure).startswith("Traceback (most recent call last):\n")
-        assert "ValueError: invalid literal for int() with base 10: 'no number'" in str(failure)
+        assert str(raised.value).startswith(
+            "ValueError: invalid literal for int() with base 10: 'no number'\n\n"
+            "Operator 'Map' failed on the record 'no number'\n\nHint: "
+        )
+        # It was not what the function returned.
+        assert not str(raised.value.hint).startswith("Your function returned")
+
+    def test_of_a_function_written_in_c_may_be_a_field_that_is_not_there(self) -> None:
+        with pytest.raises(PenstockError, match="has no field 'b'") as raised:
+            Harness(MapOperator(operator.itemgetter("b")), name="Map").process([Row(a=1)])
+
+        assert "Operator 'Map' failed on the record Row(a=1)" in str(raised.value)
 
     def test_needs_no_record(self) -> None:
         failure = failure_of(divide, None)
@@ -209,7 +223,7 @@ class TestFunctionFailure:
             "'x'",
         )
 
-    @pytest.mark.parametrize("function", [lambda: Row(a=1).b, lambda: operator.itemgetter("b")(Row(a=1))])
+    @pytest.mark.parametrize("function", [lambda: Row(a=1).b, lambda: Row(a=1)["b"]])
     def test_of_a_field_that_is_not_there_tells_where(self, function: Any) -> None:
         failure = failure_of(function)
 

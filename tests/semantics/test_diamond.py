@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.semantics.conftest import NewEnvironment
+from tests.semantics.running import epochs, operators
 
 from penstock.datastream import (
     DataStream,
@@ -16,10 +18,8 @@ from penstock.datastream import (
     SinkFunction,
     StreamExecutionEnvironment,
 )
-from tests.semantics.conftest import NewEnvironment
-from tests.semantics.running import epochs, operators
 
-NUMBERS = [[*range(0, 10)], [], [*range(10, 30)], [30, 31]]
+NUMBERS = [[*range(10)], [], [*range(10, 30)], [30, 31]]
 WORDS = [["a"], ["b", "c"]]
 
 
@@ -92,9 +92,7 @@ def test_every_record_once(
     # The first record of each of the three keys stands for itself.
     calls = {name.removeprefix("Sink: "): count for name, count in records.items()} | {"sums": 32}
     assert {path.name: path.stat().st_size for path in tmp_path.iterdir()} == calls
-    assert {
-        name.removeprefix("Sink: "): found[name]["user"]["calls"] for name in records
-    } == calls
+    assert {name.removeprefix("Sink: "): found[name]["user"]["calls"] for name in records} == calls
     assert metrics["epochs"] == len(NUMBERS)
     assert metrics["records_in"] == 35
     assert plan

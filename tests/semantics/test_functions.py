@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.semantics.conftest import NewEnvironment
+from tests.semantics.running import collect, epochs, operators
 
 from penstock.datastream import (
     FilterFunction,
@@ -24,8 +26,6 @@ from penstock.datastream import (
     RuntimeContext,
     SinkFunction,
 )
-from tests.semantics.conftest import NewEnvironment
-from tests.semantics.running import collect, epochs, operators
 
 NUMBERS = list(range(12))
 LOW = OutputTag("low")

@@ -7,12 +7,18 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-
-from penstock.datastream import DataStream, OutputTag, RuntimeExecutionMode
 from tests.semantics.conftest import NewEnvironment
 from tests.semantics.running import Where, collect
 
-SALES = [("pen", 3, "Ann"), ("ink", 9, "Bob"), ("pen", 2, "Cyd"), ("pen", 8, "Dan"), ("ink", 9, "Eve")]
+from penstock.datastream import DataStream, OutputTag, RuntimeExecutionMode
+
+SALES = [
+    ("pen", 3, "Ann"),
+    ("ink", 9, "Bob"),
+    ("pen", 2, "Cyd"),
+    ("pen", 8, "Dan"),
+    ("ink", 9, "Eve"),
+]
 NUMBERS = list(range(12))
 ODD = OutputTag("odd")
 SMALL = OutputTag("small")
@@ -108,7 +114,9 @@ def test_operators(new_environment: NewEnvironment, parallelism: int, mode: str)
 
 
 def of_key(values: list[Any], key: str) -> list[Any]:
-    return [value for value in values if (value if isinstance(value, str) else value[0]).startswith(key)]
+    return [
+        value for value in values if (value if isinstance(value, str) else value[0]).startswith(key)
+    ]
 
 
 @pytest.mark.parametrize("parallelism", [1, 2, 5])

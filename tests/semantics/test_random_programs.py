@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.semantics.pipelines import Records, Step, cut, inputs, letter, steps
+from tests.semantics.running import epochs
 
 from penstock.datastream import DataStream, RuntimeExecutionMode, StreamExecutionEnvironment
 from penstock.errors import LostBufferError
@@ -17,8 +19,6 @@ from penstock.executors.local import LocalRun
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.registry import Tasks
 from penstock.testing import local_environment
-from tests.semantics.pipelines import Records, Step, cut, inputs, letter, steps
-from tests.semantics.running import epochs
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 import pytest
-
 from tests.semantics.running import run_script
 
 SCRIPT = """
@@ -116,7 +115,10 @@ TOTALS = {"ann3 buy": [1, 3, 6, 10], "bob3 buy": [10, 30], "ann3 sell": [100, 30
 def test_classes_of_a_script(tmp_path: Path) -> None:
     folder = tmp_path / "trades"
     folder.mkdir()
-    rows = [[dict(zip(("owner", "side", "amount"), row, strict=True)) for row in epoch] for epoch in EPOCHS]
+    rows = [
+        [dict(zip(("owner", "side", "amount"), row, strict=True)) for row in epoch]
+        for epoch in EPOCHS
+    ]
     for number, epoch in enumerate(rows):
         (folder / f"{number}.json").write_text("\n".join(map(json.dumps, epoch)))
 

@@ -68,7 +68,13 @@ class MemoryEpochStore:
         return self._records.get(number)
 
     def commit(self, record: EpochRecord) -> None:
-        """Commit an epoch."""
+        """Commit an epoch.
+
+        Raises:
+            FileExistsError: If it was committed before.
+        """
+        if record.number in self._records:
+            raise FileExistsError(f"Epoch {record.number} was committed before.")
         self._records[record.number] = record
 
     def forget(self, number: int) -> None:

@@ -11,6 +11,8 @@ from penstock.checkpoint.epoch_store import EpochRecord, EpochStore
 from penstock.common.job_status import JobStatus
 from penstock.executors.base import JobProgress, JobRequest
 from penstock.executors.progress_line import ProgressLine
+from penstock.runtime.epoch_outcome import add_user_metrics
+from penstock.runtime.metrics import Reading
 from penstock.runtime.program import Program
 
 _POLL_SECONDS = 0.02
@@ -114,8 +116,11 @@ class Job:
             progress.operators[operator_id] = report if known is None else _sum(known, report)
 
     def _finish(self) -> None:
-        self._line.finish(self._progress)
-        self._clean_up()
+        try:
+            self._line.finish(self._progress)
+            self._clean_up()
+        except BaseException as error:  # noqa: BLE001 - the waiting client raises it
+            self._error = self._error or error
         with self._lock:
             if self._is_cancelled:
                 self._end_cancelled()
@@ -133,7 +138,8 @@ class Job:
         """Return how far the job has come."""
         with self._lock:
             found = self._progress
-            return JobProgress(found.status, found.epochs, found.records_in, dict(found.operators))
+            operators = {key: _plain(report) for key, report in found.operators.items()}
+            return JobProgress(found.status, found.epochs, found.records_in, operators)
 
     def wait(self) -> JobProgress:
         """Wait until the job has ended.
@@ -166,12 +172,18 @@ class Job:
 
 
 def _sum(known: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-    user = dict(known["user"])
-    for name, value in new["user"].items():
-        user[name] = user[name] + value if name in user else value
     return {
         **new,
         "records_in": known["records_in"] + new["records_in"],
         "records_out": known["records_out"] + new["records_out"],
-        "user": user,
+        "user": add_user_metrics(known["user"], new["user"]),
     }
+
+
+def _plain(report: dict[str, Any]) -> dict[str, Any]:
+    """Return what an operator did, with gauges as they are."""
+    user = {
+        name: value.value if isinstance(value, Reading) else value
+        for name, value in report["user"].items()
+    }
+    return {**report, "user": user}

@@ -13,7 +13,7 @@ from penstock.checkpoint.epoch_store import EpochRecord, EpochStore
 from penstock.errors import InconsistentEpochError, LostBufferError
 from penstock.runtime.buffer import Buffer
 from penstock.runtime.epoch import Epoch
-from penstock.runtime.messages import EpochOutcome
+from penstock.runtime.epoch_outcome import EpochOutcome
 from penstock.runtime.program import Program
 
 RunEpoch = Callable[[Epoch], Iterable[Buffer]]

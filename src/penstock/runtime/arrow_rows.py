@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from penstock.common.types import Row, field_names_of
@@ -26,11 +27,19 @@ def rows_to_table(rows: list[Any], schema: pa.Schema) -> pa.Table:
     """
     import pyarrow as pa
 
-    names = schema.names
+    return pa.Table.from_arrays(_columns(rows, list(schema)), schema=schema)
+
+
+def columns_text(schema: pa.Schema) -> str:
+    """Return the names and types of a schema's columns for a message."""
+    return ", ".join(f"{field.name}: {field.type}" for field in schema)
+
+
+def _columns(rows: Sequence[Any], fields: list[pa.Field]) -> list[pa.Array]:
+    names = [field.name for field in fields]
     tuples = [_as_tuple(row, names) for row in rows]
     columns = zip(*tuples, strict=True) if tuples else [()] * len(names)
-    arrays = [_array(column, field.type) for column, field in zip(columns, schema, strict=True)]
-    return pa.Table.from_arrays(arrays, schema=schema)
+    return [_array(column, field.type) for column, field in zip(columns, fields, strict=True)]
 
 
 def _array(column: Sequence[Any], kind: pa.DataType) -> pa.Array:
@@ -43,7 +52,43 @@ def _array(column: Sequence[Any], kind: pa.DataType) -> pa.Array:
             # A datetime without zone is one of the session's time zone, as everywhere in PySpark.
             local = pa.array(column, type=pa.timestamp(kind.unit))
             return pc.assume_timezone(local, kind.tz, ambiguous="earliest", nonexistent="earliest")
+    if pa.types.is_struct(kind):
+        return _structs(column, kind)
+    if pa.types.is_list(kind) or pa.types.is_map(kind):
+        return _lists(column, kind)
     return pa.array(column, type=kind)
+
+
+def _structs(column: Sequence[Any], kind: pa.StructType) -> pa.Array:
+    import pyarrow as pa
+
+    nothing = (None,) * kind.num_fields
+    children = _columns([nothing if value is None else value for value in column], list(kind))
+    mask = pa.array([value is None for value in column], pa.bool_())
+    return pa.StructArray.from_arrays(children, fields=list(kind), mask=mask)
+
+
+def _lists(column: Sequence[Any], kind: pa.ListType | pa.MapType) -> pa.Array:
+    import pyarrow as pa
+
+    lists = [None if value is None else _items(value) for value in column]
+    ends = list(accumulate((len(items or ()) for items in lists), initial=0))
+    # A list without a start is null.
+    starts = [None if items is None else end for items, end in zip(lists, ends, strict=False)]
+    offsets = pa.array([*starts, ends[-1]], pa.int32())
+    flat = [item for items in lists for item in items or ()]
+    if pa.types.is_map(kind):
+        keys = _array([key for key, _ in flat], kind.key_type)
+        return pa.MapArray.from_arrays(
+            offsets, keys, _array([v for _, v in flat], kind.item_type), kind
+        )
+    return pa.ListArray.from_arrays(offsets, _array(flat, kind.value_type), kind)
+
+
+def _items(value: Any) -> list[Any]:
+    if isinstance(value, (str, bytes)):
+        raise TypeError(f"{value!r} is no list.")
+    return list(value.items() if isinstance(value, dict) else value)
 
 
 def _as_tuple(row: Any, names: list[str]) -> tuple[Any, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import pickle
 from typing import Any, Final, NamedTuple
 
@@ -13,7 +12,9 @@ from penstock.runtime.user_code import record_text
 BUFFER_SIZE: Final = 4096
 """How many records a buffer takes before it is sent."""
 
-_SHORT: Final = 200
+_SHORT: Final = 500
+_MOST_DECODED: Final = 4096
+_DECODED: dict[bytes, list[Element]] = {}
 
 ABORT: Final = -2
 """Stands where a vertex index stands, for the word that the epoch failed on an earlier level."""
@@ -75,15 +76,15 @@ def encode(elements: list[Element], operator: str) -> bytes:
 
 def decode(payload: bytes) -> list[Element]:
     """Return the elements of a payload; callers do not change the list."""
-    # Short payloads are bare barriers, alike for all subtasks of a carrier.
-    return (_decode_short if len(payload) < _SHORT else _decode)(payload)
-
-
-def _decode(payload: bytes) -> list[Element]:
-    return pickle.loads(payload)  # type: ignore[no-any-return]
-
-
-_decode_short = functools.lru_cache(maxsize=4096)(_decode)
+    elements = _DECODED.get(payload)
+    if elements is None:
+        elements = pickle.loads(payload)
+        # What has no records is alike for all subtasks of a carrier, and cannot be changed.
+        if len(payload) < _SHORT and not any(isinstance(element, Block) for element in elements):
+            if len(_DECODED) >= _MOST_DECODED:
+                _DECODED.clear()
+            _DECODED[payload] = elements
+    return elements
 
 
 def not_serializable(error: Exception, elements: list[Element], operator: str) -> Exception:

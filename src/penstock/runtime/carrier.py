@@ -11,7 +11,7 @@ from penstock.runtime.buffer import ABORT, Buffer
 from penstock.runtime.elements import MIN_TIMESTAMP, Block
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.layout import Layout
-from penstock.runtime.messages import Message
+from penstock.runtime.message import Message
 from penstock.runtime.operators.source import SourceOperator
 from penstock.runtime.program import DRIVER, Program, Vertex
 from penstock.runtime.registry import Tasks
@@ -171,7 +171,7 @@ class Carrier:
             self._tasks.discard(*owner)
 
     def _fail(self, vertex: Vertex, sender: int, error: Exception) -> None:
-        self._tasks.discard(vertex.index, sender)
+        self._tasks.fail(vertex.index, sender)
         message = Message("error", vertex.index, sender, _portable(error, vertex))
         self._outbox.append(driver_buffer(self._layout, message, vertex, 0))
         self._abort()

@@ -93,10 +93,14 @@ class InputGate:
             group = self._group(channel)
             self._open[group] = self._open.get(group, 0) + 1
         if sequence != state.next_sequence or state.attempt is not None:
-            expected = "none" if state.attempt is not None else f"buffer {state.next_sequence}"
+            expected = (
+                f"expected buffer {state.next_sequence}"
+                if state.attempt is None
+                else "the channel had ended"
+            )
             raise LostBufferError(
                 f"Task {self._task!r} got buffer {sequence} of channel {channel} in epoch "
-                f"{self._epoch}, but expected {expected}.",
+                f"{self._epoch}, but {expected}.",
                 hint="The exchange lost or repeated data. The epoch is not committed; run it again.",
             )
         state.next_sequence += 1

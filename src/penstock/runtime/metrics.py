@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from penstock.runtime.elements import MIN_TIMESTAMP
 
@@ -39,6 +39,12 @@ class Counter:
         """Return what was counted since the last call."""
         gained, self._taken = self._count - self._taken, self._count
         return gained
+
+
+class Reading(NamedTuple):
+    """What a gauge showed: a later reading takes its place, where counts are summed."""
+
+    value: Any
 
 
 class MetricGroup:
@@ -76,14 +82,22 @@ class MetricGroup:
         self._gauges[name] = obj
 
     def take(self) -> dict[str, Any]:
-        """Return what was counted since the last call, and the gauges, by full name."""
+        """Return what was counted since the last call, and readings of the gauges, by full name."""
+        return {**self.take_counts(), **self._readings()}
+
+    def take_counts(self) -> dict[str, Any]:
+        """Return what was counted since the last call, by full name."""
         found: dict[str, Any] = {
             self._prefix + name: counter.take() for name, counter in self._counters.items()
         }
-        for name, gauge in self._gauges.items():
-            found[self._prefix + name] = gauge()
         for group in self._groups.values():
-            found.update(group.take())
+            found.update(group.take_counts())
+        return found
+
+    def _readings(self) -> dict[str, Any]:
+        found = {self._prefix + name: Reading(gauge()) for name, gauge in self._gauges.items()}
+        for group in self._groups.values():
+            found.update(group._readings())  # noqa: SLF001 - of the same class
         return found
 
 

@@ -9,6 +9,7 @@ from penstock.runtime.elements import Block, EndOfInput, WatermarkStatus
 from penstock.runtime.metrics import OperatorMetrics
 from penstock.runtime.operator import StreamOperator
 from penstock.runtime.output import Output
+from penstock.runtime.user_code import failing_record, function_failure
 
 
 class ChainingOutput(Output):
@@ -58,7 +59,12 @@ class CopyingChainingOutput(ChainingOutput):
     """Passes a deep copy of each record, so that operators cannot change each other's values."""
 
     def _push(self, block: Block) -> None:
-        values = [copy.deepcopy(value) for value in block.values]
+        rest = iter(block.values)
+        try:
+            values = [copy.deepcopy(value) for value in rest]
+        except Exception as error:
+            record = failing_record(block, rest)
+            raise function_failure(error, self._operator.name, record) from error
         super()._push(Block(values, block.timestamps, block.keys))
 
 

@@ -11,7 +11,12 @@ from typing import Any, ClassVar
 from penstock.errors import InvalidArgumentError, InvalidKeyError, PenstockError
 from penstock.runtime.elements import Block
 from penstock.runtime.key_groups import SubtaskByKey
-from penstock.runtime.user_code import failing_record, function_failure
+from penstock.runtime.user_code import (
+    check_complete,
+    failing_record,
+    function_failure,
+    record_text,
+)
 
 
 class StreamPartitioner(ABC):
@@ -183,6 +188,7 @@ class KeyGroupStreamPartitioner(_PickingPartitioner):
         values = iter(block.values)
         try:
             keys = list(map(self._key_selector, values))
+            check_complete(keys, block)
         except Exception as error:
             raise function_failure(error, self._operator, failing_record(block, values)) from error
         rest = iter(keys)
@@ -233,7 +239,7 @@ class CustomPartitioner(_PickingPartitioner):
             if type(target) is not int or not 0 <= target < count:
                 raise InvalidArgumentError(
                     f"The partitioner after operator {self._operator!r} returned {target!r} for the "
-                    f"record {block.values[index]!r}, which is no subtask of {count}.",
+                    f"record {record_text(block.values[index])}, which is no subtask of {count}.",
                     hint=f"Return an int from 0 to {count - 1}.",
                 )
         yield from self._pick(block, targets)

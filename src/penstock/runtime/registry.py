@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import pickle
 import sys
+from contextlib import ExitStack
 from typing import Final
 
 from penstock.runtime.epoch import Epoch
@@ -43,14 +45,22 @@ class Tasks:
         return self._heads[vertex.index]
 
     def discard(self, vertex: int, sender: int) -> None:
-        """Forget a subtask: it failed, or is done."""
+        """Forget a subtask that is done."""
         self._subtasks.pop((vertex, sender), None)
 
+    def fail(self, vertex: int, sender: int) -> None:
+        """Close and forget a subtask that failed; why it did is more than what closing it may raise."""
+        found = self._subtasks.pop((vertex, sender), None)
+        if found is not None:
+            with contextlib.suppress(Exception):
+                found.close()
+
     def close(self) -> None:
-        """Close all subtasks."""
-        for subtask in self._subtasks.values():
-            subtask.close()
-        self._subtasks.clear()
+        """Close all subtasks, also if one of them cannot be closed: what it raised is raised at last."""
+        with ExitStack() as stack:
+            for subtask in self._subtasks.values():
+                stack.callback(subtask.close)
+            self._subtasks.clear()
 
 
 _RUNS: dict[str, Tasks] = {}

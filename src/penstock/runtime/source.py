@@ -6,7 +6,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any
+from typing import Any, TextIO
 
 from penstock.errors import SourceNotReadableError
 from penstock.runtime.elements import Block
@@ -94,8 +94,17 @@ class TextLines(NativeSource):
             return
         for path in self._files[subtask::parallelism]:
             with open(path, encoding=self._charset, newline=None) as file:
-                while lines := [line.rstrip("\n") for line in islice(file, self.lines)]:
+                while lines := self._next_lines(file, path):
                     yield Block(lines)
+
+    def _next_lines(self, file: TextIO, path: str) -> list[str]:
+        try:
+            return [line.rstrip("\n") for line in islice(file, self.lines)]
+        except UnicodeDecodeError as error:
+            raise SourceNotReadableError(
+                f"The text file {path!r} is not in {self._charset}: {error}.",
+                hint="Give read_text_file() the encoding of the file.",
+            ) from error
 
 
 def _files_below(path: str) -> list[str]:
@@ -103,7 +112,8 @@ def _files_below(path: str) -> list[str]:
     try:
         if os.path.isdir(place):
             names = sorted(name for name in os.listdir(place) if name[0] not in "._")
-            return [os.path.join(place, name) for name in names]
+            paths = [os.path.join(place, name) for name in names]
+            return [path for path in paths if os.path.isfile(path)]
         with open(place, "rb"):
             return [place]
     except OSError as error:

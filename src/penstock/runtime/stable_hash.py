@@ -47,7 +47,7 @@ def _hash_text(key: str) -> int:
 
 def _hash_number(key: Any) -> int:
     # Python's numeric hash is unsalted and alike for equal numbers of all types.
-    if key != key:  # noqa: PLR0124
+    if (isinstance(key, Decimal) and key.is_nan()) or key != key:  # noqa: PLR0124
         raise InvalidKeyError(
             "NaN cannot be a key: it equals nothing, not even itself.", hint=_HINT
         )
@@ -62,15 +62,23 @@ def _hash_sequence(key: Any) -> int:
     return code
 
 
+def _hash_enum(key: enum.Enum) -> int:
+    for base, hash_of in _BY_BASE:
+        if base is not enum.Enum and isinstance(key, base):
+            return hash_of(key)
+    return _hash_text(f"{type(key).__qualname__}.{key.name}")
+
+
 def _hash_set(key: frozenset[Any]) -> int:
     return sum(stable_hash(item) for item in key) & 0xFFFFFFFF
 
 
 def _hash_datetime(key: datetime.datetime) -> int:
-    # Aware datetimes of one instant are equal in whatever zone they are given.
-    if key.utcoffset() is not None:
-        key = key.astimezone(datetime.UTC).replace(tzinfo=None)
-    return _hash_text(key.replace(fold=0).isoformat())
+    # Aware datetimes of one instant are equal in whatever zone they are given. Which of two equal wall
+    # times is meant does not count: as in Python, the first is taken.
+    key = key.replace(fold=0)
+    offset = key.utcoffset() or datetime.timedelta()
+    return _hash_number((key.replace(tzinfo=None) - datetime.datetime.min - offset) // _MICROSECOND)  # noqa: DTZ901
 
 
 def _hash_time(key: datetime.time) -> int:
@@ -82,6 +90,9 @@ def _hash_time(key: datetime.time) -> int:
 
 
 def _hash_other(key: Any) -> int:
+    if type(key).__name__ == "timedelta64":
+        # NumPy counts it among the numbers, and hashes it by its unit.
+        raise _not_stable(key)
     for base, hash_of in _BY_BASE:
         if isinstance(key, base):
             return hash_of(key)
@@ -99,8 +110,12 @@ def _hash_other(key: Any) -> int:
             f"A {kind.__qualname__} cannot be a key, as it cannot be hashed: {_short(key)}.",
             hint=_HINT,
         ) from error
-    raise InvalidKeyError(
-        f"A {kind.__qualname__} cannot be a key, as its hash may differ between processes: "
+    raise _not_stable(key)
+
+
+def _not_stable(key: Any) -> InvalidKeyError:
+    return InvalidKeyError(
+        f"A {type(key).__qualname__} cannot be a key, as its hash may differ between processes: "
         f"{_short(key)}.",
         hint=_HINT,
     )
@@ -129,7 +144,8 @@ _BY_BASE: tuple[tuple[type | tuple[type, ...], Callable[[Any], int]], ...] = (
     ((numbers.Number, Decimal), _hash_number),
     (str, _hash_text),
     (bytes, zlib.crc32),
-    (enum.Enum, lambda key: _hash_text(f"{type(key).__qualname__}.{key.name}")),
+    # An enum that is also of another type may equal values of that type: it is hashed as one.
+    (enum.Enum, _hash_enum),
     (Row, _hash_sequence),
     (tuple, _hash_sequence),
     (frozenset, _hash_set),

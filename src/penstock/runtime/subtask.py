@@ -8,8 +8,7 @@ from collections.abc import Hashable
 from typing import Any
 
 from penstock.checkpoint.handles import StateHandle
-from penstock.errors import ValueNotSerializableError
-from penstock.runtime.buffer import Buffer, decode
+from penstock.runtime.buffer import Buffer, decode, not_serializable
 from penstock.runtime.elements import (
     BLOCK_SIZE,
     MAX_TIMESTAMP,
@@ -24,7 +23,8 @@ from penstock.runtime.epoch import SHARED, Epoch
 from penstock.runtime.input_gate import InputGate
 from penstock.runtime.key_groups import key_group_range
 from penstock.runtime.layout import Layout
-from penstock.runtime.messages import Message, SubtaskReport
+from penstock.runtime.message import Message, OperatorCounts, SubtaskReport
+from penstock.runtime.operator import StreamOperator
 from penstock.runtime.operator_chain import OperatorChain
 from penstock.runtime.output import Output
 from penstock.runtime.partitioners import StreamPartitioner
@@ -40,7 +40,8 @@ from penstock.runtime.timers.processing_time_service import (
     SystemProcessingTimeService,
     system_clock,
 )
-from penstock.runtime.user_code import record_text
+from penstock.runtime.user_code import function_failure
+from penstock.runtime.watermarks.event_time import combined
 
 _PATIENCE = 0.2
 """How long, in seconds, a record may wait for its neighbours in a block: the watermark interval."""
@@ -74,6 +75,7 @@ class Subtask:
         )
         self._writers: list[tuple[int, RecordWriterOutput]] = []
         self._messages = 0
+        self._is_half_way = False
         self._block_size = 1
         self._outbox: list[Buffer] = []
         self._clock = MonotonicClock(clock)
@@ -175,7 +177,11 @@ class Subtask:
         # Tail to head, so that none emits to one that has not begun.
         for operator in reversed(self.chain.operators):
             operator.metrics.begin_epoch()
+            if self._is_half_way:
+                # What an epoch counted that was given up does not count.
+                operator.metrics.user.take_counts()
             operator.begin_epoch(epoch)
+        self._is_half_way = True
         self._processing_time.fire_due()
 
     @property
@@ -199,9 +205,6 @@ class Subtask:
         if self._state is not None:
             handles = self._handles_in(epoch)
             self._state.begin_epoch(handles, tracks_changes=not epoch.is_last)
-        outputs = dict(progress.outputs)
-        for edge, writer in self._writers:
-            writer.begin_epoch(outputs.get(edge, ChannelWatermark()))
         gauges = progress.gauges or [(MIN_TIMESTAMP, MIN_TIMESTAMP)] * len(self.chain.metrics)
         for metrics, shown in zip(self.chain.metrics, gauges, strict=True):
             metrics.input_watermark, metrics.output_watermark = shown
@@ -210,6 +213,12 @@ class Subtask:
             operator.restore(snapshots.get(operator_id))
             if operator.timers is not None:
                 operator.timers.resume(operator.metrics.input_watermark)
+        outputs = dict(progress.outputs)
+        splits = self.chain.split_progress()
+        for edge, writer in self._writers:
+            # Of a source with splits, no task alone knew how far it is.
+            known = combined(at for _, at in splits) if splits else outputs.get(edge)
+            writer.begin_epoch(known or ChannelWatermark())
 
     def receive(self, buffer: Buffer) -> None:
         """Process a buffer from another task."""
@@ -240,12 +249,16 @@ class Subtask:
             part = block if start == 0 and size >= total else block.part(start, start + size)
             before = time.perf_counter()
             self.chain.process(part, split)
-            if time.perf_counter() - before > _PATIENCE / 2:
-                self._block_size = max(1, size // 4)
-            elif size < BLOCK_SIZE and len(part.values) == size:
-                self._block_size = size * 2
+            self._pace(len(part.values), time.perf_counter() - before)
             start += size
             self._processing_time.fire_due()
+
+    def _pace(self, records: int, seconds: float) -> None:
+        """Choose the size of the next block by what the last one took."""
+        affordable = BLOCK_SIZE
+        if seconds > 0:
+            affordable = int(min(_PATIENCE / 2 * records / seconds, BLOCK_SIZE))
+        self._block_size = max(1, min(affordable, self._block_size * 2))
 
     def end_epoch(self) -> None:
         """End the epoch: flush, write state, and send the barrier and the report."""
@@ -265,8 +278,9 @@ class Subtask:
         splits = self.chain.split_progress()
         for _, writer in self._writers:
             writer.emit_barrier(self._epoch.number, self._attempt, splits)
-        metrics = [entry.report() for entry in self.chain.metrics]
-        report = SubtaskReport(metrics, attempts, handles, self._progress())
+        metrics = [self._metrics_of(operator) for operator in self.chain.operators]
+        self._is_half_way = False
+        report = SubtaskReport(metrics, attempts, handles, self._attempt, self._progress())
         self._tell_driver("report", report)
         if is_finishing:
             self.close()
@@ -296,6 +310,20 @@ class Subtask:
         times.append(None if timer is None else timer + 1)
         return min((time for time in times if time is not None), default=None)
 
+    def _metrics_of(self, operator: StreamOperator) -> OperatorCounts:
+        entry = operator.metrics
+        try:
+            user = entry.user.take()
+        except Exception as error:
+            raise function_failure(error, operator.name, None) from error
+        return (
+            entry.records_in,
+            entry.records_out,
+            entry.input_watermark,
+            entry.output_watermark,
+            user,
+        )
+
 
 def driver_buffer(layout: Layout, message: Message, vertex: Vertex, sequence: int) -> Buffer:
     """Return the buffer that takes a message to the driver.
@@ -306,11 +334,8 @@ def driver_buffer(layout: Layout, message: Message, vertex: Vertex, sequence: in
     try:
         payload = pickle.dumps(tuple(message), pickle.HIGHEST_PROTOCOL)
     except Exception as error:
-        raise ValueNotSerializableError(
-            f"{vertex.name!r} has a result that cannot be pickled, so it cannot reach the driver: "
-            f"{record_text(message.content)}\n{type(error).__name__}: {error}",
-            hint="Map the stream to plain data before it is collected.",
-        ) from error
+        values = message.content[1] if message.kind == "collect" else [message.content]
+        raise not_serializable(error, [Block(values)], vertex.name) from error
     return Buffer(
         layout.driver_carrier(vertex.level, message.sender),
         DRIVER,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import inspect
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sized
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from penstock.errors import PenstockError, UserFunctionError
+from penstock.errors import PenstockError, UnknownFieldError, UserFunctionError
 from penstock.runtime.elements import Block
 
 if TYPE_CHECKING:
@@ -21,7 +21,8 @@ _TRACEBACK_HINT = (
     "record to a side output."
 )
 _RESULT_HINT = (
-    "Your function returned something that cannot be used in its place; see its documentation."
+    "Nothing of your function's own Python code raised this: it is not written in Python, or what it "
+    "returned cannot be used in its place. See its documentation."
 )
 
 
@@ -71,6 +72,18 @@ def failing_record(block: Block, rest: Iterator[Any]) -> str | None:
     return record_text(block.values[index]) if 0 <= index < len(block.values) else None
 
 
+def check_complete(results: Sized, block: Block) -> None:
+    """Make sure that there is a result for each record of a block.
+
+    `map` takes a StopIteration that the user's function raises for the end of the records.
+
+    Raises:
+        RuntimeError: If there is not.
+    """
+    if len(results) != len(block.values):
+        raise RuntimeError("the function raised StopIteration")
+
+
 def record_text(value: Any) -> str:
     """Return the text of a record for a message: its `repr`, shortened."""
     try:
@@ -95,8 +108,13 @@ def described_failure(
 ) -> PenstockError:
     """As `function_failure`, for what need not be a record."""
     frames = _users_frames(error.__traceback__)
-    is_own = isinstance(error, PenstockError) and frames is None
-    if is_own or isinstance(error, UserFunctionError):
+    is_told = isinstance(error, UserFunctionError) or (
+        # A row does not know who asked it for a field.
+        isinstance(error, PenstockError)
+        and frames is None
+        and not isinstance(error, UnknownFieldError)
+    )
+    if is_told:
         return error  # type: ignore[return-value]
     # Without frames of the user's it was the result that failed, not the function.
     lines = (

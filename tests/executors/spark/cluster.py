@@ -13,12 +13,14 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 import pyspark
 
 from penstock.executors.spark.java import ensure_java
 
 SPARK_HOME = Path(pyspark.__file__).parent
+_READER = "cluster log"
 
 
 def bare_python(folder: Path) -> Path:
@@ -74,6 +76,14 @@ def standalone_cluster(folder: Path, workers: int = 2) -> Iterator[str]:
         for process in reversed(processes):
             process.kill()
             process.wait()
+        for reader in threading.enumerate():
+            if reader.name == _READER:
+                reader.join()
+
+
+def _drain(log: IO[str]) -> None:
+    with log:
+        deque(log, 0)
 
 
 def _wait_for(process: subprocess.Popen[str], pattern: str) -> str:
@@ -87,6 +97,6 @@ def _wait_for(process: subprocess.Popen[str], pattern: str) -> str:
         seen.append(line)
         match = re.search(pattern, line)
         if match:
-            threading.Thread(target=lambda: deque(process.stderr or (), 0), daemon=True).start()
+            threading.Thread(target=_drain, args=(process.stderr,), name=_READER).start()
             return match.group(1)
     raise RuntimeError(f"{pattern!r} never came:\n{''.join(seen)}")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,7 +34,9 @@ def stream_of(spark: SparkSession, tmp_path: Path) -> StreamOf:
         folder = tmp_path / name
         folder.mkdir()
         for number, rows in enumerate(epochs):
-            (folder / f"{number}.json").write_text("\n".join(map(json.dumps, rows)))
+            path = folder / f"{number}.json"
+            path.write_text("\n".join(map(json.dumps, rows)))
+            os.utime(path, (number, number))  # Spark reads the oldest file first
         reader = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1)
         return reader.json(str(folder))
 

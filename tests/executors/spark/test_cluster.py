@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-
 from tests.executors.spark.cluster import bare_python, standalone_cluster
 
 pytestmark = pytest.mark.spark
@@ -45,16 +45,14 @@ class Colour(Enum):
     BLUE = 2
 
 
-def has_no_penstock(_):
+def origin_of_penstock(_):
     import importlib.util
 
     return importlib.util.find_spec("penstock").origin
 
 
-master, python = sys.argv[1:]
 spark = (
-    SparkSession.builder.master(master)
-    .config("spark.pyspark.python", python)
+    SparkSession.builder.master(sys.argv[1])
     .config("spark.ui.enabled", "false")
     .config("spark.driver.host", "127.0.0.1")
     .config("spark.executor.memory", "512m")
@@ -66,7 +64,7 @@ epochs = [["triangle", "square"], ["square"], ["square", "triangle"]]
 names = env.from_source(TestingSource(epochs), WatermarkStrategy.no_watermarks(), "names")
 shapes = names.map(shape_of).rebalance().map(lambda shape: (shape, Colour(shape.corners - 2), 1))
 counts = shapes.key_by(lambda record: record[:2]).sum(2)
-places = shapes.map(has_no_penstock).map(lambda origin: (Shape(origin, 0), Colour.RED, 0))
+places = shapes.map(origin_of_penstock).map(lambda origin: (Shape(origin, 0), Colour.RED, 0))
 found, origins = [], set()
 for shape, colour, count in counts.union(places).execute_and_collect():
     assert type(shape) is Shape and type(colour) is Colour
@@ -86,11 +84,11 @@ def test_code_reaches_the_workers(tmp_path: Path) -> None:
     script.write_text(SCRIPT)
     (script.parent / "shapes.py").write_text(MODULE)
     (tmp_path / "bin").mkdir()
-    python = bare_python(tmp_path / "bin")
 
     with standalone_cluster(tmp_path) as master:
         run = subprocess.run(
-            [sys.executable, str(script), master, str(python)],
+            [sys.executable, str(script), master],
+            env=os.environ | {"PYSPARK_PYTHON": str(bare_python(tmp_path / "bin"))},
             capture_output=True,
             text=True,
             timeout=120,
@@ -104,4 +102,4 @@ def test_code_reaches_the_workers(tmp_path: Path) -> None:
         *[["triangle", "RED", count] for count in (1, 2)],
     ]
     assert origins
-    assert all(str(tmp_path / "work") in origin for origin in origins)
+    assert all("/penstock-code-" in origin for origin in origins), origins

@@ -167,6 +167,9 @@ def test_spark_runs_on_the_package(tmp_path: Path) -> None:
     environment = {"PATH": str(bash), "HOME": str(tmp_path), "PYSPARK_PYTHON": sys.executable}
     job = subprocess.run(
         [sys.executable, "-c", SPARK_JOB],
-        capture_output=True, text=True, check=False, env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
     )
     assert job.stdout.strip() == "10", job.stderr

@@ -155,7 +155,9 @@ class TestEveryFunctionOperator:
             Harness(kind(Function(Journal(), step)), name="Mine").operator.close()
 
         assert (raised.value.operator, raised.value.record) == ("Mine", None)
-        assert str(raised.value).startswith(f'Traceback (most recent call last):\n  File "{__file__}"')
+        assert str(raised.value).startswith(
+            f'Traceback (most recent call last):\n  File "{__file__}"'
+        )
         assert f"OSError: {step} failed\n\nOperator 'Mine' failed.\n" in str(raised.value)
 
 

@@ -38,7 +38,9 @@ def rows(harness: Harness) -> list[tuple[Any, ...]]:
 
 
 @settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(blocks=st.lists(st.lists(st.integers(0, 99), max_size=7), max_size=4), size=st.integers(1, 5))
+@given(
+    blocks=st.lists(st.lists(st.integers(0, 99), max_size=7), max_size=4), size=st.integers(1, 5)
+)
 def test_the_files_hold_all_rows(tmp_path: Path, blocks: list[list[int]], size: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(PreparedSinkOperator, "rows_per_file", size)

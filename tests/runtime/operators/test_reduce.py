@@ -107,7 +107,9 @@ def test_an_error_tells_the_record_that_was_joined() -> None:
         return one // other
 
     with pytest.raises(UserFunctionError) as raised:
-        process(Harness(ReduceOperator(fail), name="Mine"), [("a", 1), ("b", 0), ("a", 0), ("a", 3)])
+        process(
+            Harness(ReduceOperator(fail), name="Mine"), [("a", 1), ("b", 0), ("a", 0), ("a", 3)]
+        )
 
     assert (raised.value.operator, raised.value.record) == ("Mine", "0")
 

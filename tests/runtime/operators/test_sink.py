@@ -42,7 +42,7 @@ class TestPrint:
         assert harness.told == [("print", lines)]
 
     def test_a_record_without_a_text_is_told_with_the_operator(self) -> None:
-        with pytest.raises(PenstockError, match="'Mine' .*Unprintable") as raised:
+        with pytest.raises(PenstockError, match=r"'Mine' .*Unprintable") as raised:
             Harness(PrintOperator(), name="Mine").process([1, Unprintable(), 2])
 
         assert "ValueError: no text" in str(raised.value)

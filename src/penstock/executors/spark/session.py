@@ -43,7 +43,8 @@ def _build(configuration: Configuration) -> SparkSession:
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{logging}",
+        # Stack: Spark matches the text of a failed micro-batch with a deeply recursive pattern.
+        "spark.driver.extraJavaOptions": f"-Xss8m -Dlog4j2.configurationFile=file:{logging}",
         # Measured: planning by stage costs a small epoch more than a better plan could gain it.
         "spark.sql.adaptive.enabled": "false",
     }

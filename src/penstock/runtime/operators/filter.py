@@ -6,6 +6,7 @@ from itertools import compress
 
 from penstock.runtime.elements import Block
 from penstock.runtime.operators.function_operator import FunctionOperator
+from penstock.runtime.user_code import check_complete
 
 
 class FilterOperator(FunctionOperator):
@@ -15,15 +16,14 @@ class FilterOperator(FunctionOperator):
 
     def process_block(self, block: Block) -> None:
         rest = iter(block.values)
-        timestamps = block.timestamps
         try:
-            if timestamps is None:
-                accepted = Block(list(filter(self._call, rest)))
-            else:
-                mask = list(map(self._call, rest))
-                accepted = Block(
-                    list(compress(block.values, mask)), list(compress(timestamps, mask))
-                )
+            accepted = list(map(self._call, rest))
+            check_complete(accepted, block)
+            # Whether an answer is true is for the answer to say, and that may raise too.
+            values = list(compress(block.values, accepted))
         except Exception as error:
             raise self._failure(error, block, rest) from error
-        self.output.collect(accepted)
+        timestamps = block.timestamps
+        if timestamps is not None:
+            timestamps = list(compress(timestamps, accepted))
+        self.output.collect(Block(values, timestamps))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from penstock.runtime.elements import Block
 from penstock.runtime.operators.function_operator import FunctionOperator
+from penstock.runtime.user_code import check_complete
 
 
 class MapOperator(FunctionOperator):
@@ -15,6 +16,7 @@ class MapOperator(FunctionOperator):
         rest = iter(block.values)
         try:
             values = list(map(self._call, rest))
+            check_complete(values, block)
         except Exception as error:
             raise self._failure(error, block, rest) from error
         self.output.collect(Block(values, block.timestamps))

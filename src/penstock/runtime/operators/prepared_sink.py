@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.errors import InvalidArgumentError
-from penstock.runtime.arrow_rows import rows_to_table
+from penstock.runtime.arrow_rows import columns_text, rows_to_table
 from penstock.runtime.elements import Block
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.operator import StreamOperator
@@ -53,10 +53,10 @@ class PreparedSinkOperator(StreamOperator):
 
         try:
             table = rows_to_table(self._rows, self.arrow_schema)
-        except (pa.ArrowException, TypeError, ValueError) as error:
+        except (pa.ArrowException, TypeError, ValueError, LookupError) as error:
             raise InvalidArgumentError(
                 f"Sink {self.name!r} got rows that are not of its schema: {error}",
-                hint=f"Its columns are: {', '.join(map(str, self.arrow_schema))}.",
+                hint=f"Its columns are: {columns_text(self.arrow_schema)}.",
             ) from error
         path = self._epoch.prepared_file(
             f"{self.sink_id}-{self.context.subtask}-{self._files}.parquet"

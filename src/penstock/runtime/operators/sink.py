@@ -5,6 +5,7 @@ from __future__ import annotations
 from penstock.runtime.elements import Block
 from penstock.runtime.operator import StreamOperator
 from penstock.runtime.operators.function_operator import FunctionOperator
+from penstock.runtime.user_code import failing_record, function_failure
 
 
 class SinkOperator(FunctionOperator):
@@ -42,7 +43,12 @@ class PrintOperator(StreamOperator):
 
     def process_block(self, block: Block) -> None:
         prefix = self._prefix
-        self.to_driver("print", [f"{prefix}{value}" for value in block.values])
+        rest = iter(block.values)
+        try:
+            lines = [f"{prefix}{value}" for value in rest]
+        except Exception as error:
+            raise function_failure(error, self.name, failing_record(block, rest)) from error
+        self.to_driver("print", lines)
 
 
 class CollectOperator(StreamOperator):

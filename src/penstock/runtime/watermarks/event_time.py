@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -288,7 +288,21 @@ def merge_event_time(states: list[bytes], name: str) -> bytes:
         is_idle = is_idle and its_idle
         for key, split in splits.items():
             merged[key] = _joined(merged[key], split, name) if key in merged else split
+    if merged:
+        # No task knew how far the others had come in the splits that they read.
+        emitted, is_idle = combined(
+            ChannelWatermark(split.watermark, split.is_idle) for split in merged.values()
+        )
     return pickle.dumps((merged, emitted, is_idle))
+
+
+def combined(splits: Iterable[ChannelWatermark]) -> ChannelWatermark:
+    """Return how far a source is whose splits are so far; there has to be one."""
+    found = list(splits)
+    active = [split.timestamp for split in found if not split.is_idle]
+    if active:
+        return ChannelWatermark(min(active))
+    return ChannelWatermark(max(split.timestamp for split in found), is_idle=True)
 
 
 def _joined(one: _Split, other: _Split, name: str) -> _Split:

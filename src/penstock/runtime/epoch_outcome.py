@@ -1,4 +1,4 @@
-"""What tasks tell the driver, and what the driver makes of it."""
+"""What the driver makes of what the tasks of an epoch told it."""
 
 from __future__ import annotations
 
@@ -6,32 +6,19 @@ import pickle
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from penstock.checkpoint.handles import StateHandle
-from penstock.errors import InconsistentEpochError, PenstockError
+from penstock.errors import PenstockError
 from penstock.runtime.buffer import Buffer
 from penstock.runtime.elements import MIN_TIMESTAMP
 from penstock.runtime.epoch import SHARED, SubtaskId
+from penstock.runtime.epoch_check import check_reports, reports_of
+from penstock.runtime.message import Message, OperatorCounts, SubtaskReport
+from penstock.runtime.metrics import Reading
 from penstock.runtime.operator import StreamOperator
 from penstock.runtime.program import Program, Vertex
 from penstock.runtime.progress import SubtaskProgress, merge_progress
-
-
-class Message(NamedTuple):
-    """Something a task tells the driver.
-
-    Attributes:
-        kind: `report`, `error`, `print`, `collect` or `prepared`.
-        vertex: The index of the vertex.
-        sender: The number of the task among those of its vertex.
-        content: What is told, by kind.
-    """
-
-    kind: str
-    vertex: int
-    sender: int
-    content: Any
 
 
 @dataclass
@@ -53,24 +40,6 @@ class OperatorReport:
     input_watermark: int = MIN_TIMESTAMP
     output_watermark: int = MIN_TIMESTAMP
     user: dict[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class SubtaskReport:
-    """What one subtask did in an epoch.
-
-    Attributes:
-        metrics: For each operator of the chain: records in and out, input and output watermark, and
-            what the user's function counted.
-        attempts: For each channel the attempt of the sender that was read.
-        handles: The files of the state as it is now; None for a subtask without state.
-        progress: How far it has come.
-    """
-
-    metrics: list[tuple[int, int, int, int, dict[str, Any]]]
-    attempts: dict[int, str]
-    handles: tuple[StateHandle, ...] | None
-    progress: SubtaskProgress
 
 
 @dataclass
@@ -101,50 +70,51 @@ class EpochOutcome:
 
         Raises:
             PenstockError: The first error of a task, if one failed.
+            LostBufferError: If something is missing, or came twice.
             InconsistentEpochError: If two consumers read different attempts of one sender.
         """
-        outcome = cls()
-        attempts: dict[int, str] = {}
-        shared: dict[int, list[SubtaskProgress]] = {}
-        for buffer in sorted(buffers, key=lambda buffer: buffer.order):
-            message: Message = Message._make(pickle.loads(buffer.payload))
+        ordered = sorted(buffers, key=lambda buffer: buffer.order)
+        messages: list[Message] = [
+            Message._make(pickle.loads(buffer.payload)) for buffer in ordered
+        ]
+        for message in messages:
             if message.kind == "error":
                 raise _as_error(message.content)
+        reports = reports_of(ordered, messages)
+        check_reports(program, reports)
+        outcome = cls(calls=len(reports))
+        for message in messages:
             if message.kind == "report":
-                outcome._add_report(program, message, attempts)
-                if program.vertices[message.vertex].is_shared:
-                    shared.setdefault(message.vertex, []).append(message.content.progress)
-                else:
-                    progress = message.content.progress
-                    outcome.progress[message.vertex, message.sender] = progress
+                outcome._add_report(program, message)
+            elif message.kind == "print":
+                outcome.printed.extend(message.content)
+            elif message.kind == "collect":
+                outcome.collected.append(message.content)
             else:
-                getattr(outcome, _LISTS[message.kind]).extend(
-                    message.content if message.kind == "print" else [message.content]
-                )
-        for index, parts in shared.items():
-            merge = partial(_merge, program.vertices[index])
-            outcome.progress[index, SHARED] = merge_progress(parts, merge)
+                outcome.prepared.append(message.content)
+        outcome._add_progress(program, reports)
         return outcome
 
-    def _add_report(self, program: Program, message: Message, attempts: dict[int, str]) -> None:
+    def _add_report(self, program: Program, message: Message) -> None:
         report: SubtaskReport = message.content
-        vertex = program.vertices[message.vertex]
-        self.calls += 1
-        for channel, attempt in report.attempts.items():
-            if attempts.setdefault(channel, attempt) != attempt:
-                raise InconsistentEpochError(
-                    f"Tasks of one epoch read different attempts of channel {channel} "
-                    f"into {vertex.name!r}.",
-                    hint="Keep spark.sql.shuffle.orderIndependentChecksum.enabled on.",
-                )
         if report.handles is not None:
             self.handles[message.vertex, message.sender] = report.handles
+        vertex = program.vertices[message.vertex]
         for spec, metrics in zip(vertex.operators, report.metrics, strict=True):
             self._add_metrics(spec.operator_id, spec.name, metrics)
 
-    def _add_metrics(
-        self, operator_id: str, name: str, metrics: tuple[int, int, int, int, dict[str, Any]]
-    ) -> None:
+    def _add_progress(self, program: Program, reports: dict[SubtaskId, SubtaskReport]) -> None:
+        shared: dict[int, list[SubtaskProgress]] = {}
+        for (vertex, sender), report in reports.items():
+            if program.vertices[vertex].is_shared:
+                shared.setdefault(vertex, []).append(report.progress)
+            else:
+                self.progress[vertex, sender] = report.progress
+        for vertex, parts in shared.items():
+            merge = partial(_merge, program.vertices[vertex])
+            self.progress[vertex, SHARED] = merge_progress(parts, merge)
+
+    def _add_metrics(self, operator_id: str, name: str, metrics: OperatorCounts) -> None:
         records_in, records_out, input_watermark, output_watermark, user = metrics
         known = self.operators.get(operator_id)
         if known is None:
@@ -154,8 +124,7 @@ class EpochOutcome:
         known.records_out += records_out
         known.input_watermark = min(known.input_watermark, input_watermark)
         known.output_watermark = min(known.output_watermark, output_watermark)
-        for key, value in user.items():
-            known.user[key] = known.user[key] + value if key in known.user else value
+        known.user = add_user_metrics(known.user, user)
 
 
 def _merge(vertex: Vertex, operator_id: str, snapshots: list[bytes]) -> bytes:
@@ -166,8 +135,14 @@ def _merge(vertex: Vertex, operator_id: str, snapshots: list[bytes]) -> bytes:
     raise KeyError(operator_id)
 
 
-_LISTS = {"print": "printed", "collect": "collected", "prepared": "prepared"}
-
-
 def _as_error(content: Any) -> BaseException:
     return content if isinstance(content, BaseException) else PenstockError(str(content))
+
+
+def add_user_metrics(known: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """Return what functions counted together; of a gauge the later reading."""
+    found = dict(known)
+    for name, value in new.items():
+        is_count = name in found and not isinstance(value, Reading)
+        found[name] = found[name] + value if is_count else value
+    return found
