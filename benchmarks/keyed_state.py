@@ -22,7 +22,7 @@ import json
 import statistics
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -210,7 +210,7 @@ def collect_spark(spark: SparkSession, keys: int, form: str) -> Counter[int]:
 def compare(spark: SparkSession, keys: int, scale: Scale) -> list[Line]:
     """Checks, then times all sides with a number of keys."""
     starts: dict[str, Callable[[str], Stop]] = {}
-    wanted = Counter({key: CHECKED_EPOCHS * ROWS // keys for key in range(keys)})
+    wanted = Counter(dict.fromkeys(range(keys), CHECKED_EPOCHS * ROWS // keys))
     for backend in BACKENDS:
         _check(f"penstock, {backend}", collect_penstock(spark, keys, backend), wanted)
         starts[backend] = lambda _, backend=backend: start_penstock(spark, keys, backend)  # type: ignore[misc]

@@ -23,10 +23,10 @@ from benchmarks.functions import (
     step_8,
     step_9,
 )
-from penstock.datastream.connectors.number_seq import NumberSequenceSource
 
 from penstock.common import Configuration, Row, WatermarkStrategy
 from penstock.datastream import DataStream, RuntimeExecutionMode, StreamExecutionEnvironment
+from penstock.datastream.connectors.number_seq import NumberSequenceSource
 
 if TYPE_CHECKING:
     from benchmarks.tally import Tally

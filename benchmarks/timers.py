@@ -17,18 +17,18 @@ from __future__ import annotations
 import argparse
 import gc
 import random
+import statistics
 import sys
 import tracemalloc
 from array import array
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
-from benchmarks.measure import Row, table
 
 from penstock.common import Types
 from penstock.datastream import KeyedProcessFunction, RuntimeContext, ValueStateDescriptor
@@ -44,9 +44,11 @@ from penstock.runtime.timers.processing_time_service import (
 
 MAX_PARALLELISM = 128
 WATERMARKS = 100
-UNIT = "1,000 timers/s"
-FIRE_TARGETS = {"hashmap": "at least 200", "rocksdb": "at least 60"}
+TARGETS = {"hashmap": "at least 200,000", "rocksdb": "at least 60,000"}
 WINDOW_ENDS = 1_000
+
+Figures = dict[str, list[float]]
+"""What each job came to, one figure for each round."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,7 @@ class Nowhere(Output):
     def emit_watermark(self, timestamp: int) -> None: ...
     def emit_status(self, status: WatermarkStatus) -> None: ...
     def flush(self) -> None: ...
-    def end_input(self, element: EndOfInput) -> None: ...
+    def end_input(self, end: EndOfInput) -> None: ...
 
 
 class Records:
@@ -155,6 +157,8 @@ class Operator:
     """The operator of keyed process functions with one function, as a subtask sets it up."""
 
     def __init__(self, backend: str, function: CountInPython) -> None:
+        # What an earlier operator left behind is no concern of this one.
+        gc.collect()
         self.state = create_backend(
             backend,
             max_parallelism=MAX_PARALLELISM,
@@ -226,7 +230,6 @@ def delete(backend: str, records: Records) -> tuple[float, float]:
 
 def memory(records: Records) -> tuple[float, float]:
     """Return the bytes that a pending timer takes: after its epoch, and in it."""
-    gc.collect()
     tracemalloc.start()
     operator = Operator("hashmap", CountInPython())
     before, _ = tracemalloc.get_traced_memory()
@@ -244,7 +247,7 @@ def _check(found: int, wanted: int) -> None:
         sys.exit(f"Wrong results: {found} timers fired instead of {wanted}.")
 
 
-def rates(backend: str, scale: Scale) -> list[Row]:
+def rates(backend: str, scale: Scale) -> Figures:
     """Registers and fires with all functions and shapes, and deletes."""
     scattered, shared = Records(scale, scale.timers), Records(scale, WINDOW_ENDS)
     times = f"{scale.timers:,} times"
@@ -253,36 +256,61 @@ def rates(backend: str, scale: Scale) -> list[Row]:
         f"{times}, counted in ValueState": (CountInState, scattered),
         f"{WINDOW_ENDS:,} times, counted in Python": (CountInPython, shared),
     }
-    rows: dict[tuple[str, str], Row] = {}
+    figures: Figures = {}
 
-    def add(job: str, seconds: float, count: int, target: str = "") -> None:
-        full = f"{backend}: {job}"
-        row = rows.setdefault((full, job), Row(full, UNIT, [], target))
-        assert isinstance(row.penstock, list)
-        row.penstock.append(count / seconds / 1_000)
+    def add(job: str, count: int, seconds: float) -> None:
+        figures.setdefault(job, []).append(count / seconds)
 
     for number in range(scale.rounds):
         for name, (function, records) in cases.items():
             registering, firing = fire(backend, function(), records)
-            both = registering + firing
-            add(f"register and fire, {name}", both, records.distinct, FIRE_TARGETS[backend])
-            add(f"register, {name}", registering, records.distinct)
-            add(f"fire, {name}", firing, records.distinct)
+            add(f"register and fire, {name}", records.distinct, registering + firing)
+            add(f"  register, {name}", records.distinct, registering)
+            add(f"  fire, {name}", records.distinct, firing)
         registering, deleting = delete(backend, scattered)
-        add("register", registering, scattered.distinct)
-        add("delete", deleting, scattered.distinct)
+        add("register", scattered.distinct, registering)
+        add("delete", scattered.distinct, deleting)
         print(f"  {backend}: round {number + 1} of {scale.rounds}", flush=True)
-    return list(rows.values())
+    return figures
+
+
+def sizes(scale: Scale) -> Figures:
+    """What a pending timer of the heap takes, in memory."""
+    figures: Figures = {}
+    for times in (scale.timers, WINDOW_ENDS):
+        after_epoch, in_epoch = memory(Records(scale, times))
+        figures[f"{times:,} times, between epochs"] = [after_epoch]
+        figures[f"{times:,} times, in the epoch that registers them"] = [in_epoch]
+    return figures
+
+
+def show(title: str, figures: Figures, target: Callable[[str], str]) -> None:
+    """Print medians, with the smallest and the largest figure."""
+    print(f"\n{title}")
+    for job, found in figures.items():
+        span = f"{min(found):,.0f} to {max(found):,.0f}"
+        print(f"  {job:<62}{statistics.median(found):>11,.0f}{span:>24}  {target(job)}".rstrip())
 
 
 def main() -> None:
     arguments = _arguments()
     scale = QUICK if arguments.quick else Scale()
-    rows: list[Row] = []
-    for backend in FIRE_TARGETS:
-        if arguments.backend in (None, backend):
-            rows += rates(backend, scale)
-    print(table(rows))
+    backends = [name for name in TARGETS if arguments.backend in (None, name)]
+    found = {backend: rates(backend, scale) for backend in backends}
+    for backend, figures in found.items():
+        show(f"{backend}: timers/s", figures, partial(_target, backend))
+        ratios = [
+            deleted / registered
+            for deleted, registered in zip(figures["delete"], figures["register"], strict=True)
+        ]
+        median, span = statistics.median(ratios), f"{min(ratios):.2f} to {max(ratios):.2f}"
+        print(f"  {'delete by register':<62}{median:>11.2f}{span:>24}  at least 1")
+    if "hashmap" in backends:
+        show("hashmap: bytes a pending timer", sizes(scale), lambda _: "under 400")
+
+
+def _target(backend: str, job: str) -> str:
+    return TARGETS[backend] if job.startswith("register and fire") else ""
 
 
 def _arguments() -> argparse.Namespace:
@@ -291,7 +319,7 @@ def _arguments() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--quick", action="store_true", help="do less of everything")
-    parser.add_argument("--backend", choices=FIRE_TARGETS, help="measure one backend")
+    parser.add_argument("--backend", choices=TARGETS, help="measure one backend")
     return parser.parse_args()
 
 

@@ -30,6 +30,7 @@ from penstock.runtime.program import (
     Program,
     Vertex,
 )
+from penstock.runtime.progress import SubtaskProgress
 from penstock.runtime.registry import Tasks
 from penstock.runtime.source import EpochSource
 from penstock.runtime.state.factory import create_backend
@@ -360,7 +361,7 @@ def subtask_report(
     *,
     attempt: str = "a",
 ) -> SubtaskReport:
-    return SubtaskReport(metrics, attempts, handles, attempt)
+    return SubtaskReport(metrics, attempts, handles, attempt, SubtaskProgress())
 
 
 def messages(buffers: Iterable[Buffer]) -> list[Message]:

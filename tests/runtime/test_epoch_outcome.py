@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.runtime.programs import ProgramBuilder, subtask_report
+from tests.runtime.programs import ProgramBuilder, operator_id, subtask_report
 
 from penstock.checkpoint.handles import StateHandle
 from penstock.errors import (
@@ -89,8 +89,8 @@ def test_sums_what_the_subtasks_of_an_operator_did(one: Metrics, other: Metrics)
 
     counted = one[4].keys() | other[4].keys()
     assert outcome.operators == {
-        "id of Op0.0": OperatorReport("Op0.0", 0, 0, 0, 0),
-        "id of Op1.0": OperatorReport(
+        operator_id("Op0.0"): OperatorReport("Op0.0", 0, 0, 0, 0),
+        operator_id("Op1.0"): OperatorReport(
             "Op1.0",
             one[0] + other[0],
             one[1] + other[1],
@@ -98,7 +98,7 @@ def test_sums_what_the_subtasks_of_an_operator_did(one: Metrics, other: Metrics)
             min(one[3], other[3]),
             {name: one[4].get(name, 0) + other[4].get(name, 0) for name in counted},
         ),
-        "id of Op2.0": OperatorReport("Op2.0", 0, 0, 0, 0),
+        operator_id("Op2.0"): OperatorReport("Op2.0", 0, 0, 0, 0),
     }
     assert outcome.calls == 6
 

@@ -138,9 +138,7 @@ def model(
     ids=repr,
 )
 @settings(max_examples=40)
-@given(
-    stream=streams(), targets=st.integers(1, 4), size=st.integers(1, 10), in_band=st.booleans()
-)
+@given(stream=streams(), targets=st.integers(1, 4), size=st.integers(1, 10), in_band=st.booleans())
 def test_what_is_read_on_a_channel_is_what_was_written(
     partitioner: StreamPartitioner,
     stream: list[Element],
@@ -284,5 +282,5 @@ def test_a_value_that_cannot_be_pickled_names_the_operator() -> None:
     writer = Writer(GlobalPartitioner(), 1)
     writer.output.collect(Block([1, Unpicklable("culprit")]))
 
-    with pytest.raises(ValueNotSerializableError, match="'Map' emitted .* <culprit>"):
+    with pytest.raises(ValueNotSerializableError, match=r"'Map' emitted .* <culprit>"):
         writer.output.emit_barrier(*BARRIER)

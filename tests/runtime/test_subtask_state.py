@@ -63,7 +63,7 @@ class Process:
             else:
                 state.table("table")[key] = value
         if entries:
-            state.mark_changed("table", entries)
+            state.mark_changed("table", list(entries))
 
     def end(self, number: int, *, is_last: bool = False) -> Handles:
         epoch = Epoch("job", number, folder=self._folder, is_last=is_last)
@@ -76,7 +76,8 @@ class Process:
 
     def tables(self) -> Tables:
         return {
-            name: dict(operator.state.table("table")) for name, operator in self.operators.items()
+            name: dict(operator.state.table("table").items())  # type: ignore[attr-defined]
+            for name, operator in self.operators.items()
         }
 
 

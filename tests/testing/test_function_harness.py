@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -163,16 +164,32 @@ def test_errors_are_those_of_a_job() -> None:
         harness.process_watermark(1)
 
 
-def test_a_function_that_does_not_open_leaves_nothing_behind() -> None:
-    class Shut(KeyedProcessFunction):
+def test_a_function_that_does_not_open_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Shut(Counted):
         def open(self, runtime_context: RuntimeContext) -> None:
-            raise OSError("no connection")
+            super().open(runtime_context)
+            raise OSError(f"no connection, and {len(list(tmp_path.iterdir()))} folder")
 
-        def process_element(self, value: Any, ctx: Any) -> None:
-            pass
-
-    with pytest.raises(UserFunctionError, match="no connection"):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with pytest.raises(UserFunctionError, match="no connection, and 1 folder"):
         KeyedProcessFunctionHarness(Shut(), 0, state_backend="rocksdb")
+    assert not list(tmp_path.iterdir())
+
+
+def test_after_the_end_there_are_no_timers() -> None:
+    class Belated(KeyedProcessFunction):
+        def process_element(self, value: Any, ctx: Any) -> None:
+            self.timers = ctx.timer_service()
+
+        def close(self) -> None:
+            self.timers.register_processing_time_timer(1)
+
+    harness = KeyedProcessFunctionHarness(Belated(), 0)
+    harness.process_element("a")
+    with pytest.raises(UserFunctionError, match="after the task had ended"):
+        harness.close()
 
 
 def test_a_function_without_keys_has_time_and_no_timers() -> None:

@@ -14,8 +14,10 @@ from penstock.errors import (
     InvalidKeyError,
     UnsupportedOperationError,
 )
-from penstock.runtime.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
+from penstock.runtime.elements import MAX_TIMESTAMP, MIN_TIMESTAMP, Block
+from penstock.runtime.epoch import Epoch
 from penstock.runtime.key_groups import key_group, key_group_range
+from penstock.runtime.operator import StreamOperator
 from penstock.runtime.operators.map import MapOperator
 from penstock.runtime.operators.reduce import ReduceOperator
 from penstock.runtime.operators.timestamps_and_watermarks import TimestampsAndWatermarksOperator
@@ -48,6 +50,51 @@ class Odd(WatermarkGenerator):
 
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
         pass
+
+
+class Diary(StreamOperator):
+    """Emits what it is called for."""
+
+    def _write(self, what: Any) -> None:
+        self.output.collect(Block([what]))
+
+    def open(self) -> None:
+        self._write("open")
+
+    def begin_epoch(self, epoch: Epoch) -> None:
+        self._write(("begin", epoch.number))
+
+    def process_element(self, value: Any, timestamp: int | None) -> None:
+        self._write(value)
+
+    def snapshot(self) -> bytes:
+        self._write("snapshot")
+        return b"kept"
+
+    def restore(self, snapshot: bytes | None) -> None:
+        self._write(("restore", snapshot))
+
+    def flush(self) -> None:
+        self._write("flush")
+
+    def end_input(self) -> None:
+        self._write("end")
+
+    def close(self) -> None:
+        self._write("close")
+
+
+def test_an_operator_lives_as_in_a_job() -> None:
+    harness = OneInputOperatorHarness(Diary())
+    harness.process_element("record")
+    snapshot = harness.snapshot()
+    harness.restore(snapshot)
+    harness.end_input()
+    harness.close()
+    assert harness.extract_output_values() == [
+        *["open", ("restore", None), ("begin", 0), "record", "flush", "snapshot", ("begin", 1)],
+        *["close", "open", ("restore", b"kept"), ("begin", 0), "end", "flush", "close"],
+    ]
 
 
 def test_an_operator_without_keys_gets_records_watermarks_and_status() -> None:
@@ -125,6 +172,7 @@ def test_each_snapshot_holds_everything() -> None:
             harness.snapshot()
             harness.process_element(2)
             last = harness.snapshot()
+            assert list(harness.operator.state.changes()) == []
             harness.restore(last)
             assert len(harness.keyed_state_entries()) == 2
 

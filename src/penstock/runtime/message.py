@@ -45,4 +45,4 @@ class SubtaskReport:
     attempts: dict[int, str]
     handles: tuple[StateHandle, ...] | None
     attempt: str
-    progress: SubtaskProgress = SubtaskProgress()
+    progress: SubtaskProgress

@@ -12,7 +12,7 @@ from penstock.runtime.elements import MAX_TIMESTAMP, WatermarkStatus
 from penstock.runtime.operators.timestamps_and_watermarks import TimestampsAndWatermarksOperator
 
 
-def own_time(value: Any, timestamp: int | None) -> int:
+def own_time(value: Any, timestamp: int | None) -> Any:
     return value
 
 

@@ -176,7 +176,7 @@ class TestEmitting:
     def test_needs_a_generator_that_pickles(self) -> None:
         ready = Ready(WatermarkStrategy.for_generator(Marking))
         ready.process(None)
-        ready.event_time._splits[None].generator.on_event = lambda: None  # type: ignore
+        ready.event_time._splits[None].generator.on_event = lambda: None  # type: ignore[method-assign, union-attr]
         with pytest.raises(ValueNotSerializableError, match="generator of operator 'Mine'"):
             ready.next_epoch()
 
@@ -308,7 +308,9 @@ class TestMerging:
         }
 
     @given(st.permutations([{"old": [30]}, {"old": [70]}, {}]))
-    def test_of_one_split_is_as_far_as_the_farthest(self, reads: list[dict[str, list[Any]]]) -> None:
+    def test_of_one_split_is_as_far_as_the_farthest(
+        self, reads: list[dict[str, list[Any]]]
+    ) -> None:
         merged = Ready(bounded(), has_splits=True)
         merged.event_time.restore(merge_event_time(self.states(bounded(), *reads), "Mine"))
         assert dict(merged.event_time.progress()) == {"old": ChannelWatermark(69)}
@@ -325,7 +327,7 @@ class TestMerging:
     def test_is_refused_where_the_generator_does_not_say(self) -> None:
         strategy = WatermarkStrategy.for_generator(Marking)
         states = self.states(strategy, {"old": [None]}, {"old": [None]})
-        with pytest.raises(UnsupportedOperationError, match="'Mine' .* Marking, does not say"):
+        with pytest.raises(UnsupportedOperationError, match=r"'Mine' .* Marking, does not say"):
             merge_event_time(states, "Mine")
 
     def test_needs_no_merging_where_each_split_was_read_by_one(self) -> None:

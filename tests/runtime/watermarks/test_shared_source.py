@@ -9,19 +9,18 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.runtime.programs import ProgramBuilder, tasks_for
+from tests.runtime.programs import ProgramBuilder, operator_id, tasks_for
 
 from penstock.common.watermark_strategy import WatermarkStrategy
 from penstock.runtime.buffer import Buffer
 from penstock.runtime.carrier import Carrier
 from penstock.runtime.elements import MAX_TIMESTAMP, MIN_TIMESTAMP, Block
 from penstock.runtime.epoch import SHARED, Epoch
-from penstock.runtime.messages import EpochOutcome
+from penstock.runtime.epoch_outcome import EpochOutcome
 from penstock.runtime.operators.map import MapOperator
 from penstock.runtime.operators.source import SourceOperator
 from penstock.runtime.partitioners import RebalancePartitioner
 from penstock.runtime.program import Program
-from tests.runtime.programs import operator_id
 
 Reads = list[tuple[int, str, list[int]]]
 """What the tasks of Spark read in one epoch: task, split, and timestamps."""

@@ -61,7 +61,7 @@ class Model:
             self.idle = True
             self.emitted.append(IDLE)
 
-    def add_channel(self, name: int, watermark: int, is_idle: bool, holds_back: bool) -> None:
+    def add_channel(self, name: int, watermark: int, *, is_idle: bool, holds_back: bool) -> None:
         aligned = not is_idle and (
             holds_back or watermark == MIN_TIMESTAMP or watermark >= self.last
         )
@@ -114,14 +114,14 @@ def test_does_what_the_model_does(channels: int, steps: list[Any]) -> None:
     names = list(range(channels))
     for name in names:
         valve.add_channel(name)
-        model.add_channel(name, MIN_TIMESTAMP, False, False)
+        model.add_channel(name, MIN_TIMESTAMP, is_idle=False, holds_back=False)
     for step, place, watermark, is_idle, holds_back in steps:
         if step == "add":
             names.append(max(names, default=0) + 1)
             valve.add_channel(
                 names[-1], watermark=watermark, is_idle=is_idle, holds_back=holds_back
             )
-            model.add_channel(names[-1], watermark, is_idle, holds_back)
+            model.add_channel(names[-1], watermark, is_idle=is_idle, holds_back=holds_back)
             continue
         if not names:
             continue

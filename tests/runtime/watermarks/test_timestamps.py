@@ -50,11 +50,10 @@ def test_that_are_wrong_tell_their_record(wrong: Any, place: int, assigned: bool
     timestamps: list[Any] = [1, 2, 3]
     timestamps[place] = wrong
     values = ["r0", "r1", "r2"]
+    block = Block(values) if assigned else Block(values, timestamps)
+    assigner = (lambda value, _: timestamps[int(value[1])]) if assigned else None
     with pytest.raises(InvalidTimestampError, match=f"'Mine' .*'r{place}'") as raised:
-        if assigned:
-            timestamps_of(Block(values), lambda value, _: timestamps[int(value[1])], "Mine")
-        else:
-            timestamps_of(Block(values, timestamps), None, "Mine")
+        timestamps_of(block, assigner, "Mine")
     assert raised.value.hint
 
 

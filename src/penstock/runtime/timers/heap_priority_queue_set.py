@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from heapq import heappop, heappush
-from itertools import chain
 from typing import Any, Final
 
 from penstock.runtime.timers.internal_timer import InternalTimer
@@ -167,10 +166,8 @@ class HeapPriorityQueueSet(KeyGroupedInternalPriorityQueue):
         if timestamp != self._first and not is_loose:
             return
         if is_loose or len(heap) > len(run) + _MANY:
-            # What the run has in order already is sorted in no time.
-            known = dict.fromkeys(filter(timers.__contains__, chain(run, heap)))
             heap.clear()
-            run[:] = sorted(known, reverse=True)
+            run[:] = sorted(timers, reverse=True)
         while heap and heap[0] not in timers:
             heappop(heap)
         while run and run[-1] not in timers:

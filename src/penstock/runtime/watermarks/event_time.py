@@ -324,6 +324,5 @@ def _joined(one: _Split, other: _Split, name: str) -> _Split:
         generator,
         max(one.watermark, other.watermark),
         one.is_idle and other.is_idle,
-        None,
         has_data=True,
     )
