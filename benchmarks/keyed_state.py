@@ -15,6 +15,8 @@ What each side has counted after some epochs is compared with what it has to be,
 runs. A run's figure is that of its median epoch, by Spark's own account, after some that are skipped.
 """
 
+# ruff: noqa: D102 - what overrides a documented method is documented
+
 from __future__ import annotations
 
 import argparse
@@ -36,7 +38,7 @@ from benchmarks.measure import Row as Line
 from benchmarks.measure import Run, alternate, table
 from benchmarks.session import shared_session
 from pyspark.sql import Row as SparkRow
-from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from penstock.common import Row, Types
 from penstock.datastream import (
@@ -194,14 +196,14 @@ def collect_spark(spark: SparkSession, keys: int, form: str) -> Counter[int]:
     """What the first epochs came to."""
     found: Counter[int] = Counter()
 
-    def take(batch: DataFrame, epoch: int) -> None:
+    def take(batch: DataFrame, epoch: int) -> None:  # noqa: ARG001
         if found.total() < CHECKED_EPOCHS * ROWS:
             found.update({row[0]: row[1] - found[row[0]] for row in batch.collect()})
 
     with TemporaryDirectory(prefix="counts-") as folder:
         writer = spark_counts(spark, keys, form).writeStream.foreachBatch(take)
         query = writer.outputMode("update").option("checkpointLocation", folder).start()
-        while found.total() < CHECKED_EPOCHS * ROWS and not query.awaitTermination(0.1):
+        while found.total() < CHECKED_EPOCHS * ROWS and not query.awaitTermination(1):
             pass
         query.stop()
     return found

@@ -12,6 +12,8 @@ registering and firing, or deleting, an epoch ends.
 Every run's count is compared with what it has to be.
 """
 
+# ruff: noqa: D102 - what overrides a documented method is documented
+
 from __future__ import annotations
 
 import argparse
@@ -171,7 +173,7 @@ class Operator:
             context=RuntimeContext("timers", keyed_state=self.state),
             output=Nowhere(),
             metrics=OperatorMetrics(),
-            to_driver=lambda kind, content: None,
+            to_driver=lambda *_: None,
             processing_time=SystemProcessingTimeService(system_clock),
             state=self.state,
         )

@@ -13,9 +13,13 @@ from penstock.datastream.functions import (
     ProcessFunction,
     ReduceFunction,
 )
+from penstock.datastream.keyed_functions import AsProcessFunction, may_have_state
 from penstock.datastream.record_fields import check_field
 from penstock.datastream.stream import DataStream
 from penstock.errors import UnsupportedOperationError
+from penstock.runtime.operator import StreamOperator
+from penstock.runtime.operators.function_operator import FunctionOperator
+from penstock.runtime.operators.keyed_process import KeyedProcessOperator
 from penstock.runtime.operators.reduce import ReduceOperator
 from penstock.runtime.partitioners import StreamPartitioner
 
@@ -49,6 +53,12 @@ class KeyedStream(DataStream):
             f"{method}() was called on a keyed stream, whose partitioning is that by key.",
             hint="Call it on the stream before key_by(), or after the next operation.",
         )
+
+    def _calling(self, kind: type[FunctionOperator], function: Any) -> StreamOperator:
+        """Return the operator of a kind that calls a function, with the key if it may have state."""
+        if may_have_state(function):
+            return KeyedProcessOperator(AsProcessFunction(function, kind.method))
+        return kind(function)
 
     def process(
         self,

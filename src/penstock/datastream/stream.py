@@ -33,6 +33,7 @@ from penstock.graph.transformation import (
 from penstock.runtime.operator import StreamOperator
 from penstock.runtime.operators.filter import FilterOperator
 from penstock.runtime.operators.flat_map import FlatMapOperator
+from penstock.runtime.operators.function_operator import FunctionOperator
 from penstock.runtime.operators.keyed_process import KeyedProcessOperator
 from penstock.runtime.operators.map import MapOperator
 from penstock.runtime.operators.process import ProcessOperator
@@ -108,6 +109,10 @@ class DataStream(StreamSettings, Partitioning, StreamOutputs):
         )
         return DataStream(self._environment, self._environment.transformations.add(transformation))
 
+    def _calling(self, kind: type[FunctionOperator], function: Any) -> StreamOperator:
+        """Return the operator of a kind that calls a function, here without keys."""
+        return kind(function)
+
     def map(
         self,
         func: Callable[[Any], Any] | MapFunction,
@@ -132,7 +137,7 @@ class DataStream(StreamSettings, Partitioning, StreamOutputs):
             [1, 4, 9]
         """
         function = check_function(func, "map", 1, "map()")
-        operator = MapOperator(name_results(function, "map", output_type))
+        operator = self._calling(MapOperator, name_results(function, "map", output_type))
         return self._transform("Map", operator, output_type)
 
     def flat_map(
@@ -159,7 +164,7 @@ class DataStream(StreamSettings, Partitioning, StreamOutputs):
             ['to', 'be', 'or', 'not']
         """
         function = check_function(func, "flat_map", 1, "flat_map()")
-        operator = FlatMapOperator(name_results(function, "flat_map", output_type))
+        operator = self._calling(FlatMapOperator, name_results(function, "flat_map", output_type))
         return self._transform("Flat Map", operator, output_type)
 
     def filter(self, func: Callable[[Any], Any] | FilterFunction) -> DataStream:
@@ -180,7 +185,7 @@ class DataStream(StreamSettings, Partitioning, StreamOutputs):
             >>> list(numbers.filter(lambda number: number % 2 == 0).execute_and_collect())
             [2, 4]
         """
-        operator = FilterOperator(check_function(func, "filter", 1, "filter()"))
+        operator = self._calling(FilterOperator, check_function(func, "filter", 1, "filter()"))
         return self._transform("Filter", operator, self._transformation.output_type)
 
     def process(
