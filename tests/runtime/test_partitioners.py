@@ -353,8 +353,10 @@ class TestKeyGroupStream:
             ([1], "unhashable type: 'list'.", "A key must be hashable: use a tuple"),
             (
                 len,
-                "A builtin_function_or_method cannot be a key, as its hash may differ between "
-                "processes: <built-in function len>.",
+                (
+                    "A builtin_function_or_method cannot be a key, as its hash may differ between "
+                    "processes: <built-in function len>."
+                ),
                 "A key is None, a number, str, bytes",
             ),
         ],
