@@ -54,7 +54,6 @@ from penstock.datastream import (
 )
 
 if TYPE_CHECKING:
-    import pandas as pd
     from pyspark.sql import DataFrame, SparkSession
 
 ROWS = 100_000
@@ -125,12 +124,7 @@ class CountRows(StatefulProcessor):
 class CountFrames(CountRows):
     """The same for pandas frames."""
 
-    def handleInputRows(  # noqa: N802
-        self,
-        key: Any,
-        rows: Iterator[pd.DataFrame],
-        timerValues: Any,  # noqa: N803
-    ) -> Iterator[pd.DataFrame]:
+    def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:  # noqa: N802, N803
         import pandas as pd
 
         count = self._add(sum(len(frame) for frame in rows))

@@ -21,7 +21,7 @@ import pandas as pd
 
 from penstock.common import Configuration, Row
 from penstock.datastream import StreamExecutionEnvironment
-from penstock.executors.spark.session import session
+from penstock.spark import get_session
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -86,7 +86,7 @@ def follow(folder: str) -> dict[tuple[str, str], Total]:
     """Stream the months, one in each epoch, and show the totals as soon as a month is complete."""
     configuration = Configuration().set_string("execution.epoch.available-now", "true")
     env = StreamExecutionEnvironment.get_execution_environment(configuration)
-    spark = session(None, configuration)
+    spark = get_session(configuration)
     flights = spark.readStream.schema(COLUMNS).option("maxFilesPerTrigger", 1).parquet(folder)
     stream = (
         env.from_data_frame(flights)
@@ -94,9 +94,7 @@ def follow(folder: str) -> dict[tuple[str, str], Total]:
         .key_by(lambda flight: (flight.origin, flight.carrier))
         .reduce(add)
     )
-    stream.print()
-    print(env.explain())
-    env.close()
+    print(stream.explain())
     screen = Screen()
     totals: dict[tuple[str, str], Total] = {}
     month = 1

@@ -83,6 +83,16 @@ class JobClient:
         """
         return _future(lambda: self._job.progress().status)
 
+    def where_it_stands(self) -> str:
+        """Return a line for people that says how far the job has come, and whether it was stopped."""
+        progress = self.progress()
+        epochs, records = progress.epochs, progress.records_in
+        verb = "At" if progress.status is JobStatus.RUNNING else "Stopped after"
+        return (
+            f"{verb} {epochs:,} complete epoch{'' if epochs == 1 else 's'} and {records:,} "
+            f"record{'' if records == 1 else 's'}."
+        )
+
     def progress(self) -> Progress:
         """Return how far the job has come. PyFlink has no such method.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections import deque
 from types import TracebackType
@@ -148,3 +149,5 @@ class CloseableIterator:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+        if kind is KeyboardInterrupt:
+            sys.stderr.write(f"\n{self._client.where_it_stands()}\n")

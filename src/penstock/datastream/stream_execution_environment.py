@@ -460,9 +460,5 @@ def _stop(client: JobClient) -> JobExecutionResult:
     """Stop a job that the user interrupted, and say where it stood."""
     client.cancel().result()
     result = client.wait()
-    epochs, records = result.metrics["epochs"], result.metrics["records_in"]
-    sys.stderr.write(
-        f"\nStopped after {epochs:,} complete epoch{'' if epochs == 1 else 's'} and {records:,} "
-        f"record{'' if records == 1 else 's'}.\n"
-    )
+    sys.stderr.write(f"\n{client.where_it_stands()}\n")
     return result

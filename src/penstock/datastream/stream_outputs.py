@@ -14,6 +14,8 @@ from penstock.datastream.data_stream_sink import DataStreamSink
 from penstock.datastream.function_checks import check_function
 from penstock.datastream.functions import SinkFunction
 from penstock.errors import InvalidArgumentError, UnsupportedOperationError
+from penstock.graph.job_graph import create_job_graph
+from penstock.graph.plan import ExecutionPlan
 from penstock.graph.transformation import OperatorTransformation, Transformation
 from penstock.runtime.operator import StreamOperator
 from penstock.runtime.operators.sink import CollectOperator, PrintOperator, SinkOperator
@@ -147,11 +149,7 @@ class StreamOutputs:
         results = Results()
         collect_id = uuid.uuid4().hex
         environment = self._environment
-        sink = self._sink("Data stream collect sink", CollectOperator(collect_id))
-        is_view = not isinstance(self._transformation, OperatorTransformation)
-        # In the operator's own subtasks, so that records keep their order and cross no exchange.
-        sink.parallelism = 1 if is_view else self._transformation.parallelism
-        environment.transformations.add(sink)
+        environment.transformations.add(self._collect_sink(collect_id))
         name = job_execution_name or "DataStream Collect"
         client = environment.submit(name, {collect_id: results.put})
         iterator = CloseableIterator(client, results)
@@ -159,6 +157,39 @@ class StreamOutputs:
             return iterator
         with iterator:
             return list(itertools.islice(iterator, limit))
+
+    def _collect_sink(self, collect_id: str) -> OperatorTransformation:
+        sink = self._sink("Data stream collect sink", CollectOperator(collect_id))
+        is_view = not isinstance(self._transformation, OperatorTransformation)
+        # In the operator's own subtasks, so that records keep their order and cross no exchange.
+        sink.parallelism = 1 if is_view else self._transformation.parallelism
+        return sink
+
+    def explain(self) -> ExecutionPlan:
+        """Return the plan that `execute_and_collect` on this stream would run, for people.
+
+        Printed it is a text; in a notebook it is a picture. PyFlink has no such method. The program
+        can still be executed afterwards.
+
+        Raises:
+            PenstockError: If the program cannot run.
+
+        Example:
+            >>> from penstock.testing import local_environment
+            >>> print(local_environment().from_collection(["a"]).map(str.upper).explain())
+            Job 'DataStream Collect': 1 chain on 1 level
+            <BLANKLINE>
+            level 0
+            ╭─ [1] parallelism 1 ────────────╮
+            │ Source: Collection Source      │
+            │ Map                            │
+            │ Sink: Data stream collect sink │
+            ╰────────────────────────────────╯
+        """
+        environment = self._environment
+        sinks = [*environment.transformations, self._collect_sink("explain")]
+        graph = environment.get_stream_graph("DataStream Collect", sinks)
+        return ExecutionPlan(create_job_graph(graph))
 
     def to_data_frame(self, schema: Any) -> Any:
         """Return the results of a bounded stream as a Spark DataFrame.

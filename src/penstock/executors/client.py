@@ -52,6 +52,7 @@ class Job:
         self._is_cancelled = False
         self._is_told = False
         self._ended = threading.Event()
+        self._done = threading.Event()
         self._error: BaseException | None = None
         self._next = 0
         self._lock = threading.Lock()
@@ -92,6 +93,7 @@ class Job:
             self._ended.wait()
         finally:
             self._finish()
+            self._done.set()
 
     def _consume(self, record: EpochRecord) -> None:
         self._line.clear()
@@ -147,9 +149,10 @@ class Job:
         Raises:
             PenstockError: What the job failed with.
         """
-        while self._reader.is_alive():
-            # A bounded wait, so that Ctrl-C is heard in between.
-            self._reader.join(0.1)
+        # An event and not the thread: a join that Ctrl-C interrupts takes the thread for ended. The
+        # wait is bounded, so that Ctrl-C is heard in between.
+        while not self._done.wait(0.1):
+            pass
         if self._error is not None:
             self._is_told = True
             raise self._error

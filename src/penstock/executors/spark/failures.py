@@ -7,7 +7,7 @@ import re
 from penstock.errors import JobFailedError, PenstockError, SourceNotReadableError
 
 _UNREADABLE = re.compile(
-    r"ConnectException|UnknownHostException|PATH_NOT_FOUND|FileNotFoundException|"
+    r"Connection refused|ConnectException|UnknownHostException|PATH_NOT_FOUND|FileNotFoundException|"
     r"Permission denied|AccessControlException|CANNOT_READ_FILE|NoRouteToHost"
 )
 _LENGTH = 2000
@@ -26,13 +26,14 @@ def as_penstock_error(error: BaseException, what: str) -> PenstockError:
             return found
         found = found.__cause__ or found.__context__
     text = str(error)
-    first = text.split("JVM stacktrace:", maxsplit=1)[0].strip()
+    first = re.split(r"JVM stacktrace:|=== Streaming Query ===", text, maxsplit=1)[0].strip()
     shown = first if len(first) <= _LENGTH else first[:_LENGTH] + " ..."
     match = _UNREADABLE.search(text)
     if match is not None:
         return SourceNotReadableError(
             f"{what} cannot read its input ({match.group(0)}): {shown}",
-            hint="Check the path or address, and that the workers reach it.",
+            hint="Check that the path or address is right, that something is there (for a socket: "
+            "something that listens), and that the workers reach it.",
         )
     return JobFailedError(
         f"{what} was failed by Spark: {shown}",

