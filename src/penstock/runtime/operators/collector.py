@@ -51,10 +51,10 @@ class Collector:
 
     def flush(self) -> None:
         """Emit what was gathered."""
-        if self._main.values:
-            self._emit_main()
         while self._sides:
             self._output.collect_side(*_slim_item(*self._sides.popitem()))
+        if self._main.values:
+            self._emit_main()
 
     def _emit_main(self) -> None:
         block, self._main = self._main, Block([], [])
