@@ -46,7 +46,7 @@ def reduce(known: tuple[str, int], new: tuple[str, int]) -> Any:
     return divide(new), 6
 
 
-def partition(key: Any, count: int) -> int:
+def partition(key: int, count: int) -> int:
     return 6 // key % count
 
 
@@ -258,7 +258,7 @@ def test_functions_that_cannot_be_pickled(new_environment: NewEnvironment) -> No
     env = new_environment()
     env.from_collection([1]).map(locked).name("careful").print()
 
-    with pytest.raises(FunctionNotSerializableError, match="'careful'.*variable 'lock' is a lock"):
+    with pytest.raises(FunctionNotSerializableError, match=r"'careful'.*variable 'lock' is a lock"):
         env.execute_async()
 
 
@@ -277,17 +277,17 @@ def test_programs_that_cannot_be(new_environment: NewEnvironment) -> None:
 
     numbers = env.from_collection([1])
     numbers.map(str).uid("one").map(str).uid("one").print()
-    with pytest.raises(DuplicateUidError, match="'one'.*\n\nHint"):
+    with pytest.raises(DuplicateUidError, match=r"'one'.*\n\nHint"):
         env.execute()
 
     with pytest.raises(InvalidParallelismError, match="Hint"):
         env.set_parallelism(0)
-    with pytest.raises(InvalidParallelismError, match="'Map'.*0.*\n\nHint"):
+    with pytest.raises(InvalidParallelismError, match=r"'Map'.*0.*\n\nHint"):
         numbers.map(str).set_parallelism(0)
 
 
 def test_settings_that_cannot_be() -> None:
-    with pytest.raises(UnknownConfigurationKeyError, match="paralelism.default") as caught:
+    with pytest.raises(UnknownConfigurationKeyError, match=r"paralelism\.default") as caught:
         Configuration().set_string("paralelism.default", "2")
     assert "\n\nHint: " in str(caught.value)
     assert "parallelism.default" in (caught.value.hint or "")

@@ -95,7 +95,7 @@ def test_operators(new_environment: NewEnvironment, parallelism: int, mode: str)
     sales, numbers = env.from_collection(SALES), env.from_collection(NUMBERS)
     totals = sales.key_by(lambda sale: sale[0]).sum(1)
     streams = rolling_operators(sales) | stateless_operators(numbers)
-    streams["of totals"] = totals.key_by(lambda sale: sale[1] > 9).reduce(lambda a, b: max(a, b))
+    streams["of totals"] = totals.key_by(lambda sale: sale[1] > 9).reduce(max)
 
     found = collect(streams)
 

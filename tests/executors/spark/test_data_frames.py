@@ -35,7 +35,7 @@ COLUMNS = """
     tags array<string>, spot struct<x: int, at: timestamp>, counts map<string, int>,
     deep array<struct<name: string, days: map<string, timestamp>>>, `odd name` int
 """
-NOON = datetime.datetime(2024, 7, 1, 12, 30, 0, 250)
+NOON = datetime.datetime.fromisoformat("2024-07-01 12:30:00.000250")
 VALUES: dict[str, Any] = {
     "byte": 1,
     "small": 2,
@@ -48,7 +48,7 @@ VALUES: dict[str, Any] = {
     "flag": True,
     "day": datetime.date(1969, 12, 31),
     "at": NOON,
-    "local": datetime.datetime(1900, 1, 1, 0, 0, 1),
+    "local": datetime.datetime.fromisoformat("1900-01-01 00:00:01"),
     "price": Decimal("-12.50"),
     "tags": ["a", None],
     "spot": {"x": 1, "at": NOON},
@@ -62,7 +62,7 @@ EMPTY: dict[str, Any] = {"tags": [], "counts": {}, "deep": [], "spot": {"x": Non
 @pytest.fixture(params=["America/New_York", "Asia/Kolkata"])
 def zone(spark: SparkSession, request: pytest.FixtureRequest) -> Iterator[str]:
     key = "spark.sql.session.timeZone"
-    before = spark.conf.get(key)
+    before = spark.conf.get(key) or "UTC"
     spark.conf.set(key, request.param)
     yield request.param
     spark.conf.set(key, before)
@@ -80,7 +80,7 @@ def everything(spark: SparkSession, zone: str) -> DataFrame:
     rows = [VALUES, nothing, nothing | EMPTY]
     tuples = [tuple(as_text(row[name]) for name in names) for row in rows]
     frame = spark.createDataFrame(tuples, texts)
-    struct = StructType.fromDDL(COLUMNS)
+    struct = spark.createDataFrame([], COLUMNS).schema
     return frame.selectExpr(
         *[f"cast(`{field.name}` as {field.dataType.simpleString()})" for field in struct.fields]
     )
@@ -181,7 +181,7 @@ def test_values_that_are_not_of_the_schema(env: StreamExecutionEnvironment) -> N
 def test_fields_are_checked_early(env: StreamExecutionEnvironment, spark: SparkSession) -> None:
     rows = env.from_data_frame(spark.range(1))
 
-    with pytest.raises(ColumnNotFoundError, match="'name'.*\n\nHint: Their fields are: id"):
+    with pytest.raises(ColumnNotFoundError, match=r"'name'.*\n\nHint: Their fields are: id"):
         rows.key_by("name")
     with pytest.raises(InvalidArgumentError, match="no Spark DataFrame"):
         env.from_data_frame([1, 2])

@@ -103,7 +103,7 @@ def test_rows_that_are_not_of_the_schema(env: StreamExecutionEnvironment, tmp_pa
         SparkSink("parquet", schema=SCHEMA, path=str(tmp_path / "out"))
     ).name("counts")
 
-    with pytest.raises(InvalidArgumentError, match="'Sink: counts'(.|\n)*count: int32") as caught:
+    with pytest.raises(InvalidArgumentError, match=r"'Sink: counts'(.|\n)*count: int32") as caught:
         env.execute()
     assert "\n\nHint: " in str(caught.value)
     assert not (tmp_path / "out").exists()
