@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.runtime.programs import ProgramBuilder
+from tests.runtime.programs import ProgramBuilder, operator_id
 
 from penstock.checkpoint.epoch_store import EpochRecord, MemoryEpochStore
 from penstock.common.configuration import Configuration
@@ -34,7 +34,7 @@ def _program() -> Program:
     return builder.build()
 
 
-SOURCE, MAP = "id of Op0.0", "id of Op1.0"
+SOURCE, MAP = operator_id("Op0.0"), operator_id("Op1.0")
 
 
 def report(records: int, **user: Any) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.runtime.programs import ProgramBuilder, subtask_report
+from tests.runtime.programs import ProgramBuilder, operator_id, subtask_report
 
 from penstock.checkpoint.epoch_store import EpochRecord, FolderEpochStore, MemoryEpochStore
 from penstock.checkpoint.handles import StateHandle, write_state_file
@@ -119,7 +119,7 @@ class TestAnEpoch:
             [("id", [1])],
             [("sink", "file")],
         )
-        assert record.operators["id of Op1.0"] == {
+        assert record.operators[operator_id("Op1.0")] == {
             "name": "Op1.0",
             "records_in": 0,
             "records_out": 0,

@@ -303,14 +303,6 @@ class TestAnEpoch:
 
         assert Watermark(5) in ready.sent()
 
-    def test_that_is_run_again_does_not_let_the_watermark_fall(self) -> None:
-        ready = Ready(Passing())
-        ready.epoch(Watermark(5), number=0)
-        ready.epoch(Watermark(7), number=1)
-        ready.epoch(Watermark(3), number=1)
-
-        assert ready.sent() == [CheckpointBarrier(1, "own attempt")]
-
 
 class TestLostAndRepeatedBuffers:
     def test_in_between_are_noticed_when_the_next_comes(self) -> None:

@@ -153,7 +153,7 @@ def steps(
     unions: bool = True,
 ) -> list[Step]:
     """Draw a program over so many sources; its result is the last of its streams."""
-    kinds = [*EACH, *(["union"] if unions else []), *(FOLDS if folds else [])]
+    kinds = [*EACH, *(["union"] * 8 if unions else []), *(FOLDS if folds else [])]
     drawn: list[Step] = []
     for kind in draw(st.lists(st.sampled_from(kinds), min_size=1, max_size=most)):
         places = st.integers(0, sources + len(drawn) - 1)

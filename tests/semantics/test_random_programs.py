@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,6 +17,7 @@ from tests.semantics.running import epochs
 from penstock.datastream import DataStream, RuntimeExecutionMode, StreamExecutionEnvironment
 from penstock.errors import LostBufferError
 from penstock.executors.local import LocalRun
+from penstock.runtime.carrier import Carrier
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.registry import Tasks
 from penstock.testing import local_environment
@@ -45,24 +47,31 @@ def expect(sources: list[Records], program: list[Step], *, final: bool) -> Recor
 
 
 @contextmanager
-def disturbed(*, forgets: bool, repeats: bool) -> Iterator[None]:
-    """Disturb the epochs of the local executor.
+def disturbed(random: Random, *, processes: int, repeats: bool) -> Iterator[None]:
+    """Disturb the epochs of the local executor, as a cluster may.
 
     Args:
-        forgets: Let no subtask outlive its epoch, so that all state comes back from its files.
+        random: Makes the choices.
+        processes: How many processes there seem to be, of which any may run a carrier: what one
+            remembers may be older than the epoch before.
         repeats: Give up the first attempt of every epoch when it is done, and try again.
     """
-    run_epoch = LocalRun.run_epoch
+    run_epoch, make_carrier = LocalRun.run_epoch, LocalRun._carrier
+    tasks: list[Tasks] = []
+
+    def carrier_of_any_process(self: LocalRun, *place: Any) -> Carrier:
+        tasks.extend(Tasks(self._layout) for _ in range(processes - len(tasks)))
+        self._tasks = random.choice(tasks)
+        return make_carrier(self, *place)
 
     def run_disturbed(self: LocalRun, epoch: Epoch) -> Any:
-        if forgets:
-            self._tasks = Tasks(self._layout)
         buffers = run_epoch(self, epoch)
         if repeats and epoch.attempt == 0:
             raise LostBufferError("The first attempt was given up.")
         return buffers
 
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(LocalRun, "_carrier", carrier_of_any_process)
         patch.setattr(LocalRun, "run_epoch", run_disturbed)
         yield
 
@@ -113,7 +122,8 @@ LAWS = pytest.mark.parametrize("law", [in_order, final_values, rolling_values])
 @given(st.data())
 def test_random_programs(law: Law, data: st.DataObject) -> None:
     env = local_environment(1 if law is in_order else data.draw(st.integers(1, 5)))
-    with disturbed(forgets=data.draw(st.booleans()), repeats=data.draw(st.booleans())):
+    random, processes = Random(data.draw(st.integers(0, 99))), data.draw(st.integers(1, 3))
+    with disturbed(random, processes=processes, repeats=data.draw(st.booleans())):
         law(env, data, 8)
 
 

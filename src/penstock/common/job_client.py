@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from penstock.common.job_execution_result import JobExecutionResult
 from penstock.common.job_id import JobID
+from penstock.common.job_status import JobStatus
 
 if TYPE_CHECKING:
     from penstock.common.completable_future import CompletableFuture
-    from penstock.common.job_status import JobStatus
 
 __all__ = ["JobClient"]
 

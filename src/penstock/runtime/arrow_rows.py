@@ -95,9 +95,12 @@ def _as_tuple(row: Any, names: list[str]) -> tuple[Any, ...]:
     if isinstance(row, dict):
         return tuple(row[name] for name in names)
     if isinstance(row, Row):
-        if set(field_names_of(row) or ()) == set(names):
-            return tuple(row[name] for name in names)
-        return tuple(row)
+        own = field_names_of(row)
+        if own is None:
+            return tuple(row)
+        if len(own) != len(names):
+            raise ValueError(f"{row!r} has {len(own)} fields, not {len(names)}.")
+        return tuple(row[name] for name in names)
     if isinstance(row, (tuple, list)):
         return tuple(row)
     return (row,)

@@ -59,7 +59,7 @@ def test_timers_fire_before_the_watermark_goes_on(backend: str) -> None:
     assert harness.output.records() == [((3, "b", event, 8), 3), ((5, "a", event, 8), 5)]
     assert harness.output.records("side") == [(3, 3), (5, 5)]
     assert harness.output.log[-1] == ("watermark", 8)
-    assert [kind for kind, _ in harness.output.log] == ["main", "side side", "watermark"]
+    assert [kind for kind, _ in harness.output.log] == ["side side", "main", "watermark"]
 
 
 @backends

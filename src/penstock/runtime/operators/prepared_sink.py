@@ -53,7 +53,7 @@ class PreparedSinkOperator(StreamOperator):
 
         try:
             table = rows_to_table(self._rows, self.arrow_schema)
-        except (pa.ArrowException, TypeError, ValueError, LookupError) as error:
+        except (pa.ArrowException, TypeError, ValueError, LookupError, OverflowError) as error:
             raise InvalidArgumentError(
                 f"Sink {self.name!r} got rows that are not of its schema: {error}",
                 hint=f"Its columns are: {columns_text(self.arrow_schema)}.",
