@@ -198,7 +198,7 @@ class TestACommittedEpoch:
         self, store: Store, tmp_path: Path
     ) -> None:
         old, kept, new = (
-            write_state_file(str(tmp_path / "state"), name, b"x", is_snapshot=False)
+            write_state_file(str(tmp_path / "state"), name, [b"x"], is_snapshot=False)
             for name in ("old", "kept", "new")
         )
         gone = StateHandle(str(tmp_path / "gone"), 1, 1, is_snapshot=False)
