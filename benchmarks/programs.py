@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from benchmarks.epochs import Stop, rate
 from benchmarks.functions import (
@@ -32,10 +32,12 @@ if TYPE_CHECKING:
     from benchmarks.tally import Tally
     from pyspark.sql import SparkSession
 
+    from penstock.datastream import SinkFunction
+
 
 def six_functions(spark: SparkSession, records: int, tally: Tally) -> None:
     env = _environment(spark, parallelism=2)
-    _sums(_numbers(env, records)).add_sink(tally)
+    _sums(_numbers(env, records)).add_sink(cast("SinkFunction", tally))
     env.execute("six functions")
 
 
@@ -50,7 +52,7 @@ def ten_maps_in_process(records: int, tally: Tally) -> None:
 def start_epochs(spark: SparkSession, rows: int, tally: Tally) -> Stop:
     """Starts the six functions over a stream of that many numbers an epoch."""
     env = _environment(spark, parallelism=2)
-    _sums(env.from_data_frame(rate(spark, rows)).map(_value)).add_sink(tally)
+    _sums(env.from_data_frame(rate(spark, rows)).map(_value)).add_sink(cast("SinkFunction", tally))
     return _start(env)
 
 
@@ -58,7 +60,7 @@ def start_empty_epochs(spark: SparkSession, parallelism: int, tally: Tally) -> S
     """Starts the same job over a stream whose epochs hold nothing."""
     env = _environment(spark, parallelism)
     nothing = rate(spark, rows=1).where("value < 0")
-    _sums(env.from_data_frame(nothing).map(_value)).add_sink(tally)
+    _sums(env.from_data_frame(nothing).map(_value)).add_sink(cast("SinkFunction", tally))
     return _start(env)
 
 
@@ -86,7 +88,7 @@ def _run_ten_maps(env: StreamExecutionEnvironment, records: int, tally: Tally) -
     stream = _numbers(env, records).map(pair)
     for step in (step_1, step_2, step_3, step_4, step_5, step_6, step_7, step_8, step_9):
         stream = stream.map(step)
-    stream.add_sink(tally)
+    stream.add_sink(cast("SinkFunction", tally))
     env.execute("ten maps")
 
 

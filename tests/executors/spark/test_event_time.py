@@ -58,7 +58,9 @@ class Passed(KeyedProcessFunction):
     """Tells of each record when the watermark has passed it, and how far it is."""
 
     def process_element(self, value: Any, ctx: KeyedProcessFunction.Context) -> None:
-        ctx.timer_service().register_event_time_timer(ctx.timestamp())
+        time = ctx.timestamp()
+        assert time is not None
+        ctx.timer_service().register_event_time_timer(time)
 
     def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterator[Any]:
         yield ctx.get_current_key(), timestamp, ctx.timer_service().current_watermark()

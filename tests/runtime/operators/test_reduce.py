@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -80,13 +80,13 @@ def test_the_state_tells_what_an_epoch_changed(blocks: list[list[tuple[Any, int]
     for block in blocks:
         process(harness, block)
         changed = {key for key, _ in block}
-        table = state.table("reduce")
+        table = cast("dict[Any, Any]", state.table("reduce"))
         told = create_backend(
             "hashmap", max_parallelism=128, key_groups=range(128), clock=ManualClock()
         )
         for frame in state.changes():
             told.apply(frame)
-        assert dict(told.table("reduce").items()) == {key: table[key] for key in changed}
+        assert told.table("reduce") == {key: table[key] for key in changed}
         assert {key: value for key, value in table.items() if key not in changed} == {
             key: value for key, value in before.items() if key not in changed
         }
