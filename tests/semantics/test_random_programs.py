@@ -25,7 +25,7 @@ from penstock.testing import local_environment
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-MANY = settings(max_examples=300)
+MANY = settings(max_examples=200)
 FEW = settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
 BLOCK_SIZES = st.sampled_from([1, 7, 1024])
 
