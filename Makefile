@@ -32,6 +32,8 @@ demo: .setup-demo  ## the main job: a year of flights streamed through Spark
 
 bench: .setup-bench  ## speed, as ratios to hand-written loops and to PyFlink
 	$(VENV)/python benchmarks/chain.py
+	$(VENV)/python benchmarks/keyed_state.py
+	$(VENV)/python benchmarks/timers.py
 
 docs: .setup-docs  ## the documentation, into site/
 	$(VENV)/mkdocs build --strict

@@ -27,13 +27,13 @@ PYPROJECT = ROOT / "pyproject.toml"
 
 EXTRAS = {
     "demo": "spark,java,demo",
-    "bench": "spark,java",
+    "bench": "bench",
     "docs": "docs",
     "test": "test",
     "check": "lint",
 }
 # Targets whose packages an installation for the first one brings along.
-BRINGS = {"check": ("test", "docs", "demo", "bench"), "test": ("demo", "bench"), "demo": ("bench",)}
+BRINGS = {"check": ("test", "docs", "demo"), "test": ("demo",)}
 
 
 def main() -> None:

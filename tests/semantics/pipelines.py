@@ -159,11 +159,11 @@ def steps(
         places = st.integers(0, sources + len(drawn) - 1)
         # Most steps go on from the last one, so that programs get long.
         last = sources + len(drawn) - 1
-        inputs = draw(st.lists(st.just(last) | places, min_size=2, max_size=3))
+        others = draw(st.lists(places, max_size=2))
         drawn.append(
             Step(
                 kind,
-                tuple(inputs if kind == "union" else inputs[:1]),
+                tuple({last, *others}) if kind == "union" else (draw(st.just(last) | places),),
                 draw(st.integers(1, parallelism)),
             )
         )

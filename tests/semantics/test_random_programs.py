@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from tests.semantics.pipelines import Records, Step, cut, inputs, letter, steps
 from tests.semantics.running import epochs
 
+from penstock.common import Configuration
 from penstock.datastream import DataStream, RuntimeExecutionMode, StreamExecutionEnvironment
 from penstock.errors import LostBufferError
 from penstock.executors.local import LocalRun
@@ -122,6 +123,8 @@ LAWS = pytest.mark.parametrize("law", [in_order, final_values, rolling_values])
 @given(st.data())
 def test_random_programs(law: Law, data: st.DataObject) -> None:
     env = local_environment(1 if law is in_order else data.draw(st.integers(1, 5)))
+    backend = data.draw(st.sampled_from(["hashmap", "rocksdb"]))
+    env.configure(Configuration().set_string("state.backend.type", backend))
     random, processes = Random(data.draw(st.integers(0, 99))), data.draw(st.integers(1, 3))
     with disturbed(random, processes=processes, repeats=data.draw(st.booleans())):
         law(env, data, 8)
