@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 MANY = settings(max_examples=200)
-FEW = settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FEW = settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture])
 BLOCK_SIZES = st.sampled_from([1, 7, 1024])
 
 

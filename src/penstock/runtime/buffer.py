@@ -78,13 +78,23 @@ def decode(payload: bytes) -> list[Element]:
     """Return the elements of a payload; callers do not change the list."""
     elements = _DECODED.get(payload)
     if elements is None:
-        elements = pickle.loads(payload)
+        elements = _unpickled(payload)
         # What has no records is alike for all subtasks of a carrier, and cannot be changed.
         if len(payload) < _SHORT and not any(isinstance(element, Block) for element in elements):
             if len(_DECODED) >= _MOST_DECODED:
                 _DECODED.clear()
             _DECODED[payload] = elements
     return elements
+
+
+def _unpickled(payload: bytes) -> list[Element]:
+    try:
+        return pickle.loads(payload)  # type: ignore[no-any-return]
+    except Exception as error:
+        raise ValueNotSerializableError(
+            f"A record was pickled, but cannot be unpickled: {type(error).__name__}: {error}",
+            hint="Emit plain data, or give the record's class a __reduce__ that makes it anew.",
+        ) from error
 
 
 def not_serializable(error: Exception, elements: list[Element], operator: str) -> Exception:

@@ -17,6 +17,7 @@ from penstock.runtime.program import DRIVER, Program, Vertex
 from penstock.runtime.registry import Tasks
 from penstock.runtime.source import NativeSource
 from penstock.runtime.subtask import Subtask, driver_buffer
+from penstock.runtime.user_code import FAILURES
 
 
 class Carrier:
@@ -158,7 +159,7 @@ class Carrier:
                 task.begin_epoch(self._epoch, self._attempt, self._outbox)
             if step is not None:
                 step(task, *args)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the driver has to hear of it
+        except FAILURES as error:
             self._fail(vertex, sender, error)
 
     def _end(self, owner: tuple[int, int]) -> None:
@@ -170,7 +171,7 @@ class Carrier:
         if self._layout.is_finishing(vertex, self._epoch):
             self._tasks.discard(*owner)
 
-    def _fail(self, vertex: Vertex, sender: int, error: Exception) -> None:
+    def _fail(self, vertex: Vertex, sender: int, error: BaseException) -> None:
         self._tasks.fail(vertex.index, sender)
         message = Message("error", vertex.index, sender, _portable(error, vertex))
         self._outbox.append(driver_buffer(self._layout, message, vertex, 0))
@@ -189,7 +190,7 @@ class Carrier:
                 )
 
 
-def _portable(error: Exception, vertex: Vertex) -> PenstockError:
+def _portable(error: BaseException, vertex: Vertex) -> PenstockError:
     """Return the error in a form that survives pickling."""
     if isinstance(error, PenstockError):
         error.__cause__ = None

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import pickle
 from collections.abc import Callable, Hashable
 
+from penstock.errors import PenstockError
 from penstock.runtime.context import RuntimeContext
 from penstock.runtime.elements import Block, ChannelWatermark, EndOfInput
 from penstock.runtime.metrics import OperatorMetrics
@@ -97,8 +99,11 @@ class OperatorChain:
 
     def open(self) -> None:
         """Open the operators, tail to head, so that none emits to one that is not open."""
-        for operator in reversed(self.operators):
-            operator.open()
+        with contextlib.ExitStack() as opened:
+            for operator in reversed(self.operators):
+                operator.open()
+                opened.callback(_close_quietly, operator)
+            opened.pop_all()
 
     def process(self, block: Block, split: Hashable = None) -> None:
         """Send records through the chain; at a source, those of one split."""
@@ -128,3 +133,9 @@ class OperatorChain:
         """Close the operators, tail to head."""
         for operator in reversed(self.operators):
             operator.close()
+
+
+def _close_quietly(operator: StreamOperator) -> None:
+    """Close an operator whose chain cannot be opened: why it cannot is what the user has to hear."""
+    with contextlib.suppress(PenstockError):
+        operator.close()

@@ -12,6 +12,7 @@ from penstock.errors import InvalidArgumentError, InvalidKeyError, PenstockError
 from penstock.runtime.elements import Block
 from penstock.runtime.key_groups import SubtaskByKey
 from penstock.runtime.user_code import (
+    FAILURES,
     check_complete,
     failing_record,
     function_failure,
@@ -61,6 +62,9 @@ class StreamPartitioner(ABC):
 
     def _prepare(self) -> None:  # noqa: B027
         """Do what has to be done once per sending subtask."""
+
+    def begin_epoch(self) -> None:  # noqa: B027
+        """Make choices as if no epoch had been before, so that they repeat where one is run again."""
 
     @abstractmethod
     def split(self, block: Block) -> Iterator[tuple[int, Block]]:
@@ -158,12 +162,15 @@ class _PickingPartitioner(StreamPartitioner):
 
 
 class ShufflePartitioner(_PickingPartitioner):
-    """Every record goes to a random subtask; the choice repeats when an attempt is repeated."""
+    """Every record goes to a random subtask; the choices repeat when an epoch is run again."""
 
     ship_strategy = "SHUFFLE"
 
-    def _prepare(self) -> None:
+    def begin_epoch(self) -> None:
         self._random = random.Random(self._subtask)
+
+    def _prepare(self) -> None:
+        self.begin_epoch()
 
     def split(self, block: Block) -> Iterator[tuple[int, Block]]:
         yield from self._pick(block, self._random.choices(range(self._targets), k=len(block)))
@@ -189,7 +196,7 @@ class KeyGroupStreamPartitioner(_PickingPartitioner):
         try:
             keys = list(map(self._key_selector, values))
             check_complete(keys, block)
-        except Exception as error:
+        except FAILURES as error:
             raise function_failure(error, self._operator, failing_record(block, values)) from error
         rest = iter(keys)
         try:
@@ -233,7 +240,7 @@ class CustomPartitioner(_PickingPartitioner):
         partition, key_selector, count = self._partition, self._key_selector, self._targets
         try:
             targets = [partition(key_selector(value), count) for value in values]
-        except Exception as error:
+        except FAILURES as error:
             raise function_failure(error, self._operator, failing_record(block, values)) from error
         for index, target in enumerate(targets):
             if type(target) is not int or not 0 <= target < count:

@@ -63,6 +63,7 @@ class RecordWriterOutput(Output):
     def begin_epoch(self, progress: ChannelWatermark) -> None:
         """Begin where the last epoch ended; forget what one that failed may have left."""
         self.watermark, self._is_idle = progress
+        self._partitioner.begin_epoch()
         for pending in self._pending:
             pending.reset()
 

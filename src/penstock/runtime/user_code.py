@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 
 _HERE = __name__.partition(".")[0]
 _RECORD_LENGTH = 500
+
+FAILURES = (Exception, SystemExit)
+"""What a function of the user may end a task with; all else is for the process."""
+
 _TRACEBACK_HINT = (
     "The traceback above is your function's own. Mend it there, or catch the exception and send the "
     "record to a side output."
@@ -93,7 +97,7 @@ def record_text(value: Any) -> str:
     return text if len(text) <= _RECORD_LENGTH else text[: _RECORD_LENGTH - 3] + "..."
 
 
-def function_failure(error: Exception, operator: str, record: str | None) -> PenstockError:
+def function_failure(error: BaseException, operator: str, record: str | None) -> PenstockError:
     """Turn what a user's function raised into the error the user is shown.
 
     An error of penstock's own comes from further down the chain, and passes as it is; but not one
@@ -104,7 +108,7 @@ def function_failure(error: Exception, operator: str, record: str | None) -> Pen
 
 
 def described_failure(
-    error: Exception, operator: str, what: str | None, record: str | None = None
+    error: BaseException, operator: str, what: str | None, record: str | None = None
 ) -> PenstockError:
     """As `function_failure`, for what need not be a record."""
     frames = _users_frames(error.__traceback__)

@@ -6,7 +6,7 @@ from itertools import compress
 
 from penstock.runtime.elements import Block
 from penstock.runtime.operators.function_operator import FunctionOperator
-from penstock.runtime.user_code import check_complete
+from penstock.runtime.user_code import FAILURES, check_complete
 
 
 class FilterOperator(FunctionOperator):
@@ -21,7 +21,7 @@ class FilterOperator(FunctionOperator):
             check_complete(accepted, block)
             # Whether an answer is true is for the answer to say, and that may raise too.
             values = list(compress(block.values, accepted))
-        except Exception as error:
+        except FAILURES as error:
             raise self._failure(error, block, rest) from error
         timestamps = block.timestamps
         if timestamps is not None:

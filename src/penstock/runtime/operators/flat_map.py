@@ -8,6 +8,7 @@ from typing import Any
 
 from penstock.runtime.elements import BLOCK_SIZE, Block
 from penstock.runtime.operators.function_operator import FunctionOperator
+from penstock.runtime.user_code import FAILURES
 
 
 class FlatMapOperator(FunctionOperator):
@@ -26,7 +27,7 @@ class FlatMapOperator(FunctionOperator):
                     continue
                 timestamp = None if block.timestamps is None else block.timestamps[index]
                 self._gather(results, timestamp, collected, sources)
-        except Exception as error:
+        except FAILURES as error:
             raise self._failure(error, block, rest) from error
         self._emit(collected, sources)
 

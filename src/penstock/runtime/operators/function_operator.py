@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from penstock.runtime.elements import Block
 from penstock.runtime.operator import StreamOperator
-from penstock.runtime.user_code import UserFunction, failing_record, function_failure
+from penstock.runtime.user_code import FAILURES, UserFunction, failing_record, function_failure
 
 
 class FunctionOperator(StreamOperator):
@@ -33,9 +33,9 @@ class FunctionOperator(StreamOperator):
     def _guarded(self, step: Callable[[], None]) -> None:
         try:
             step()
-        except Exception as error:
+        except FAILURES as error:
             raise function_failure(error, self.name, None) from error
 
-    def _failure(self, error: Exception, block: Block, rest: Iterator[Any]) -> Exception:
+    def _failure(self, error: BaseException, block: Block, rest: Iterator[Any]) -> Exception:
         """Return what to raise for an error on the record last taken from `rest`."""
         return function_failure(error, self.name, failing_record(block, rest))

@@ -14,7 +14,7 @@ from penstock.runtime.state.tables import VOID_NAMESPACE
 from penstock.runtime.time_domain import TimeDomain
 from penstock.runtime.timers.internal_timer import InternalTimer
 from penstock.runtime.timers.internal_timer_service import InternalTimerService
-from penstock.runtime.user_code import described_failure, record_text
+from penstock.runtime.user_code import FAILURES, described_failure, record_text
 
 _SERVICE: Final = "user-timers"
 
@@ -123,7 +123,7 @@ class KeyedProcessOperator(FunctionOperator):
                 results = call(value, context)
                 if results is not None:
                     collect(results, timestamp)
-        except Exception as error:
+        except FAILURES as error:
             raise self._failure(error, block, rest) from error
         self._collector.flush()
 
@@ -152,6 +152,6 @@ class KeyedProcessOperator(FunctionOperator):
             results = self._on_timer(timer.timestamp, context)
             if results is not None:
                 self._collector.collect(results, timer.timestamp)
-        except Exception as error:
+        except FAILURES as error:
             what = f"the timer for {timer.timestamp} of the key {record_text(timer.key)}"
             raise described_failure(error, self.name, what) from error

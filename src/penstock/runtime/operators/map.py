@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from penstock.runtime.elements import Block
 from penstock.runtime.operators.function_operator import FunctionOperator
-from penstock.runtime.user_code import check_complete
+from penstock.runtime.user_code import FAILURES, check_complete
 
 
 class MapOperator(FunctionOperator):
@@ -17,6 +17,6 @@ class MapOperator(FunctionOperator):
         try:
             values = list(map(self._call, rest))
             check_complete(values, block)
-        except Exception as error:
+        except FAILURES as error:
             raise self._failure(error, block, rest) from error
         self.output.collect(Block(values, block.timestamps))

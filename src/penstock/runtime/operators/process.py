@@ -11,6 +11,7 @@ from penstock.runtime.metrics import OperatorMetrics
 from penstock.runtime.operators.collector import Collector
 from penstock.runtime.operators.function_operator import FunctionOperator
 from penstock.runtime.timers.processing_time_service import ProcessingTimeService
+from penstock.runtime.user_code import FAILURES
 
 
 class ProcessContext:
@@ -94,6 +95,6 @@ class ProcessOperator(FunctionOperator):
                 results = call(value, context)
                 if results is not None:
                     collect(results, timestamp)
-        except Exception as error:
+        except FAILURES as error:
             raise self._failure(error, block, rest) from error
         self._collector.flush()

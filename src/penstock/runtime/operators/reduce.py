@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from penstock.runtime.elements import BLOCK_SIZE, Block
 from penstock.runtime.operators.function_operator import FunctionOperator
+from penstock.runtime.user_code import FAILURES
 
 _TABLE: Final = "reduce"
 _NOTHING: Final = object()
@@ -37,7 +38,7 @@ class ReduceOperator(FunctionOperator):
                     value = reduce(before, value)  # noqa: PLW2901
                 table[key] = value
                 append(value)
-        except Exception as error:
+        except FAILURES as error:
             raise self._failure(error, block, rest) from error
         self.state.mark_changed(_TABLE, keys)
         if not self.batch:

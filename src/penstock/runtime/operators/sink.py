@@ -5,7 +5,7 @@ from __future__ import annotations
 from penstock.runtime.elements import Block
 from penstock.runtime.operator import StreamOperator
 from penstock.runtime.operators.function_operator import FunctionOperator
-from penstock.runtime.user_code import failing_record, function_failure
+from penstock.runtime.user_code import FAILURES, failing_record, function_failure
 
 
 class SinkOperator(FunctionOperator):
@@ -21,7 +21,7 @@ class SinkOperator(FunctionOperator):
         try:
             for value in rest:
                 self._call(value)
-        except Exception as error:
+        except FAILURES as error:
             raise self._failure(error, block, rest) from error
 
 
@@ -46,7 +46,7 @@ class PrintOperator(StreamOperator):
         rest = iter(block.values)
         try:
             lines = [f"{prefix}{value}" for value in rest]
-        except Exception as error:
+        except FAILURES as error:
             raise function_failure(error, self.name, failing_record(block, rest)) from error
         self.to_driver("print", lines)
 
