@@ -270,6 +270,18 @@ def test_a_file_that_is_not_there(new_environment: NewEnvironment, tmp_path: Pat
         env.execute_async()
 
 
+def test_a_file_in_another_encoding(new_environment: NewEnvironment, tmp_path: Path) -> None:
+    (tmp_path / "latin.txt").write_bytes("grün".encode("latin-1"))
+    calls = tmp_path / "calls"
+    env = new_environment()
+    env.from_collection([1]).map(Counted(calls)).print()
+    env.read_text_file(tmp_path / "latin.txt").print()
+
+    with pytest.raises(SourceNotReadableError, match=r"not in UTF-8: .*0xfc(.|\n)*encoding of the"):
+        env.execute()
+    assert calls.read_text() == "1\n"  # tried once
+
+
 def test_programs_that_cannot_be(new_environment: NewEnvironment) -> None:
     env = new_environment()
     with pytest.raises(NoSinkError, match="Hint"):

@@ -1,130 +1,59 @@
-"""An epoch that failed half way leaves no trace in the one that takes its place."""
+"""An attempt at an epoch that failed half way leaves no trace in the one that takes its place."""
 
 from __future__ import annotations
 
-import os
-import signal
-from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 from tests.semantics.conftest import NewEnvironment
+from tests.semantics.faults import Once, kill_the_worker, lose_a_buffer
 from tests.semantics.running import epochs
 
-from penstock.datastream import DataStream, MapFunction
-from penstock.errors import LostBufferError
-
 EPOCHS = [[*range(20)], [*range(20, 40)], [*range(40, 60)], [60]]
-ROLLING = sorted(
-    sum(range(key, 61, 4)[: count + 1])
-    for key in range(4)
-    for count in range(len(range(key, 61, 4)))
+NUMBERS = range(61)
+
+
+def rolling_sums() -> list[int]:
+    by_key = [[number for number in NUMBERS if number % 4 == key] for key in range(4)]
+    return sorted(sum(numbers[: end + 1]) for numbers in by_key for end in range(len(numbers)))
+
+
+def check(
+    new_environment: NewEnvironment, once: Once, marker: Path, *, at_the_source: bool
+) -> None:
+    pairs = epochs(new_environment(3), *EPOCHS).map(lambda number: (number % 4, number))
+    pairs.set_parallelism(1)
+    if at_the_source:
+        pairs = pairs.map(once).set_parallelism(1)
+    sums = pairs.key_by(lambda pair: pair[0]).sum(1)
+    if not at_the_source:  # in the chain of the sums, which are changed by then
+        sums = sums.map(once)
+
+    assert sorted(pair[1] for pair in sums.execute_and_collect()) == rolling_sums()
+    assert marker.exists()
+
+
+# Key 2 comes to 18 in the first epoch and to 72 in the second; no other key does.
+@pytest.mark.parametrize(
+    ("number", "at_the_source"), [(10, True), (30, True), (18, False), (72, False)]
 )
-
-
-class Parcel:
-    """Is lost on its way through an exchange, the first time."""
-
-    def __init__(self, marker: Path) -> None:
-        self._marker = marker
-
-    def __reduce__(self) -> tuple[Callable[[Path], Parcel], tuple[Path]]:
-        return arrive, (self._marker,)
-
-
-def arrive(marker: Path) -> Parcel:
-    if not marker.exists():
-        marker.touch()
-        raise LostBufferError("A parcel was lost.")
-    return Parcel(marker)
-
-
-class Record(NamedTuple):
-    key: int
-    number: int
-    parcel: Parcel | None = None
-
-
-class KillOnce(MapFunction):
-    """Kills its process on one number, the first time it comes."""
-
-    def __init__(self, number: int, marker: Path) -> None:
-        self._number = number
-        self._marker = marker
-
-    def map(self, value: Record) -> Record:
-        if value.number == self._number and not self._marker.exists():
-            self._marker.touch()
-            os.kill(os.getpid(), signal.SIGKILL)
-        return value
-
-
-def records(new_environment: NewEnvironment) -> DataStream:
-    numbers = epochs(new_environment(3), *EPOCHS)
-    return numbers.map(lambda number: Record(number % 4, number)).set_parallelism(1)
-
-
-def sums(stream: DataStream) -> DataStream:
-    return stream.key_by(lambda record: record.key).sum("number")
-
-
-def with_parcel(stream: DataStream, number: int, marker: Path) -> DataStream:
-    return stream.map(
-        lambda record: record._replace(parcel=Parcel(marker) if record.number == number else None)
-    )
-
-
-@pytest.mark.parametrize("number", [10, 30])
-def test_lost_on_the_way_to_the_sums(
-    new_environment: NewEnvironment, tmp_path: Path, number: int
+def test_a_buffer_that_is_lost(
+    new_environment: NewEnvironment, tmp_path: Path, number: int, at_the_source: bool
 ) -> None:
     marker = tmp_path / "lost"
-    parcels = with_parcel(records(new_environment), number, marker).set_parallelism(1)
+    once = Once(lose_a_buffer, marker, lambda pair: pair[1] == number)
 
-    found = sums(parcels).execute_and_collect()
-
-    assert sorted(record.number for record in found) == ROLLING
-    assert marker.exists()
+    check(new_environment, once, marker, at_the_source=at_the_source)
 
 
-# Key 2 comes to 18 in the first epoch, and to 72 in the second; no other key does.
-@pytest.mark.parametrize("number", [18, 72])
-def test_lost_when_the_sums_are_changed(
-    new_environment: NewEnvironment, tmp_path: Path, number: int
-) -> None:
-    marker = tmp_path / "lost"
-    parcels = with_parcel(sums(records(new_environment)), number, marker).rebalance()
-
-    found = parcels.map(lambda record: record.number).execute_and_collect()
-
-    assert sorted(found) == ROLLING
-    assert marker.exists()
-
-
-ON_SPARK = pytest.mark.parametrize(
+@pytest.mark.parametrize(
     "executor", [pytest.param("spark", marks=pytest.mark.spark)], indirect=True
 )
-
-
-@ON_SPARK
-def test_a_worker_that_dies_at_the_source(new_environment: NewEnvironment, tmp_path: Path) -> None:
-    marker = tmp_path / "killed"
-    survivors = records(new_environment).map(KillOnce(30, marker)).set_parallelism(1)
-
-    found = sums(survivors).execute_and_collect()
-
-    assert sorted(record.number for record in found) == ROLLING
-    assert marker.exists()
-
-
-@ON_SPARK
-def test_a_worker_that_dies_when_its_state_is_changed(
-    new_environment: NewEnvironment, tmp_path: Path
+@pytest.mark.parametrize(("number", "at_the_source"), [(30, True), (72, False)])
+def test_a_worker_that_dies(
+    new_environment: NewEnvironment, tmp_path: Path, number: int, at_the_source: bool
 ) -> None:
     marker = tmp_path / "killed"
+    once = Once(kill_the_worker, marker, lambda pair: pair[1] == number)
 
-    found = sums(records(new_environment)).map(KillOnce(72, marker)).execute_and_collect()
-
-    assert sorted(record.number for record in found) == ROLLING
-    assert marker.exists()
+    check(new_environment, once, marker, at_the_source=at_the_source)

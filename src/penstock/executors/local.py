@@ -22,6 +22,7 @@ from penstock.graph.stream_graph import StreamNode
 from penstock.runtime.buffer import Buffer
 from penstock.runtime.carrier import Carrier
 from penstock.runtime.epoch import Epoch
+from penstock.runtime.garbage import rare_collections
 from penstock.runtime.layout import Layout
 from penstock.runtime.operators.prepared_sink import PreparedSinkOperator
 from penstock.runtime.operators.source import SourceOperator
@@ -76,6 +77,10 @@ class LocalRun:
 
     def run(self, stop: threading.Event) -> None:
         """Run all epochs, or until `stop` is set."""
+        with rare_collections():
+            self._run_all(stop)
+
+    def _run_all(self, stop: threading.Event) -> None:
         last = self.epochs - 1
         folder = tempfile.mkdtemp(prefix="penstock-") if last > 0 else None
         runner = EpochRunner(self.program, self.job_id, self.store, folder, lambda _: None)

@@ -79,6 +79,11 @@ class Carrier:
         self._step(vertex, self._number, Subtask.process, block, split)
         yield from self._drained()
 
+    def fail(self, vertex: Vertex, error: PenstockError) -> Iterator[Buffer]:
+        """End the epoch, on level 0, as the records that Spark read cannot be had."""
+        self._fail(vertex, self._number, error)
+        yield from self._drained()
+
     def control(self, share: int, shares: int) -> Iterator[Buffer]:
         """Do, on level 0, what has to be done even where a source has no partition.
 

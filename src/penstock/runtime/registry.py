@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from typing import Final
 
 from penstock.runtime.epoch import Epoch
+from penstock.runtime.garbage import collect_rarely
 from penstock.runtime.layout import Layout
 from penstock.runtime.operator import StreamOperator
 from penstock.runtime.program import Program, Vertex
@@ -79,6 +80,7 @@ def tasks_of(job_id: str, program: bytes, cores: int) -> Tasks:
     if tasks is None:
         if len(_RUNS) >= _MOST_RUNS:
             forget(next(iter(_RUNS)))
+        collect_rarely()
         loaded: Program = pickle.loads(program)
         install_main_classes(loaded.main_classes)
         tasks = _RUNS[job_id] = Tasks(Layout(loaded, cores))

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.executors.spark.cluster import bare_python, standalone_cluster
+from tests.executors.spark.cluster import SOON_READY, bare_python, standalone_cluster
 
 pytestmark = pytest.mark.spark
 
@@ -56,11 +56,13 @@ spark = (
     .config("spark.ui.enabled", "false")
     .config("spark.driver.host", "127.0.0.1")
     .config("spark.executor.memory", "512m")
+    .config("spark.executor.extraJavaOptions", sys.argv[2])
+    .config("spark.driver.extraJavaOptions", sys.argv[2])
     .config("spark.log.level", "ERROR")
     .getOrCreate()
 )
 env = StreamExecutionEnvironment.get_execution_environment(spark=spark).set_parallelism(4)
-epochs = [["triangle", "square"], ["square"], ["square", "triangle"]]
+epochs = [["triangle", "square", "square"], ["square", "triangle"]]
 names = env.from_source(TestingSource(epochs), WatermarkStrategy.no_watermarks(), "names")
 shapes = names.map(shape_of).rebalance().map(lambda shape: (shape, Colour(shape.corners - 2), 1))
 counts = shapes.key_by(lambda record: record[:2]).sum(2)
@@ -87,7 +89,7 @@ def test_code_reaches_the_workers(tmp_path: Path) -> None:
 
     with standalone_cluster(tmp_path) as master:
         run = subprocess.run(
-            [sys.executable, str(script), master],
+            [sys.executable, str(script), master, SOON_READY],
             env=os.environ | {"PYSPARK_PYTHON": str(bare_python(tmp_path / "bin"))},
             capture_output=True,
             text=True,

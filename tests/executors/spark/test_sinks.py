@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from tests.executors.spark.conftest import StreamOf
+from tests.semantics.faults import Once, lose_a_buffer
 
 from penstock.common import Row
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.datastream.connectors.spark import SparkSink
-from penstock.errors import InvalidArgumentError, LostBufferError
+from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -55,23 +56,6 @@ def test_formats(
     assert sorted((row.text, row.number) for row in json.collect()) == COUNTS
 
 
-class Parcel:
-    """Is lost on its way through an exchange, the first time."""
-
-    def __init__(self, marker: Path) -> None:
-        self._marker = marker
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return arrive, (self._marker,)
-
-
-def arrive(marker: Path) -> Parcel:
-    if not marker.exists():
-        marker.touch()
-        raise LostBufferError("A parcel was lost.")
-    return Parcel(marker)
-
-
 def test_epochs_are_written_once(
     env: StreamExecutionEnvironment, spark: SparkSession, stream_of: StreamOf, tmp_path: Path
 ) -> None:
@@ -84,10 +68,8 @@ def test_epochs_are_written_once(
     numbers.map(lambda number: (number, "early")).sink_to(
         SparkSink("parquet", schema=schema, path=out)
     )
-    parcels = numbers.map(lambda number: (number, Parcel(marker) if number == 4 else None))
-    parcels.rebalance().map(lambda pair: (pair[0], "late")).sink_to(
-        SparkSink("parquet", schema=schema, path=out)
-    )
+    late = numbers.rebalance().map(Once(lose_a_buffer, marker, lambda number: number == 4))
+    late.map(lambda number: (number, "late")).sink_to(SparkSink("parquet", schema=schema, path=out))
 
     metrics = env.execute().metrics
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import pickle
 import shutil
@@ -35,7 +36,7 @@ from penstock.graph.stream_graph import StreamNode
 from penstock.runtime.layout import Layout
 from penstock.runtime.operators.source import SourceOperator
 from penstock.runtime.program import Program
-from penstock.runtime.source import NativeSource
+from penstock.runtime.source import NativeSource, TextLines
 
 
 class PreparedJob:
@@ -197,6 +198,9 @@ def _reading_of(node: StreamNode, spark: SparkSession) -> Reading | None:
     if source is None:
         return None
     assert isinstance(node.operator, SourceOperator)
+    if isinstance(source, TextFileSource) and codecs.lookup(source.charset).name != "utf-8":
+        # Spark takes all text for UTF-8, whatever the encoding it is told.
+        source = node.source = TextLines(source.path, source.charset)
     if isinstance(source, NativeSource):
         node.operator.source = source
         return None
@@ -221,7 +225,7 @@ def _reading_of(node: StreamNode, spark: SparkSession) -> Reading | None:
 
 def _text(source: TextFileSource, spark: SparkSession) -> DataFrame:
     try:
-        return spark.read.option("encoding", source.charset).text(source.path)
+        return spark.read.text(source.path)
     except PySparkException as error:
         raise SourceNotReadableError(
             f"The text file {source.path!r} cannot be read: {str(error).splitlines()[0]}",

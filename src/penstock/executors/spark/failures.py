@@ -10,6 +10,7 @@ _UNREADABLE = re.compile(
     r"Connection refused|ConnectException|UnknownHostException|PATH_NOT_FOUND|FileNotFoundException|"
     r"Permission denied|AccessControlException|CANNOT_READ_FILE|NoRouteToHost"
 )
+_OTHER_PYTHON = re.compile(r"PYTHON_VERSION_MISMATCH|ModuleNotFoundError: No module named '[^']*'")
 _LENGTH = 2000
 
 
@@ -35,7 +36,10 @@ def as_penstock_error(error: BaseException, what: str) -> PenstockError:
             hint="Check that the path or address is right, that something is there (for a socket: "
             "something that listens), and that the workers reach it.",
         )
-    return JobFailedError(
-        f"{what} was failed by Spark: {shown}",
-        hint="Spark's own log says more; a worker that died was often short of memory.",
-    )
+    hint = "Spark's own log says more; a worker that died was often short of memory."
+    if _OTHER_PYTHON.search(text) is not None:
+        hint = (
+            "The workers run another Python than this one: name it in PYSPARK_PYTHON before the "
+            "SparkSession is built, and install there what the program imports."
+        )
+    return JobFailedError(f"{what} was failed by Spark: {shown}", hint=hint)

@@ -9,12 +9,14 @@ from typing import Any
 import pyarrow as pa
 from pyspark import TaskContext
 
+from penstock.errors import SourceNotReadableError
 from penstock.executors.spark.buffers import from_batches, to_batches
 from penstock.executors.spark.rows import parts_by_split, rows_of
 from penstock.runtime.buffer import Buffer
 from penstock.runtime.carrier import Carrier
 from penstock.runtime.elements import Block
 from penstock.runtime.epoch import Epoch
+from penstock.runtime.program import Vertex
 from penstock.runtime.registry import tasks_of
 
 CONTROL = "__penstock_control"
@@ -95,10 +97,22 @@ class SourceLevel:
                 struct = batch.column(source.column)
                 if struct.null_count:
                     struct = struct.drop_null()
+                vertex = vertices[source.vertex]
                 for split, part in parts_by_split(struct, source.split):
-                    rows = rows_of(part, as_values=source.as_values)
-                    yield from carrier.feed(vertices[source.vertex], Block(rows), split)
+                    try:
+                        rows = rows_of(part, as_values=source.as_values)
+                    except UnicodeDecodeError as error:
+                        yield from carrier.fail(vertex, _not_utf_8(vertex, error))
+                    else:
+                        yield from carrier.feed(vertex, Block(rows), split)
         yield from carrier.finish()
+
+
+def _not_utf_8(vertex: Vertex, error: UnicodeDecodeError) -> SourceNotReadableError:
+    return SourceNotReadableError(
+        f"{vertex.operators[0].name!r} reads text that is not in UTF-8: {error}.",
+        hint="Give read_text_file() the encoding of the file, or read the column as binary.",
+    )
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,10 @@ class SinkOperator(FunctionOperator):
 
     def process_block(self, block: Block) -> None:
         rest = iter(block.values)
+        call = self._call
         try:
             for value in rest:
-                self._call(value)
+                call(value)
         except FAILURES as error:
             raise self._failure(error, block, rest) from error
 
