@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 
-from penstock.runtime.elements import Block, EndOfInput, WatermarkStatus
+from penstock.runtime.elements import BLOCK_SIZE, Block, EndOfInput, WatermarkStatus
 from penstock.runtime.metrics import OperatorMetrics
 from penstock.runtime.operator import StreamOperator
 from penstock.runtime.output import Output
@@ -34,8 +34,12 @@ class ChainingOutput(Output):
             self._push(block)
 
     def _push(self, block: Block) -> None:
+        records = len(block.values)
+        self._metrics.records_in += records
+        if records <= BLOCK_SIZE:
+            self._operator.process_block(block)
+            return
         for part in block.cut():
-            self._metrics.records_in += len(part.values)
             self._operator.process_block(part)
 
     def emit_watermark(self, timestamp: int) -> None:

@@ -11,6 +11,7 @@ import tempfile
 import weakref
 import zipfile
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 
@@ -60,8 +61,10 @@ def _users_files() -> dict[str, Path]:
     """Return the files of imported modules that are not installed, by their names in an archive."""
     files: dict[str, Path] = {}
     for name, module in list(sys.modules.items()):
+        if name == "__main__" or "." in name or name == "penstock":
+            continue
         path = _source_of(module)
-        if path is None or name == "__main__" or "." in name or name == "penstock":
+        if path is None:
             continue
         if path.name == "__init__.py":
             files |= _package_files(path.parent)
@@ -73,13 +76,19 @@ def _users_files() -> dict[str, Path]:
 def _source_of(module: ModuleType) -> Path | None:
     """Return where the source of a module lies, if it is not an installed one."""
     file = getattr(module, "__file__", None)
-    if not isinstance(file, str) or not file.endswith(".py"):
+    if not isinstance(file, str) or not file.endswith(".py") or file.startswith(_installed()):
         return None
     path = Path(file).resolve()
-    installed = {Path(place).resolve() for place in sysconfig.get_paths().values()}
-    if any(path.is_relative_to(place) for place in installed) or "site-packages" in path.parts:
-        return None
-    return path if path.is_file() else None
+    is_installed = str(path).startswith(_installed()) or "site-packages" in path.parts
+    return path if path.is_file() and not is_installed else None
+
+
+@cache
+def _installed() -> tuple[str, ...]:
+    """Return the folders in which modules are installed, each with a slash behind it."""
+    places = set(sysconfig.get_paths().values())
+    places |= {os.path.realpath(place) for place in places}
+    return tuple(os.path.join(place, "") for place in places)
 
 
 def _package_files(folder: Path) -> dict[str, Path]:
