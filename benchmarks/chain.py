@@ -55,12 +55,20 @@ class Scale:
 
     rounds: int = 5
     records: int = 4_000_000
-    flink_records: int = 500_000
+    thread_records: int = 500_000
+    process_records: int = 100_000
     epochs: int = 30
     check_records: int = 20_000
 
 
-QUICK = Scale(rounds=2, records=400_000, flink_records=100_000, epochs=10, check_records=5_000)
+QUICK = Scale(
+    rounds=2,
+    records=400_000,
+    thread_records=100_000,
+    process_records=20_000,
+    epochs=10,
+    check_records=5_000,
+)
 
 
 def six_functions(spark: SparkSession, scale: Scale) -> list[Row]:
@@ -78,7 +86,7 @@ def six_functions(spark: SparkSession, scale: Scale) -> list[Row]:
     }
     _warm_up(sides)
     with ExitStack() as stack:
-        for mode in ("thread", "process"):
+        for mode, records in (("thread", scale.thread_records), ("process", scale.process_records)):
             flink = stack.enter_context(peers.PyFlink(mode))
             _check(flink.check(scale.check_records), wanted[scale.check_records])
             sides[f"PyFlink {peers.VERSION}, {mode} mode"] = partial(

@@ -191,8 +191,10 @@ def collect_spark(spark: SparkSession, keys: int, form: str) -> Counter[int]:
     found: Counter[int] = Counter()
 
     def take(batch: DataFrame, epoch: int) -> None:  # noqa: ARG001
+        # Read to the end in any case: Spark fails an epoch whose state nobody computed.
+        rows = batch.collect()
         if found.total() < CHECKED_EPOCHS * ROWS:
-            found.update({row[0]: row[1] - found[row[0]] for row in batch.collect()})
+            found.update({row[0]: row[1] - found[row[0]] for row in rows})
 
     with TemporaryDirectory(prefix="counts-") as folder:
         writer = spark_counts(spark, keys, form).writeStream.foreachBatch(take)
