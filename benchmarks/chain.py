@@ -89,9 +89,7 @@ def six_functions(spark: SparkSession, scale: Scale) -> list[Row]:
         for mode, records in (("thread", scale.thread_records), ("process", scale.process_records)):
             flink = stack.enter_context(peers.PyFlink(mode))
             _check(flink.check(scale.check_records), wanted[scale.check_records])
-            sides[f"PyFlink {peers.VERSION}, {mode} mode"] = partial(
-                flink.rate, scale.flink_records
-            )
+            sides[f"PyFlink {peers.VERSION}, {mode} mode"] = partial(flink.rate, records)
         figures = alternate(sides, scale.rounds)
     return _rows(
         f"map, map, filter, key_by, reduce, filter over {scale.records:,} numbers",
