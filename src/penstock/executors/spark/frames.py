@@ -129,7 +129,7 @@ class EpochFrames:
         if rows is None:
             return control
         wanted = sum(min(source.parallelism, self._layout.cores) for source in self._sources)
-        return control.union(rows).coalesce(min(self._layout.cores, wanted))
+        return control.union(rows).coalesce(min(3 * self._layout.cores, self._shares + wanted))
 
     def run(self, epoch: Epoch, rows: DataFrame | None) -> list[Buffer]:
         """Run an epoch, as one action, and return what its tasks told the driver."""

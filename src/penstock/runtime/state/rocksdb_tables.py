@@ -243,6 +243,18 @@ class RocksEntries(RocksTable):
 class RocksValues(RocksEntries):
     """One value a key."""
 
+    def apply(self, part: TablePart, batch: WriteBatch) -> None:
+        """Take over changes into the cache, which is written when it is full."""
+        namespace, cache, size = part.namespace, self._cache, 0
+        for key in part.removed:
+            cache[namespace, key] = None
+        for key, value in zip(part.keys, part.values, strict=True):
+            pickled = value if part.are_pickled else _pickle(value, pickle.HIGHEST_PROTOCOL)
+            cache[namespace, key] = pickled
+            size += _ENTRY_SIZE + len(pickled)
+        self._unwritten.update((namespace, key) for key in (*part.removed, *part.keys))
+        self._database.note_cached(size)
+
     def view(self, namespace: Any) -> ValueView:
         return ValueView(_Values(self, namespace), ignore)
 
