@@ -38,6 +38,7 @@ _GROUP_AND_TABLE: Final = struct.Struct(">HH").pack
 _TIMERS: Final = b"\xff\xfe"
 _NOTES: Final = b"\xff\xff"
 _KNOWN_KEYS: Final = 1 << 15
+_MOST_UNWRITTEN: Final = 1 << 12
 
 
 class RocksDBKeyedStateBackend(KeyedStateBackend):
@@ -181,7 +182,7 @@ class RocksDBKeyedStateBackend(KeyedStateBackend):
 
 
 class RocksDBOrderedStore:
-    """Byte strings in order; each write goes to the database at once.
+    """Byte strings in order; writes go to the database many at a time, before they are scanned.
 
     Args:
         database: The database.
@@ -191,20 +192,41 @@ class RocksDBOrderedStore:
     def __init__(self, database: RocksDatabase, prefix: bytes) -> None:
         self._database = database
         self._prefix = prefix
+        # Keys with their values, None for what is removed.
+        self._unwritten: dict[bytes, bytes | None] = {}
 
     def put(self, key: bytes, value: bytes = b"") -> None:
-        self._database.put(self._prefix + key, value)
+        self._unwritten[key] = value
+        if len(self._unwritten) >= _MOST_UNWRITTEN:
+            self._write()
 
     def get(self, key: bytes) -> bytes | None:
+        if key in self._unwritten:
+            return self._unwritten[key]
         return self._database.get(self._prefix + key)
 
     def delete(self, key: bytes) -> None:
-        self._database.delete(self._prefix + key)
+        self._unwritten[key] = None
+        if len(self._unwritten) >= _MOST_UNWRITTEN:
+            self._write()
 
     def scan(self, start: bytes) -> Iterator[bytes]:
+        self._write()
         length = len(self._prefix)
         for key in self._database.scan_keys(self._prefix, self._prefix + start):
             yield key[length:]
+
+    def _write(self) -> None:
+        if not self._unwritten:
+            return
+        batch, prefix = self._database.new_batch(), self._prefix
+        for key, value in self._unwritten.items():
+            if value is None:
+                batch.delete(prefix + key)
+            else:
+                batch.put(prefix + key, value)
+        self._database.write(batch)
+        self._unwritten.clear()
 
 
 def _clean_up(table: TtlTable, config: StateTtlConfig) -> None:

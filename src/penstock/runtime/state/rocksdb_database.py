@@ -100,14 +100,6 @@ class RocksDatabase:
         """Return the value of a key, None if it is not there."""
         return self._db.get(key)
 
-    def put(self, key: bytes, value: bytes) -> None:
-        """Set the value of a key."""
-        self._db[key] = value
-
-    def delete(self, key: bytes) -> None:
-        """Remove a key."""
-        del self._db[key]
-
     def delete_all(self, prefix: bytes) -> None:
         """Remove all keys that begin with a prefix."""
         self._db.delete_range(prefix, _after(prefix))

@@ -145,14 +145,16 @@ class HeapPriorityQueueSet(KeyGroupedInternalPriorityQueue):
 
     def _discard(self, timer: InternalTimer) -> bool:
         timestamp = timer[0]
-        timers = self._timers.get(timestamp)
-        if type(timers) is InternalTimer:
-            if timers != timer:
-                return False
-            self._forget_timestamp(timestamp)
-        elif timers is None or timer not in timers:
+        # Mostly it is alone at its timestamp: taken out first, it is looked for only once.
+        timers = self._timers.pop(timestamp, None)
+        if timers == timer:
+            self._timestamp_gone(timestamp)
+        elif timers is None:
             return False
         else:
+            self._timers[timestamp] = timers
+            if type(timers) is InternalTimer or timer not in timers:
+                return False
             del timers[timer]
             if not timers:
                 self._forget_timestamp(timestamp)
@@ -160,8 +162,11 @@ class HeapPriorityQueueSet(KeyGroupedInternalPriorityQueue):
         return True
 
     def _forget_timestamp(self, timestamp: int) -> None:
+        del self._timers[timestamp]
+        self._timestamp_gone(timestamp)
+
+    def _timestamp_gone(self, timestamp: int) -> None:
         timers, heap, run = self._timers, self._heap, self._run
-        del timers[timestamp]
         is_loose = len(heap) + len(run) > 2 * len(timers) + _FEW
         if timestamp != self._first and not is_loose:
             return
