@@ -14,9 +14,15 @@ from penstock.runtime.state.rocksdb_database import RocksDatabase
 LEAVE_A_DATABASE = """
 import os, sys
 from penstock.runtime.state.rocksdb_database import RocksDatabase
-RocksDatabase.in_directory(sys.argv[1]).put(b"a", b"b")
+RocksDatabase.in_directory(sys.argv[1])
 os._exit(0)
 """
+
+
+def put(database: RocksDatabase, key: bytes, value: bytes) -> None:
+    batch = database.new_batch()
+    batch.put(key, value)
+    database.write(batch)
 
 
 def folders(path: Path) -> list[str]:
@@ -27,8 +33,8 @@ def test_a_process_has_one_database_a_directory_until_the_last_user_leaves(tmp_p
     database = RocksDatabase.in_directory(str(tmp_path))
     one, other = (database.add_user(lambda: None) for _ in range(2))
     assert RocksDatabase.in_directory(str(tmp_path)) is database
-    database.put(one + b"x", b"1")
-    database.put(other + b"x", b"2")
+    put(database, one + b"x", b"1")
+    put(database, other + b"x", b"2")
     database.remove_user(one)
     assert database.get(one + b"x") is None
     assert database.get(other + b"x") == b"2"
@@ -42,7 +48,7 @@ def test_a_scan_is_in_order_and_stays_in_its_prefix(tmp_path: Path) -> None:
     database = RocksDatabase.in_directory(str(tmp_path))
     user = database.add_user(lambda: None)
     for key in (b"a", b"b\xff", b"b\x00", b"b", b"c"):
-        database.put(key, key)
+        put(database, key, key)
     assert list(database.scan(b"b")) == [(key, key) for key in (b"b", b"b\x00", b"b\xff")]
     assert list(database.scan(b"b", b"b\x01")) == [(b"b\xff", b"b\xff")]
     assert list(database.scan_keys(b"b", b"b")) == [b"b", b"b\x00", b"b\xff"]
@@ -62,7 +68,7 @@ def test_what_a_dead_process_left_is_removed_and_what_a_living_one_has_is_not(
     assert mine != left
     subprocess.run([sys.executable, "-c", LEAVE_A_DATABASE, str(tmp_path)], check=True, timeout=60)
     assert mine in folders(tmp_path)
-    database.put(b"a", b"b")
+    put(database, b"a", b"b")
     database.remove_user(user)
 
 
