@@ -27,13 +27,14 @@ check: .setup-check  ## format, lint, types, import rules, documentation
 test: .setup-test  ## the whole test suite
 	$(VENV)/python -m pytest
 
-demo: .setup-demo  ## the main job: a year of flights streamed through Spark
-	$(VENV)/python examples/flights.py
+demo: .setup-demo  ## the main job: a year of flights streamed through Spark, and a picture
+	$(VENV)/python examples/flights/main.py
 
 bench: .setup-bench  ## speed, as ratios to hand-written loops and to PyFlink
 	$(VENV)/python benchmarks/chain.py
 	$(VENV)/python benchmarks/keyed_state.py
 	$(VENV)/python benchmarks/timers.py
+	$(VENV)/python benchmarks/windows.py
 
 docs: .setup-docs  ## the documentation, into site/
 	$(VENV)/mkdocs build --strict

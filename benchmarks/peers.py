@@ -57,10 +57,13 @@ class PyFlink:
 
     Args:
         mode: PyFlink's `python.execution-mode`: thread or process.
+        job: The module that holds the job.
+        *arguments: What the job is told on its command line, after the mode.
     """
 
-    def __init__(self, mode: str) -> None:
+    def __init__(self, mode: str, job: str = "benchmarks.pyflink_job", *arguments: str) -> None:
         self._mode = mode
+        self._command = ["-m", job, mode, *arguments]
 
     def __enter__(self) -> PyFlink:
         install_pyflink()
@@ -69,7 +72,7 @@ class PyFlink:
         path = os.pathsep.join([str(HOME / "bin"), os.environ["PATH"]])
         self._log = (HOME / f"{self._mode}.log").open("w")
         self._process = subprocess.Popen(
-            [str(HOME / "bin" / "python"), "-m", "benchmarks.pyflink_job", self._mode],
+            [str(HOME / "bin" / "python"), *self._command],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,

@@ -1,4 +1,4 @@
-"""What importing penstock costs: no Spark, no pandas, no numpy, little time."""
+"""What importing penstock costs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import sys
 import pytest
 
 HEAVY = {"cloudpickle", "numpy", "pandas", "py4j", "pyarrow", "pyspark"}
-MILLISECONDS_ALLOWED = 150
 
 
 def run(code: str) -> str:
@@ -23,11 +22,3 @@ def run(code: str) -> str:
 def test_import_is_light(module: str) -> None:
     loaded = run(f"import sys, {module}; print(*sys.modules)").split()
     assert HEAVY.isdisjoint(loaded)
-
-
-def test_import_is_fast() -> None:
-    code = (
-        "import time; start = time.perf_counter(); import penstock, penstock.datastream;"
-        "print(1000 * (time.perf_counter() - start))"
-    )
-    assert min(float(run(code)) for _ in range(5)) < MILLISECONDS_ALLOWED

@@ -196,3 +196,47 @@ class RocksDBNotFoundError(PenstockError, ImportError):
 
 class InvalidTimestampError(PenstockError, ValueError):
     """Raised when a record has no timestamp where one is needed, or one that is no 64-bit integer."""
+
+
+class ReadOnlyStateError(PenstockError):
+    """Raised when broadcast state is changed from the input that may only read it."""
+
+
+class UnknownBroadcastStateError(InvalidArgumentError):
+    """Raised when a broadcast state is asked for that `broadcast` was not told of."""
+
+
+class NoKeyError(PenstockError):
+    """Raised when keyed state or a key is asked for where there is no key."""
+
+
+class TriggerCannotMergeError(InvalidArgumentError):
+    """Raised when windows that merge, such as sessions, are given a trigger that cannot."""
+
+
+class LateMergedWindowError(PenstockError):
+    """Raised when windows become one that is late already, so that its result could not be known."""
+
+
+class NonAssociativeReduceError(PenstockError):
+    """Raised when windows share what a reduce function comes to, and it depends on the grouping."""
+
+
+class WindowStateError(UnsupportedOperationError):
+    """Raised when a function asks for the state of one window where there can be none."""
+
+
+class InvalidWindowError(InvalidArgumentError):
+    """Raised when windows are asked for that there cannot be, such as windows of no size."""
+
+
+class InvalidSessionGapError(InvalidArgumentError):
+    """Raised when a gap extractor returns what is no length of time, or none above zero."""
+
+
+class InvalidTriggerError(InvalidArgumentError):
+    """Raised when a trigger is asked for that there cannot be, such as one that counts to zero."""
+
+
+class InvalidEvictorError(InvalidArgumentError):
+    """Raised when an evictor is asked for that there cannot be, such as one that keeps -1 records."""

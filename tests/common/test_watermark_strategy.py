@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 import pickle
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
+from penstock.common import Row
 from penstock.common.time import Duration
 from penstock.common.watermark_generator import (
     BoundedOutOfOrderness,
@@ -12,7 +13,7 @@ from penstock.common.watermark_generator import (
     WatermarkOutput,
 )
 from penstock.common.watermark_strategy import TimestampAssigner, WatermarkStrategy
-from penstock.errors import InvalidArgumentError
+from penstock.errors import ColumnNotFoundError, InvalidArgumentError
 
 SECOND = Duration.of_seconds(1)
 
@@ -107,3 +108,22 @@ def test_alignment_has_a_group_and_a_drift() -> None:
 def test_lateness_is_a_time(wrong: Any) -> None:
     with pytest.raises(InvalidArgumentError, match="lateness"):
         WatermarkStrategy.for_bounded_out_of_orderness(wrong)
+
+
+class Event(NamedTuple):
+    time: int
+
+
+@pytest.mark.parametrize("record", [{"time": 7}, Row(time=7), Event(7)])
+def test_a_timestamp_column_is_read_of_dicts_rows_and_objects(record: Any) -> None:
+    strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_column("time")
+    assert strategy.timestamp_assigner is not None
+    assert strategy.timestamp_assigner(record, None) == 7
+
+
+@pytest.mark.parametrize("record", [{"at": 7}, Row(at=7), (7,), 7])
+def test_a_timestamp_column_that_is_missing_is_named(record: Any) -> None:
+    strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_column("time")
+    assert strategy.timestamp_assigner is not None
+    with pytest.raises(ColumnNotFoundError, match="'time' tells the time of the record"):
+        strategy.timestamp_assigner(record, None)

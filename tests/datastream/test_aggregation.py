@@ -114,3 +114,16 @@ def test_fields_that_cannot_be_added_name_operator_and_record() -> None:
         list(keyed.sum(1).name("the sum").execute_and_collect())
     assert caught.value.operator == "the sum"
     assert caught.value.record == "('a', None)"
+
+
+@pytest.mark.parametrize("method", METHODS)
+@given(
+    records=st.lists(
+        st.tuples(st.integers(0, 3), st.integers(-2, 2), st.integers(0, 9)), min_size=3, max_size=3
+    )
+)
+def test_all_are_associative(method: str, records: list[tuple[int, ...]]) -> None:
+    reduce = METHODS[method](1).reduce
+    a, b, c = records
+
+    assert reduce(reduce(a, b), c) == reduce(a, reduce(b, c))

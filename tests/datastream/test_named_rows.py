@@ -6,7 +6,12 @@ from typing import Any
 import pytest
 
 from penstock.common import Row, RowKind, Types
-from penstock.datastream.functions import FlatMapFunction, MapFunction, RuntimeContext
+from penstock.datastream.functions import (
+    FlatMapFunction,
+    KeyedProcessFunction,
+    MapFunction,
+    RuntimeContext,
+)
 from penstock.datastream.named_rows import declared_names, name_results, named_row
 from penstock.datastream.output_tag import OutputTag
 from penstock.errors import TypeMismatchError
@@ -105,3 +110,18 @@ def test_a_wrong_number_of_fields_names_operator_and_result() -> None:
     assert "Operator 'people' returned (1,), which has 1 fields, while 2 are declared." in str(
         caught.value
     )
+
+
+def test_results_of_timers_have_names() -> None:
+    class Timed(KeyedProcessFunction):
+        def process_element(self, value: int, ctx: KeyedProcessFunction.Context) -> Any:
+            ctx.timer_service().register_event_time_timer(value)
+            yield OutputTag("side"), (value, value)
+
+        def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Any:
+            yield (timestamp,)
+
+    stream = local_environment().from_collection([5]).key_by(lambda number: number)
+    timed = stream.process(Timed(), Types.ROW_NAMED(["time"], [Types.LONG()]))
+
+    assert [row.time for row in timed.execute_and_collect()] == [5]

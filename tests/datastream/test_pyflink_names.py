@@ -12,25 +12,45 @@ import pytest
 from penstock.common.watermark_strategy import TimestampAssigner, WatermarkStrategy
 from penstock.datastream import (
     AggregateFunction,
+    AllWindowedStream,
+    BroadcastConnectedStream,
+    BroadcastProcessFunction,
+    BroadcastStream,
+    CoFlatMapFunction,
+    CoMapFunction,
+    ConnectedStreams,
+    CoProcessFunction,
     DataStream,
     DataStreamSink,
+    KeyedBroadcastProcessFunction,
+    KeyedCoProcessFunction,
     KeyedProcessFunction,
     KeyedStream,
     ProcessFunction,
     RuntimeContext,
     StreamExecutionEnvironment,
     TimeDomain,
+    WindowedStream,
 )
 from penstock.datastream.data_stream import CloseableIterator
+from penstock.datastream.functions import (
+    AllWindowFunction,
+    ProcessAllWindowFunction,
+    ProcessWindowFunction,
+    WindowFunction,
+)
 from penstock.datastream.state import (
     AggregatingState,
     AggregatingStateDescriptor,
     AppendingState,
+    BroadcastState,
     ListState,
     ListStateDescriptor,
     MapState,
     MapStateDescriptor,
     MergingState,
+    OperatorStateStore,
+    ReadOnlyBroadcastState,
     ReducingState,
     ReducingStateDescriptor,
     State,
@@ -75,11 +95,26 @@ MODULES = {
         "CloseableIterator",
         "DataStream",
         "KeyedStream",
+        "ConnectedStreams",
         "DataStreamSink",
+        "BroadcastStream",
+        "BroadcastConnectedStream",
+        "WindowedStream",
     ],
     "penstock.datastream.stream_execution_environment": ["StreamExecutionEnvironment"],
     "penstock.datastream.functions": [
         "AggregateFunction",
+        "AllWindowFunction",
+        "ProcessAllWindowFunction",
+        "ProcessWindowFunction",
+        "WindowFunction",
+        "BaseBroadcastProcessFunction",
+        "BroadcastProcessFunction",
+        "CoFlatMapFunction",
+        "CoMapFunction",
+        "CoProcessFunction",
+        "KeyedBroadcastProcessFunction",
+        "KeyedCoProcessFunction",
         "Function",
         "KeyedProcessFunction",
         "MapFunction",
@@ -91,10 +126,13 @@ MODULES = {
     "penstock.datastream.state": [
         "AggregatingState",
         "AggregatingStateDescriptor",
+        "BroadcastState",
         "ListState",
         "ListStateDescriptor",
         "MapState",
         "MapStateDescriptor",
+        "OperatorStateStore",
+        "ReadOnlyBroadcastState",
         "ReducingState",
         "ReducingStateDescriptor",
         "StateTtlConfig",
@@ -119,6 +157,14 @@ MODULES = {
     "penstock.common.completable_future": ["CompletableFuture"],
 }
 
+WINDOWED = (
+    "get_execution_environment() get_input_type() trigger(trigger) allowed_lateness(time_ms) "
+    "side_output_late_data(output_tag) "
+    "reduce(reduce_function,window_function=None,output_type=None) "
+    "aggregate(aggregate_function,window_function=None,accumulator_type=None,output_type=None) "
+    "apply(window_function,output_type=None) process(process_window_function,output_type=None)"
+)
+
 SIGNATURES: dict[type, str] = {
     DataStream: "get_name() name(name) uid(uid) set_uid_hash(uid_hash) set_parallelism(parallelism) "
     "set_max_parallelism(max_parallelism) get_type() get_execution_environment() "
@@ -126,14 +172,25 @@ SIGNATURES: dict[type, str] = {
     "start_new_chain() disable_chaining() slot_sharing_group(slot_sharing_group) "
     "set_description(description) map(func,output_type=None) flat_map(func,output_type=None) "
     "key_by(key_selector,key_type=None) filter(func) union(*streams) shuffle() "
-    "project(*field_indexes) rescale() rebalance() forward() broadcast() "
+    "window_all(window_assigner) "
+    "project(*field_indexes) rescale() rebalance() forward() "
+    "broadcast(broadcast_state_descriptor=None,*other_broadcast_state_descriptors) connect(ds) "
     "process(func,output_type=None) "
     "assign_timestamps_and_watermarks(watermark_strategy) partition_custom(partitioner,key_selector) "
     "add_sink(sink_func) sink_to(sink) execute_and_collect(job_execution_name=None,limit=None) "
     "print(sink_identifier=None) get_side_output(output_tag)",
-    KeyedStream: "reduce(func) sum(position_to_sum=0) min(position_to_min=0) max(position_to_max=0) "
+    KeyedStream: "window(window_assigner) count_window(size,slide=0) reduce(func) sum(position_to_sum=0) min(position_to_min=0) max(position_to_max=0) "
     "min_by(position_to_min_by=0) max_by(position_to_max_by=0) "
     "key_by(key_selector,key_type=None) process(func,output_type=None)",
+    WindowedStream: "__init__(keyed_stream,window_assigner) " + WINDOWED,
+    AllWindowedStream: "__init__(data_stream,window_assigner) " + WINDOWED,
+    WindowFunction: "apply(key,window,inputs)",
+    AllWindowFunction: "apply(window,inputs)",
+    ProcessWindowFunction: "process(key,context,elements) clear(context)",
+    ProcessWindowFunction.Context: "window() current_processing_time() current_watermark() "
+    "window_state() global_state()",
+    ProcessAllWindowFunction: "process(context,elements) clear(context)",
+    ProcessAllWindowFunction.Context: "window() window_state() global_state()",
     DataStreamSink: "name(name) uid(uid) set_uid_hash(uid_hash) set_parallelism(parallelism) "
     "set_description(description) disable_chaining() slot_sharing_group(slot_sharing_group)",
     CloseableIterator: "next() close()",
@@ -150,6 +207,32 @@ SIGNATURES: dict[type, str] = {
     "merge(acc_a,acc_b)",
     ProcessFunction: "process_element(value,ctx)",
     ProcessFunction.Context: "timer_service() timestamp()",
+    ConnectedStreams: "__init__(stream1,stream2) key_by(key_selector1,key_selector2,key_type=None) "
+    "map(func,output_type=None) flat_map(func,output_type=None) process(func,output_type=None)",
+    BroadcastStream: "__init__(input_stream,broadcast_state_descriptors)",
+    BroadcastConnectedStream: "__init__(non_broadcast_stream,broadcast_stream,"
+    "broadcast_state_descriptors) process(func,output_type=None)",
+    CoMapFunction: "map1(value) map2(value)",
+    CoFlatMapFunction: "flat_map1(value) flat_map2(value)",
+    CoProcessFunction: "process_element1(value,ctx) process_element2(value,ctx)",
+    CoProcessFunction.Context: "timer_service() timestamp()",
+    KeyedCoProcessFunction: "process_element1(value,ctx) process_element2(value,ctx) "
+    "on_timer(timestamp,ctx)",
+    KeyedCoProcessFunction.Context: "get_current_key() timer_service() timestamp()",
+    KeyedCoProcessFunction.OnTimerContext: "get_current_key() timer_service() timestamp() "
+    "time_domain()",
+    BroadcastProcessFunction: "process_element(value,ctx) process_broadcast_element(value,ctx)",
+    BroadcastProcessFunction.Context: "timestamp() current_processing_time() current_watermark() "
+    "get_broadcast_state(state_descriptor)",
+    BroadcastProcessFunction.ReadOnlyContext: "timestamp() current_processing_time() "
+    "current_watermark() get_broadcast_state(state_descriptor)",
+    KeyedBroadcastProcessFunction: "process_element(value,ctx) process_broadcast_element(value,ctx) "
+    "on_timer(timestamp,ctx)",
+    KeyedBroadcastProcessFunction.Context: "get_broadcast_state(state_descriptor)",
+    KeyedBroadcastProcessFunction.ReadOnlyContext: "get_broadcast_state(state_descriptor) "
+    "timer_service() get_current_key()",
+    KeyedBroadcastProcessFunction.OnTimerContext: "get_broadcast_state(state_descriptor) "
+    "timer_service() get_current_key() time_domain()",
     KeyedProcessFunction: "process_element(value,ctx) on_timer(timestamp,ctx)",
     KeyedProcessFunction.Context: "get_current_key() timer_service() timestamp()",
     KeyedProcessFunction.OnTimerContext: "get_current_key() timer_service() timestamp() "
@@ -171,6 +254,10 @@ SIGNATURES: dict[type, str] = {
     ListState: "get() add(value) update(values) add_all(values) clear()",
     MapState: "get(key) put(key,value) put_all(dict_value) remove(key) contains(key) items() keys() "
     "values() is_empty() clear()",
+    ReadOnlyBroadcastState: "get(key) contains(key) items() keys() values() is_empty() clear()",
+    BroadcastState: "get(key) put(key,value) put_all(dict_value) remove(key) contains(key) items() "
+    "keys() values() is_empty() clear()",
+    OperatorStateStore: "get_broadcast_state(state_descriptor)",
     StateDescriptor: "__init__(name,type_info) get_name() enable_time_to_live(ttl_config)",
     ValueStateDescriptor: "__init__(name,value_type_info)",
     ListStateDescriptor: "__init__(name,elem_type_info)",
@@ -233,8 +320,11 @@ def signatures(of: dict[type, str]) -> list[Any]:
 
 
 def parameters_of(function: Any) -> list[str]:
+    """Return the parameters with their defaults, without those that are added here: by keyword only."""
     found = []
     for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind is parameter.KEYWORD_ONLY:
+            continue
         star = "*" if parameter.kind is parameter.VAR_POSITIONAL else ""
         default = parameter.default
         found.append(

@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 
 from penstock.common.data_frame_row import row_factory
 from penstock.common.types import Row
+from penstock.runtime.windowing.window import GlobalWindow, TimeWindow, Window
 
 NEW_YORK = ZoneInfo("America/New_York")
 
@@ -69,6 +70,15 @@ class Charter(Flight):
     """A class that inherits being a dataclass."""
 
 
+class Shift(Window):
+    def __init__(self, day: date, name: str) -> None:
+        self.day = day
+        self.name = name
+
+    def max_timestamp(self) -> int:
+        return 0
+
+
 SAMPLES: list[Any] = [
     None,
     0,
@@ -111,4 +121,7 @@ SAMPLES: list[Any] = [
     Flight("UA", 1545),
     Train("UA", 1545),
     Charter("UA", 1545),
+    TimeWindow(-5, 5),
+    GlobalWindow.get(),
+    Shift(date(2013, 11, 3), "night"),
 ]

@@ -47,7 +47,7 @@ class Process:
                 operator=name.title(),
             )
         self.state = SubtaskState(
-            {operator_id(name): operator for name, operator in self.operators.items()}
+            {operator_id(name): operator.state for name, operator in self.operators.items()}
         )
 
     def begin(self, handles: Handles, *, tracks_changes: bool = True) -> None:

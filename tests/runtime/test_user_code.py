@@ -229,3 +229,12 @@ class TestFunctionFailure:
 
         assert "Operator 'Map' failed on the record 'x'" in str(failure)
         assert "has no field 'b'" in str(failure)
+
+
+def test_a_single_result_where_several_are_due_is_told_so() -> None:
+    with pytest.raises(TypeError) as caught:
+        list(7)  # type: ignore[call-overload]
+    error = caught.value.with_traceback(None)
+    assert "in an iterable, such as a list" in str(function_failure(error, "Map", "1"))
+    other = function_failure(TypeError("unhashable type"), "Map", "1")
+    assert "in an iterable" not in str(other)

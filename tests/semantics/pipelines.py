@@ -9,12 +9,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from hypothesis import strategies as st
 
 from penstock.datastream import DataStream, OutputTag
 
+T = TypeVar("T")
 Record = tuple[str, int]
 Records = list[Record]
 
@@ -185,7 +186,7 @@ def inputs(draw: st.DrawFn, *, most: int = 60) -> Records:
 
 
 @st.composite
-def cut(draw: st.DrawFn, records: Records, *, most: int = 4) -> list[Records]:
+def cut(draw: st.DrawFn, records: list[T], *, most: int = 4) -> list[list[T]]:
     """Draw a cut of records into epochs, of which some are empty."""
     places = sorted(draw(st.lists(st.integers(0, len(records)), max_size=most - 1)))
     bounds = [0, *places, len(records)]

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
+from penstock.common.field_reader import ColumnTimestamp
 from penstock.common.time import Duration
 from penstock.common.watermark_generator import BoundedOutOfOrderness, WatermarkGenerator
 from penstock.errors import InvalidArgumentError
@@ -132,6 +133,38 @@ class WatermarkStrategy:
                 hint="Give a TimestampAssigner, or a function of record and timestamp.",
             )
         return self
+
+    def with_timestamp_column(self, column: str) -> WatermarkStrategy:
+        """Set a field of the records as their event time. PyFlink has nothing like it.
+
+        Where the records are the rows of a DataFrame, no Python runs for it: see `from_data_frame`.
+
+        Args:
+            column: The name of the field. It holds milliseconds since the epoch, or a timestamp of
+                Spark's, or datetimes with a time zone. A `timestamp_ntz` column is taken as UTC.
+
+        Returns:
+            This strategy.
+
+        Raises:
+            InvalidArgumentError: If it is no name.
+
+        Example:
+            >>> strategy = WatermarkStrategy.for_monotonous_timestamps()
+            >>> strategy.with_timestamp_column("time").timestamp_assigner({"time": 7}, None)
+            7
+        """
+        if not isinstance(column, str) or not column:
+            raise InvalidArgumentError(
+                f"with_timestamp_column() was given {column!r}.", hint="Give the name of a field."
+            )
+        self.timestamp_assigner = ColumnTimestamp(column)
+        return self
+
+    @property
+    def follows_timestamps(self) -> bool:
+        """Whether its watermarks, if there are any, follow the greatest timestamp at a fixed distance."""
+        return self.generator is None or isinstance(self.generator, _Bounded)
 
     def with_idleness(self, idle_timeout: Duration) -> WatermarkStrategy:
         """Set after what time without records nobody waits for a split any more. Default: never.

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, Literal
 
 from penstock.datastream.functions import ReduceFunction
 from penstock.datastream.record_fields import missing_field, read_field, replace_field
+from penstock.runtime.column_aggregate import ColumnAggregate
 from penstock.runtime.context import RuntimeContext
 
 
@@ -20,6 +21,12 @@ class Aggregation(ReduceFunction):
     def __init__(self, field: int | str) -> None:
         self._field = field
         self._operator = type(self).__name__
+
+    @property
+    def column_aggregates(self) -> tuple[ColumnAggregate, ...]:
+        """What is to be computed of columns; nothing if the result is another record than the first."""
+        kind = _KINDS.get(type(self))
+        return () if kind is None else (ColumnAggregate(kind, self._field),)
 
     def open(self, runtime_context: RuntimeContext) -> None:
         """Learn the name of the operator, for messages."""
@@ -98,3 +105,6 @@ class MaxBy(Aggregation):
 
     def _join(self, known: Any, known_field: Any, new: Any, new_field: Any) -> Any:
         return new if new_field > known_field else known
+
+
+_KINDS: dict[type, Literal["sum", "min", "max"]] = {Sum: "sum", Min: "min", Max: "max"}

@@ -12,7 +12,9 @@ class RuntimeExecutionMode(Enum):
 
     Attributes:
         STREAMING: A keyed reduce emits the new result for every record. The default.
-        BATCH: A keyed reduce emits the final result of every key, once. All sources must end.
+        BATCH: A keyed reduce emits the final result of every key, once. Functions of keyed streams
+            get their records at the end, key by key, and within a key by timestamp. All sources must
+            end.
         AUTOMATIC: BATCH if all sources end, else STREAMING.
 
     Example:

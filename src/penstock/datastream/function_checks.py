@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from penstock.datastream.functions import Function
@@ -12,7 +12,18 @@ from penstock.errors import InvalidFunctionError
 from penstock.runtime.context import RuntimeContext
 from penstock.runtime.user_code import UserFunction, record_text
 
-_YIELDING = ("flat_map", "process_element")
+_YIELDING = (
+    "flat_map",
+    "flat_map1",
+    "flat_map2",
+    "process_element",
+    "process_element1",
+    "process_element2",
+    "process_broadcast_element",
+    "co_group",
+    "apply",
+    "process",
+)
 
 
 def check_function(function: Any, method: str, arguments: int, operation: str) -> Any:
@@ -30,12 +41,7 @@ def check_function(function: Any, method: str, arguments: int, operation: str) -
     Raises:
         InvalidFunctionError: If it cannot be called so.
     """
-    if isinstance(function, type) and issubclass(function, Function):
-        name = function.__name__
-        raise InvalidFunctionError(
-            f"{operation} was given the class {name}, not an object of it.",
-            hint=f"Write {name}() in place of {name}.",
-        )
+    _check_is_no_class(function, operation)
     by_method = getattr(function, method, None)
     is_plain = callable(function) and not isinstance(function, Function)
     target = function if is_plain else by_method
@@ -49,6 +55,39 @@ def check_function(function: Any, method: str, arguments: int, operation: str) -
     if is_plain and (isinstance(function, type) or callable(by_method)):
         return function.__call__  # nobody shall take its methods for those of a Function
     return function
+
+
+def check_methods(function: Any, methods: Sequence[str], arguments: int, operation: str) -> None:
+    """Make sure that a function with several methods can be called as the operation will call it.
+
+    Args:
+        function: What the user gave.
+        methods: The methods that are called.
+        arguments: The number of arguments each is called with.
+        operation: What the user called, for messages.
+
+    Raises:
+        InvalidFunctionError: If it cannot be called so.
+    """
+    _check_is_no_class(function, operation)
+    for method in methods:
+        target = getattr(function, method, None)
+        if not callable(target):
+            raise InvalidFunctionError(
+                f"{operation} was given {record_text(function)}, which has no method {method}.",
+                hint=f"Give an object with the methods {' and '.join(methods)}.",
+            )
+        _check_kind(target, method, operation)
+        _check_arguments(target, arguments, operation)
+
+
+def _check_is_no_class(function: Any, operation: str) -> None:
+    if isinstance(function, type) and issubclass(function, Function):
+        name = function.__name__
+        raise InvalidFunctionError(
+            f"{operation} was given the class {name}, not an object of it.",
+            hint=f"Write {name}() in place of {name}.",
+        )
 
 
 def _check_kind(target: Any, method: str, operation: str) -> None:

@@ -10,50 +10,64 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any
 
+from penstock.datastream.broadcast_functions import (
+    BaseBroadcastProcessFunction,
+    BroadcastProcessFunction,
+    KeyedBroadcastProcessFunction,
+)
+from penstock.datastream.co_functions import (
+    CoFlatMapFunction,
+    CoGroupFunction,
+    CoMapFunction,
+    CoProcessFunction,
+    FlatJoinFunction,
+    JoinFunction,
+    KeyedCoProcessFunction,
+    ProcessJoinFunction,
+)
+from penstock.datastream.function import Function
 from penstock.datastream.time_domain import TimeDomain
 from penstock.datastream.timerservice import TimerService
+from penstock.datastream.window_functions import (
+    AllWindowFunction,
+    ProcessAllWindowFunction,
+    ProcessWindowFunction,
+    WindowFunction,
+)
 from penstock.runtime.context import RuntimeContext
 from penstock.runtime.operators.keyed_process import KeyedProcessContext
 from penstock.runtime.operators.process import ProcessContext
 
 __all__ = [
     "AggregateFunction",
+    "AllWindowFunction",
+    "BaseBroadcastProcessFunction",
+    "BroadcastProcessFunction",
+    "CoFlatMapFunction",
+    "CoGroupFunction",
+    "CoMapFunction",
+    "CoProcessFunction",
     "FilterFunction",
+    "FlatJoinFunction",
     "FlatMapFunction",
     "Function",
+    "JoinFunction",
     "KeySelector",
+    "KeyedBroadcastProcessFunction",
+    "KeyedCoProcessFunction",
     "KeyedProcessFunction",
     "MapFunction",
     "Partitioner",
+    "ProcessAllWindowFunction",
     "ProcessFunction",
+    "ProcessJoinFunction",
+    "ProcessWindowFunction",
     "ReduceFunction",
     "RuntimeContext",
     "SinkFunction",
     "TimerService",
+    "WindowFunction",
 ]
-
-
-class Function(ABC):  # noqa: B024 - PyFlink's is one
-    """Base of all functions that are classes.
-
-    An object is pickled when the job starts, and every subtask works on a copy of its own. Its
-    attributes are not state: they live no longer than the worker process does.
-    """
-
-    def open(self, runtime_context: RuntimeContext) -> None:  # noqa: B027
-        """Prepare what the function needs.
-
-        Called once per process and subtask before the first record, never per epoch.
-
-        Args:
-            runtime_context: What the function may ask about the task it runs in.
-        """
-
-    def close(self) -> None:  # noqa: B027
-        """Let go of what `open` prepared.
-
-        Called when the job ends, in those processes that still live then.
-        """
 
 
 class MapFunction(Function):

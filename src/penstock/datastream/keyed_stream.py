@@ -7,21 +7,26 @@ from typing import Any, NoReturn
 
 from penstock.common.typeinfo import TypeInformation
 from penstock.datastream.aggregation import Aggregation, Max, MaxBy, Min, MinBy, Sum
+from penstock.datastream.connecting import check_other_stream
 from penstock.datastream.function_checks import check_function
 from penstock.datastream.functions import (
     KeyedProcessFunction,
     ProcessFunction,
     ReduceFunction,
 )
+from penstock.datastream.interval_join import IntervalJoin
 from penstock.datastream.keyed_functions import AsProcessFunction, may_have_state
 from penstock.datastream.record_fields import check_field
 from penstock.datastream.stream import DataStream
-from penstock.errors import UnsupportedOperationError
+from penstock.datastream.windowed_stream import WindowedStream
+from penstock.datastream.windowing import count_windows
+from penstock.errors import InvalidArgumentError, UnsupportedOperationError
 from penstock.runtime.operator import StreamOperator
 from penstock.runtime.operators.function_operator import FunctionOperator
 from penstock.runtime.operators.keyed_process import KeyedProcessOperator
 from penstock.runtime.operators.reduce import ReduceOperator
 from penstock.runtime.partitioners import StreamPartitioner
+from penstock.runtime.windowing.assigner import WindowAssigner
 
 
 class KeyedStream(DataStream):
@@ -89,6 +94,84 @@ class KeyedStream(DataStream):
         """
         return self._process("KEYED PROCESS", func, output_type)
 
+    def interval_join(self, other_stream: KeyedStream) -> IntervalJoin:
+        """Join each record with those of another keyed stream that have its key and are near it in time.
+
+        PyFlink has no interval join; this is Flink's.
+
+        Args:
+            other_stream: The other stream, of the same program.
+
+        Returns:
+            The two streams, to be told how near the records must be: see `IntervalJoined`.
+
+        Raises:
+            InvalidArgumentError: If it is no keyed stream, or belongs to another environment.
+        """
+        if not isinstance(other_stream, KeyedStream):
+            raise InvalidArgumentError(
+                f"interval_join() was given {other_stream!r}, which is no keyed stream.",
+                hint="Call key_by() on both streams: a.key_by(f).interval_join(b.key_by(g)).",
+            )
+        check_other_stream(self, other_stream, "interval_join()")
+        return IntervalJoin(self, other_stream)
+
+    def window(self, window_assigner: WindowAssigner[Any, Any]) -> WindowedStream:
+        """Put the records of each key into windows.
+
+        Args:
+            window_assigner: Says which windows a record belongs to: see
+                `penstock.datastream.window`.
+
+        Returns:
+            The stream, to be told what to do with the windows.
+
+        Raises:
+            InvalidArgumentError: If it is no `WindowAssigner`.
+
+        Example:
+            >>> from penstock.common import Time, WatermarkStrategy
+            >>> from penstock.datastream.window import TumblingEventTimeWindows
+            >>> strategy = WatermarkStrategy.for_monotonous_timestamps()
+            >>> strategy = strategy.with_timestamp_assigner(lambda sale, _: sale[2])
+            >>> sales = [("pen", 2, 100), ("ink", 9, 300), ("pen", 3, 900), ("pen", 1, 1200)]
+            >>> from penstock.testing import local_environment
+            >>> timed = local_environment().from_collection(sales)
+            >>> timed = timed.assign_timestamps_and_watermarks(strategy)
+            >>> windows = timed.key_by(0).window(TumblingEventTimeWindows.of(Time.seconds(1)))
+            >>> list(windows.sum(1).execute_and_collect())
+            [('pen', 5, 100), ('ink', 9, 300), ('pen', 1, 1200)]
+        """
+        return WindowedStream(self, window_assigner)
+
+    def count_window(self, size: int, slide: int = 0) -> WindowedStream:
+        """Put the records of each key into windows of a number of records.
+
+        As in PyFlink, a window fires when it is full, so the first result comes with the first
+        `size` records of a key; unlike there, it is gone then. Java's `countWindow(size, slide)`
+        has a result after every `slide` records, of fewer records at first. Who wants that writes
+        `window(GlobalWindows.create()).evictor(CountEvictor.of(size))` and
+        `.trigger(CountTrigger.of(slide))`.
+
+        Args:
+            size: How many records a window has, at least 1.
+            slide: How many records after one window the next starts. Default: 0, for `size`.
+
+        Returns:
+            The stream, to be told what to do with the windows.
+
+        Raises:
+            InvalidWindowError: If the size is below 1, or the slide below 0.
+
+        Example:
+            >>> from penstock.testing import local_environment
+            >>> numbers = local_environment().from_collection([1, 2, 3, 4, 5, 6])
+            >>> sums = numbers.key_by(lambda number: "all").count_window(4, 2).sum()
+            >>> list(sums.execute_and_collect())
+            [10, 18]
+        """
+        return WindowedStream(self, count_windows(size, slide))
+
     def reduce(self, func: Callable[[Any, Any], Any] | ReduceFunction) -> DataStream:
         """Join the records of each key, one after the other, to one value.
 
@@ -98,7 +181,8 @@ class KeyedStream(DataStream):
                 may be changed.
 
         Returns:
-            In STREAMING mode the new value for every record, in BATCH mode the last one of each key.
+            In STREAMING mode the new value for every record, in BATCH mode the last one of each key,
+            whose records are then joined in the order of their timestamps.
 
         Raises:
             InvalidFunctionError: If the function cannot be called so.
@@ -111,16 +195,17 @@ class KeyedStream(DataStream):
             ['a', 'b', 'a aa', 'b bb']
         """
         function = check_function(func, "reduce", 2, "reduce()")
-        return self._reduced("Keyed Reduce", function)
+        return self._reduced("Keyed Reduce", ReduceOperator(function))
 
-    def _reduced(self, name: str, function: Any) -> DataStream:
-        return self._transform(name, ReduceOperator(function), self._transformation.output_type)
+    def _reduced(self, name: str, operator: ReduceOperator) -> DataStream:
+        return self._transform(name, operator, self._transformation.output_type)
 
     def _aggregated(
         self, method: str, aggregation: type[Aggregation], field: int | str
     ) -> DataStream:
         check_field(field, f"{method}()", self._transformation.output_type)
-        return self._reduced("Keyed Aggregation", aggregation(field))
+        operator = ReduceOperator(aggregation(field), sorts_in_batch=False)
+        return self._reduced("Keyed Aggregation", operator)
 
     def sum(self, position_to_sum: int | str = 0) -> DataStream:
         """Add up a field of the records of each key.

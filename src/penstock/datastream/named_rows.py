@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from penstock.common.typeinfo import RowTypeInfo
@@ -29,11 +29,22 @@ def name_results(function: Any, method: str, output_type: Any) -> Any:
 
     Args:
         function: The user's function.
-        method: The method an operator calls: `map`, `flat_map` or `process_element`.
+        method: The method an operator calls: `map`, `flat_map`, `process_element`, `apply` or
+            `process`.
         output_type: The declared type of its results.
     """
     names = declared_names(output_type)
-    return function if names is None else _NamedResults(function, method, names)
+    if names is None:
+        return function
+    if callable(getattr(function, "on_timer", None)):
+        return _NamedMethods(function, (method, "on_timer"), names)
+    return _NamedResults(function, method, names)
+
+
+def name_results_of(function: Any, methods: Sequence[str], output_type: Any) -> Any:
+    """As `name_results`, for a function that has several methods, all with any number of results."""
+    names = declared_names(output_type)
+    return function if names is None else _NamedMethods(function, (*methods, "on_timer"), names)
 
 
 def named_row(value: Any, names: tuple[str, ...], where: str) -> Any:
@@ -81,14 +92,59 @@ class _NamedResults(Function):
         results = self._call(value)
         return None if results is None else map(self._named, results)
 
-    def process_element(self, value: Any, ctx: Any) -> Iterable[Any] | None:
-        results = self._call(value, ctx)
+    def process_element(self, *arguments: Any) -> Iterable[Any] | None:
+        results = self._call(*arguments)
         return None if results is None else map(self._named_unless_aside, results)
+
+    apply = process_element
+    process = process_element
+
+    def clear(self, context: Any) -> None:
+        clear = getattr(self._function.function, "clear", None)
+        if clear is not None:
+            clear(context)
 
     def _named(self, value: Any) -> Any:
         return named_row(value, self._names, self._where)
 
     def _named_unless_aside(self, value: Any) -> Any:
-        if type(value) is tuple and len(value) == 2 and isinstance(value[0], OutputTag):
-            return value
-        return self._named(value)
+        return named_unless_aside(value, self._names, self._where)
+
+
+class _NamedMethods(Function):
+    """A function of the user with several methods whose results get field names.
+
+    It has those of the methods that the function has.
+    """
+
+    def __init__(self, function: Any, methods: tuple[str, ...], names: tuple[str, ...]) -> None:
+        self._function = function
+        self._methods = methods
+        self._names = names
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self._where = f"Operator {runtime_context.get_task_name()!r} returned"
+        UserFunction(self._function, "").open(runtime_context)
+
+    def close(self) -> None:
+        UserFunction(self._function, "").close()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name not in self._methods:
+            raise AttributeError(name)
+        method = getattr(self._function, name)
+
+        def named(*arguments: Any) -> Iterable[Any] | None:
+            results = method(*arguments)
+            if results is None:
+                return None
+            return (named_unless_aside(value, self._names, self._where) for value in results)
+
+        return named
+
+
+def named_unless_aside(value: Any, names: tuple[str, ...], where: str) -> Any:
+    """As `named_row`, but leave what goes to a side output as it is."""
+    if type(value) is tuple and len(value) == 2 and isinstance(value[0], OutputTag):
+        return value
+    return named_row(value, names, where)

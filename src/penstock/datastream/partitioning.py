@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from penstock.datastream.function_checks import check_function, plain_callable
 from penstock.datastream.functions import KeySelector, Partitioner
@@ -20,7 +20,9 @@ from penstock.runtime.partitioners import (
 )
 
 if TYPE_CHECKING:
+    from penstock.datastream.broadcast_stream import BroadcastStream
     from penstock.datastream.stream import DataStream
+    from penstock.runtime.state.descriptors import MapStateDescriptor
 
 
 class Partitioning(ABC):
@@ -90,14 +92,34 @@ class Partitioning(ABC):
         """
         return self._partitioned(ForwardPartitioner(), "forward")
 
-    def broadcast(self) -> DataStream:
+    @overload
+    def broadcast(self) -> DataStream: ...
+    @overload
+    def broadcast(
+        self,
+        broadcast_state_descriptor: MapStateDescriptor,
+        *other_broadcast_state_descriptors: MapStateDescriptor,
+    ) -> BroadcastStream: ...
+    def broadcast(
+        self,
+        broadcast_state_descriptor: MapStateDescriptor | None = None,
+        *other_broadcast_state_descriptors: MapStateDescriptor,
+    ) -> DataStream | BroadcastStream:
         """Send each record to all subtasks.
 
+        Args:
+            broadcast_state_descriptor: Names a broadcast state that the records are to change, in a
+                function of this stream and of another one. Default: none.
+            *other_broadcast_state_descriptors: Name more of them.
+
         Returns:
-            The stream, partitioned.
+            The stream, partitioned. If states are named, it can only be connected with another
+            stream.
 
         Raises:
-            UnsupportedOperationError: If the stream is partitioned by key.
+            UnsupportedOperationError: If the stream is partitioned by key, or the entries of a state
+                are to expire.
+            InvalidArgumentError: If a descriptor is no `MapStateDescriptor`, or two have one name.
 
         Example:
             >>> from penstock.testing import local_environment
@@ -105,7 +127,13 @@ class Partitioning(ABC):
             >>> sorted(numbers.broadcast().map(lambda number: number).execute_and_collect())
             [1, 1, 2, 2]
         """
-        return self._partitioned(BroadcastPartitioner(), "broadcast")
+        from penstock.datastream.broadcast_stream import BroadcastStream
+
+        stream = self._partitioned(BroadcastPartitioner(), "broadcast")
+        if broadcast_state_descriptor is None:
+            return stream
+        descriptors = (broadcast_state_descriptor, *other_broadcast_state_descriptors)
+        return BroadcastStream(stream, descriptors)
 
     def global_(self) -> DataStream:
         """Send all records to the first subtask.

@@ -6,6 +6,7 @@ import copy
 from typing import Any
 
 from penstock.common.data_frame_row import row_factory
+from penstock.common.field_reader import FieldReader
 from penstock.common.typeinfo import RowTypeInfo, TupleTypeInfo, TypeInformation
 from penstock.common.types import Row, field_names_of, row_of
 from penstock.errors import ColumnNotFoundError, InvalidArgumentError
@@ -112,7 +113,7 @@ def check_field(field: Any, operation: str, record_type: TypeInformation | None)
             )
 
 
-class FieldKey:
+class FieldKey(FieldReader):
     """Takes a field of each record as its key.
 
     Args:
@@ -123,15 +124,12 @@ class FieldKey:
         'to'
     """
 
-    def __init__(self, field: int | str) -> None:
-        self._field = field
-
     def __call__(self, record: Any) -> Any:
         """Return the field of a record."""
         try:
-            return read_field(record, self._field)
+            return read_field(record, self.field)
         except (LookupError, AttributeError):
-            raise missing_field(f"key_by({self._field!r})", self._field, record) from None
+            raise missing_field(f"key_by({self.field!r})", self.field, record) from None
 
 
 class Projection:

@@ -1,13 +1,16 @@
-"""Keyed state: the states themselves, their descriptors, and how long values live."""
+"""State: the states themselves, their descriptors, and how long values live."""
 
 from __future__ import annotations
 
 from penstock.runtime.state.api import (
     AggregatingState,
     AppendingState,
+    BroadcastState,
     ListState,
     MapState,
     MergingState,
+    OperatorStateStore,
+    ReadOnlyBroadcastState,
     ReducingState,
     State,
     ValueState,
@@ -26,11 +29,14 @@ __all__ = [
     "AggregatingState",
     "AggregatingStateDescriptor",
     "AppendingState",
+    "BroadcastState",
     "ListState",
     "ListStateDescriptor",
     "MapState",
     "MapStateDescriptor",
     "MergingState",
+    "OperatorStateStore",
+    "ReadOnlyBroadcastState",
     "ReducingState",
     "ReducingStateDescriptor",
     "State",

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from penstock.common.execution_config import ExecutionConfig
 from penstock.common.typeinfo import TupleTypeInfo, TypeInformation, Types
 from penstock.common.watermark_strategy import WatermarkStrategy
-from penstock.datastream.function_checks import check_function, plain_callable
+from penstock.datastream.connecting import Connecting, check_other_stream
+from penstock.datastream.function_checks import check_function
 from penstock.datastream.functions import (
     FilterFunction,
     FlatMapFunction,
@@ -17,11 +18,13 @@ from penstock.datastream.functions import (
     MapFunction,
     ProcessFunction,
 )
+from penstock.datastream.key_selection import key_function
 from penstock.datastream.named_rows import declared_names, name_results
 from penstock.datastream.operator_settings import StreamSettings
 from penstock.datastream.partitioning import Partitioning
-from penstock.datastream.record_fields import FieldKey, Projection, check_field
+from penstock.datastream.record_fields import Projection, check_field
 from penstock.datastream.stream_outputs import StreamOutputs
+from penstock.datastream.windowing import Windowing
 from penstock.errors import InvalidArgumentError, InvalidFunctionError, UnsupportedOperationError
 from penstock.graph.transformation import (
     OperatorTransformation,
@@ -46,7 +49,7 @@ if TYPE_CHECKING:
     from penstock.datastream.stream_execution_environment import StreamExecutionEnvironment
 
 
-class DataStream(StreamSettings, Partitioning, StreamOutputs):
+class DataStream(StreamSettings, Partitioning, Connecting, Windowing, StreamOutputs):
     """A stream of records, and what can be done with it.
 
     Streams come from a `StreamExecutionEnvironment` and from operations on other streams. Nothing runs
@@ -96,13 +99,18 @@ class DataStream(StreamSettings, Partitioning, StreamOutputs):
         return self._environment.get_config()
 
     def _transform(
-        self, name: str, operator: StreamOperator, output_type: TypeInformation | None
+        self,
+        name: str,
+        operator: StreamOperator,
+        output_type: TypeInformation | None,
+        second: DataStream | None = None,
     ) -> DataStream:
-        """Return the results of an operator on this stream."""
+        """Return the results of an operator on this stream, and on a second one if it has two inputs."""
+        streams = (self,) if second is None else (self, second)
         transformation = OperatorTransformation(
             id=self._environment.transformations.next_id(),
             name=name,
-            inputs=(self._transformation,),
+            inputs=tuple(stream._transformation for stream in streams),  # noqa: SLF001
             operator=operator,
             is_keyed=self._is_keyed,
             output_type=_check_type(output_type),
@@ -298,12 +306,7 @@ class DataStream(StreamSettings, Partitioning, StreamOutputs):
         from penstock.datastream.keyed_stream import KeyedStream  # derived from this class
 
         _check_type(key_type)
-        if isinstance(key_selector, (int, str)):
-            check_field(key_selector, "key_by()", self._transformation.output_type)
-            key: Callable[[Any], Any] = FieldKey(key_selector)
-        else:
-            function = check_function(key_selector, "get_key", 1, "key_by()")
-            key = plain_callable(function, "get_key")
+        key = key_function(key_selector, "key_by()", self._transformation.output_type)
         return KeyedStream(self._environment, self._partition(KeyGroupStreamPartitioner(key)))
 
     def _partition(self, partitioner: StreamPartitioner) -> PartitionTransformation:
@@ -341,16 +344,7 @@ class DataStream(StreamSettings, Partitioning, StreamOutputs):
             [1, 2, 3]
         """
         for stream in streams:
-            if not isinstance(stream, DataStream):
-                raise InvalidArgumentError(
-                    f"union() was given {stream!r}, which is no stream.",
-                    hint="Give streams of the same environment: a.union(b, c).",
-                )
-            if stream.get_execution_environment() is not self._environment:
-                raise InvalidArgumentError(
-                    "union() was given a stream of another environment.",
-                    hint="Make all streams of a program from one StreamExecutionEnvironment.",
-                )
+            check_other_stream(self, stream, "union()")
         inputs = tuple(stream._transformation for stream in (self, *streams))  # noqa: SLF001
         types = {repr(read.output_type) for read in inputs}  # equal row types may differ in names
         transformation = UnionTransformation(

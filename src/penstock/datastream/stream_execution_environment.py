@@ -33,6 +33,7 @@ from penstock.datastream.operator_settings import check_buffer_timeout, check_pa
 from penstock.datastream.state_backend import StateBackend
 from penstock.datastream.transformations import Transformations
 from penstock.errors import InvalidArgumentError
+from penstock.graph.columnar import go_columnar
 from penstock.graph.job_graph import create_job_graph
 from penstock.graph.plan import ExecutionPlan
 from penstock.graph.plan_json import execution_plan
@@ -388,7 +389,7 @@ class StreamExecutionEnvironment(EnvironmentSources):
         graph.state_backend = configuration.get(STATE_BACKEND)
         if mode == RuntimeExecutionMode.AUTOMATIC.name:
             graph.batch = graph.is_bounded
-        return graph
+        return go_columnar(graph)
 
     def create_job_request(
         self,

@@ -34,7 +34,7 @@ class ChainRow:
     @property
     def label(self) -> str:
         """The operator's name on one line, after the side output it reads."""
-        name = one_line(self.node.name)
+        name = one_line(self.node.name) + (" (columnar)" if self.node.is_columnar else "")
         return name if self.tag is None else f"{self.tag!r}: {name}"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from penstock.graph.job_graph import JobGraph, JobVertex
 from penstock.graph.plan_rows import (
@@ -13,6 +14,8 @@ from penstock.graph.plan_rows import (
     one_line,
     text_width,
 )
+
+_COLUMNAR: Final = "columnar: works on batches of columns; of a batch of late records, a window fires once for each key."
 
 
 def explain_text(job_graph: JobGraph) -> str:
@@ -29,6 +32,8 @@ def explain_text(job_graph: JobGraph) -> str:
         for vertex in job_graph.vertices:
             if vertex.level == level:
                 lines += _box(vertex, job_graph)
+    if any(node.is_columnar for node in job_graph.stream_graph.nodes.values()):
+        lines += ["", _COLUMNAR]
     return "\n".join(lines)
 
 

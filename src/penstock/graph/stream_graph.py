@@ -73,6 +73,7 @@ class StreamNode:
         is_sink: Whether the program ends here.
         is_keyed: Whether its input comes by key.
         output_type: The type of its results, if declared.
+        is_columnar: Whether it works on columns.
         in_edges: The edges that feed it.
         out_edges: The edges it feeds.
     """
@@ -92,6 +93,7 @@ class StreamNode:
     is_sink: bool = False
     is_keyed: bool = False
     output_type: Any = None
+    is_columnar: bool = False
     in_edges: list[StreamEdge] = field(default_factory=list)
     out_edges: list[StreamEdge] = field(default_factory=list)
 

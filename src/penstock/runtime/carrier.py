@@ -49,6 +49,11 @@ class Carrier:
         self._is_aborted = False
 
     @property
+    def number(self) -> int:
+        """The number of this carrier on its level."""
+        return self._number
+
+    @property
     def program(self) -> Program:
         """The program that runs."""
         return self._layout.program

@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Any, Final, NamedTuple
 
 from penstock.common.data_frame_row import DataFrameRow, RowFactory, factory_of
+from penstock.runtime.column_aggregate import Partial
 
 MIN_TIMESTAMP: Final = -(2**63)
 """The watermark before any watermark, in milliseconds."""
@@ -66,6 +67,9 @@ class Block:
             if factory.names:
                 columns = list(zip(*values, strict=True))
                 return _block_of_rows, (factory, columns, self.timestamps, self.keys)
+        if kind is Partial:
+            records, partials = zip(*values, strict=True)
+            return _block_of_partials, (records, Block(list(partials), self.timestamps, self.keys))
         return Block, (values, self.timestamps, self.keys)
 
     def records(self) -> Iterator[StreamRecord]:
@@ -98,6 +102,11 @@ def _block_of_rows(
     keys: list[Any] | None,
 ) -> Block:
     return Block(factory.rows(columns), timestamps, keys)
+
+
+def _block_of_partials(records: tuple[int, ...], block: Block) -> Block:
+    partials = list(map(Partial, records, block.values))
+    return Block(partials, block.timestamps, block.keys)
 
 
 class Watermark(NamedTuple):

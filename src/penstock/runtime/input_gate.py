@@ -104,6 +104,10 @@ class InputGate:
                 hint="The exchange lost or repeated data. The epoch is not committed; run it again.",
             )
         state.next_sequence += 1
+        self.all_have_reached(watermark)
+
+    def all_have_reached(self, watermark: int) -> None:
+        """Take note of a watermark (milliseconds) that no channel which has not ended is behind."""
         if not self._single:
             self._valve.input_watermark(_REST, watermark)
 

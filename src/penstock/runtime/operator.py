@@ -11,6 +11,7 @@ from penstock.runtime.epoch import Epoch
 from penstock.runtime.metrics import OperatorMetrics
 from penstock.runtime.output import Output
 from penstock.runtime.state.backend import KeyedStateBackend
+from penstock.runtime.state.broadcast_state import BroadcastStateStore
 from penstock.runtime.timers.internal_timer_service_manager import InternalTimerServiceManager
 from penstock.runtime.timers.processing_time_service import ProcessingTimeService
 
@@ -36,6 +37,7 @@ class StreamOperator:
         output: Where its results go.
         metrics: What it counts.
         state: Its keyed state, if it has any.
+        broadcast_state: Its broadcast state, if it has any.
         processing_time: Tells the time, and calls back when timers are due.
         timers: Its timers, if it has keyed state.
     """
@@ -45,10 +47,19 @@ class StreamOperator:
     is_stateful: bool = False
     """Whether the operator has keyed state, so that its epochs leave changelogs."""
 
+    sorts_in_batch: bool = False
+    """Whether in BATCH mode its keyed records come at the end, key by key and by their timestamps."""
+
+    has_broadcast_state: bool = False
+    """Whether the operator has broadcast state, of which every subtask has the whole."""
+
     @property
     def wants_wake_ups(self) -> bool:
         """Whether it may want epochs to come without records: for timers, or to find a split idle."""
         return False
+
+    takes_columns: bool = False
+    """Whether it works on columns, on whole batches of them."""
 
     makes_watermarks: bool = False
     """Whether the watermarks it emits are its own, and not those it was given."""
@@ -58,6 +69,7 @@ class StreamOperator:
     output: Output
     metrics: OperatorMetrics
     state: KeyedStateBackend
+    broadcast_state: BroadcastStateStore
     processing_time: ProcessingTimeService
     timers: InternalTimerServiceManager | None
 
@@ -83,8 +95,21 @@ class StreamOperator:
         self.timers = None
         if state is not None:
             self.state = state
-            self.timers = InternalTimerServiceManager(state, state.timer_queue, processing_time)
+            self.timers = InternalTimerServiceManager(
+                state, state.timer_queue, processing_time, at_end=batch
+            )
+        if self.has_broadcast_state:
+            self.broadcast_state = BroadcastStateStore(name)
         self.batch = batch
+
+    def stores(self, operator_id: str) -> dict[str, KeyedStateBackend]:
+        """Return what its state is kept in, by names that begin with the operator's id."""
+        stores: dict[str, KeyedStateBackend] = {}
+        if self.is_stateful:
+            stores[operator_id] = self.state
+        if self.has_broadcast_state:
+            stores[f"{operator_id} broadcast"] = self.broadcast_state
+        return stores
 
     def begin_epoch(self, epoch: Epoch) -> None:
         """Get ready for the records of an epoch; called tail to head, so that it may emit."""

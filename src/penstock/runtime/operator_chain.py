@@ -17,6 +17,7 @@ from penstock.runtime.outputs import ChainingOutput, CopyingChainingOutput, Coun
 from penstock.runtime.program import NetworkEdge, OperatorSpec, Program, Vertex
 from penstock.runtime.state.backend import KeyedStateBackend
 from penstock.runtime.timers.processing_time_service import ProcessingTimeService
+from penstock.runtime.two_input_operator import TwoInputOperator
 
 NetworkOutput = Callable[[NetworkEdge, OperatorSpec], Output]
 """Makes the output for an edge that leaves the chain."""
@@ -94,7 +95,7 @@ class OperatorChain:
             batch=self._program.batch,
         )
         self._built[index] = operator
-        is_copied = index > 0 and not self._program.object_reuse
+        is_copied = index > 0 and not self._program.object_reuse and not operator.takes_columns
         return (CopyingChainingOutput if is_copied else ChainingOutput)(operator, tag)
 
     def open(self) -> None:
@@ -105,11 +106,14 @@ class OperatorChain:
                 opened.callback(_close_quietly, operator)
             opened.pop_all()
 
-    def process(self, block: Block, split: Hashable = None) -> None:
-        """Send records through the chain; at a source, those of one split."""
+    def process(self, block: Block, split: Hashable = None, number: int = 0) -> None:
+        """Send records through the chain: at a source those of one split, else those of one input."""
         head = self.operators[0]
-        if split is not None and isinstance(head, SourceOperator):
+        if isinstance(head, TwoInputOperator):
             head.metrics.records_in += len(block.values)
+            (head.process_block2 if number else head.process_block1)(block)
+        elif split is not None and isinstance(head, SourceOperator):
+            head.metrics.records_in += len(block)
             head.process_split(block, split)
         else:
             self.entry.collect(block)

@@ -34,9 +34,9 @@ class ChainingOutput(Output):
             self._push(block)
 
     def _push(self, block: Block) -> None:
-        records = len(block.values)
+        records = len(block)
         self._metrics.records_in += records
-        if records <= BLOCK_SIZE:
+        if records <= BLOCK_SIZE or self._operator.takes_columns:
             self._operator.process_block(block)
             return
         for part in block.cut():
@@ -85,9 +85,9 @@ class CountingOutput(Output):
         self._metrics = metrics
 
     def collect(self, block: Block) -> None:
-        if not block.values:
+        if not len(block):
             return
-        self._metrics.records_out += len(block.values)
+        self._metrics.records_out += len(block)
         for output in self._outputs:
             output.collect(block)
 

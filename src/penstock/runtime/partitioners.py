@@ -188,6 +188,11 @@ class KeyGroupStreamPartitioner(_PickingPartitioner):
     def __init__(self, key_selector: Callable[[Any], Any]) -> None:
         self._key_selector = key_selector
 
+    @property
+    def key_selector(self) -> Callable[[Any], Any]:
+        """What computes the key of a value."""
+        return self._key_selector
+
     def _prepare(self) -> None:
         self._subtask_by_key = SubtaskByKey(self._targets, self._max_parallelism)
 
@@ -198,6 +203,9 @@ class KeyGroupStreamPartitioner(_PickingPartitioner):
             check_complete(keys, block)
         except FAILURES as error:
             raise function_failure(error, self._operator, failing_record(block, values)) from error
+        yield from self._split_by_key(block, keys)
+
+    def _split_by_key(self, block: Block, keys: list[Any]) -> Iterator[tuple[int, Block]]:
         rest = iter(keys)
         try:
             targets = list(map(self._subtask_by_key.__getitem__, rest))
@@ -208,6 +216,14 @@ class KeyGroupStreamPartitioner(_PickingPartitioner):
             yield 0, keyed
         else:
             yield from self._pick(keyed, targets)
+
+
+class SentKeyPartitioner(KeyGroupStreamPartitioner):
+    """Every record goes to the subtask that owns the key which it comes with."""
+
+    def split(self, block: Block) -> Iterator[tuple[int, Block]]:
+        assert block.keys is not None
+        yield from self._split_by_key(block, block.keys)
 
 
 def _invalid_key(error: Exception, operator: str, record: str | None) -> InvalidKeyError:

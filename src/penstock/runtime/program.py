@@ -94,6 +94,11 @@ class Vertex:
     source: int | None = None
     is_shared: bool = False
 
+    @property
+    def input_count(self) -> int:
+        """The number of inputs of the head; 1 for a source."""
+        return max((edge.input for edge in self.inputs), default=0) + 1
+
 
 @dataclass(frozen=True)
 class Program:

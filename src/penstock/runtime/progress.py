@@ -19,6 +19,7 @@ class SubtaskProgress(NamedTuple):
         gauges: The input and output watermark of each of its operators, in milliseconds.
         next_wake_up: The processing time (milliseconds) at which it wants an epoch, with or without
             records, for a timer or to find a split idle; None for never.
+        inputs: The watermark of each of its inputs, if it has several.
     """
 
     watermark: ChannelWatermark = ChannelWatermark()
@@ -27,6 +28,7 @@ class SubtaskProgress(NamedTuple):
     operators: tuple[tuple[str, bytes], ...] = ()
     gauges: tuple[tuple[int, int], ...] = ()
     next_wake_up: int | None = None
+    inputs: tuple[ChannelWatermark, ...] = ()
 
 
 Merge = Callable[[str, list[bytes]], bytes]

@@ -6,10 +6,14 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from penstock.errors import SourceNotReadableError
+from penstock.runtime.column_block import ColumnBlock
 from penstock.runtime.elements import Block
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 class NativeSource(ABC):
@@ -21,6 +25,9 @@ class NativeSource(ABC):
 
     epochs: int = 1
     """How many epochs the source has records for."""
+
+    has_columns: bool = False
+    """Whether its records are the rows of columns: see `ColumnBlock`."""
 
     @abstractmethod
     def read(self, epoch: int, subtask: int, parallelism: int) -> Iterator[Block]:
@@ -70,6 +77,24 @@ class EpochSource(NativeSource):
     def read(self, epoch: int, subtask: int, parallelism: int) -> Iterator[Block]:
         if subtask == 0 and epoch < len(self._blocks):
             yield from self._blocks[epoch]
+
+
+class TableSource(NativeSource):
+    """The rows that a test wants to come in each epoch, as columns, on the first subtask.
+
+    Args:
+        epochs: For each epoch its batches.
+    """
+
+    has_columns = True
+
+    def __init__(self, epochs: list[list[pa.StructArray]]) -> None:
+        self._batches = epochs
+        self.epochs = len(epochs)
+
+    def read(self, epoch: int, subtask: int, parallelism: int) -> Iterator[Block]:
+        if subtask == 0 and epoch < len(self._batches):
+            yield from map(ColumnBlock, self._batches[epoch])
 
 
 class TextLines(NativeSource):

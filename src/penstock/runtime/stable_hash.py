@@ -2,8 +2,8 @@
 
 Python salts the hash of strings and bytes per process, and hashes some objects by address. What may be a
 key: None, numbers (int, float but NaN, bool, Decimal, Fraction, complex, NumPy scalars), str, bytes,
-date, time, datetime, timedelta, UUID, enum members, and tuples, frozen sets, Rows and frozen dataclasses of
-these. Equal keys have equal hashes: `1`, `1.0`, `True` and `Decimal(1)` are one key.
+date, time, datetime, timedelta, UUID, enum members, windows, and tuples, frozen sets, Rows and frozen
+dataclasses of these. Equal keys have equal hashes: `1`, `1.0`, `True` and `Decimal(1)` are one key.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import Any
 
 from penstock.common.types import Row
 from penstock.errors import InvalidKeyError
+from penstock.runtime.windowing.window import Window, attributes
 
 _HINT = (
     "A key is None, a number, str, bytes, a date or time, a UUID, an enum member, or a tuple, "
@@ -71,6 +72,10 @@ def _hash_enum(key: enum.Enum) -> int:
 
 def _hash_set(key: frozenset[Any]) -> int:
     return sum(stable_hash(item) for item in key) & 0xFFFFFFFF
+
+
+def _hash_window(key: Window) -> int:
+    return (_hash_text(type(key).__qualname__) + _hash_sequence(attributes(key))) & 0xFFFFFFFF
 
 
 def _hash_datetime(key: datetime.datetime) -> int:
@@ -155,6 +160,7 @@ _BY_BASE: tuple[tuple[type | tuple[type, ...], Callable[[Any], int]], ...] = (
     (Row, _hash_sequence),
     (tuple, _hash_sequence),
     (frozenset, _hash_set),
+    (Window, _hash_window),
     (datetime.datetime, _hash_datetime),
     (datetime.date, lambda key: _hash_text(key.isoformat())),
     (datetime.time, _hash_time),

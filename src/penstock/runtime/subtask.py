@@ -20,7 +20,7 @@ from penstock.runtime.elements import (
     WatermarkStatus,
 )
 from penstock.runtime.epoch import SHARED, Epoch
-from penstock.runtime.input_gate import InputGate
+from penstock.runtime.input_gates import InputGates
 from penstock.runtime.key_groups import key_group_range
 from penstock.runtime.layout import Layout
 from penstock.runtime.message import Message, OperatorCounts, SubtaskReport
@@ -31,6 +31,7 @@ from penstock.runtime.partitioners import StreamPartitioner
 from penstock.runtime.program import DRIVER, NetworkEdge, OperatorSpec, Vertex
 from penstock.runtime.progress import SubtaskProgress
 from penstock.runtime.record_writer import RecordWriterOutput
+from penstock.runtime.sorted_records import SortedRecords
 from penstock.runtime.state.backend import KeyedStateBackend
 from penstock.runtime.state.factory import create_backend
 from penstock.runtime.subtask_state import SubtaskState
@@ -93,8 +94,12 @@ class Subtask:
             spec.operator_id: operator
             for spec, operator in zip(vertex.operators, self.chain.operators, strict=True)
         }
-        stateful = {key: op for key, op in self._operators.items() if op.is_stateful}
-        self._state = SubtaskState(stateful) if stateful else None
+        stores = {
+            name: store
+            for operator_id, operator in self._operators.items()
+            for name, store in operator.stores(operator_id).items()
+        }
+        self._state = SubtaskState(stores) if stores else None
         self.chain.open()
 
     def _create_keyed_state(self, operator: str) -> KeyedStateBackend:
@@ -119,9 +124,8 @@ class Subtask:
         try:
             self.chain.close()
         finally:
-            for operator in self.chain.operators:
-                if operator.is_stateful:
-                    operator.state.close()
+            if self._state is not None:
+                self._state.close()
 
     @property
     def name(self) -> str:
@@ -193,11 +197,14 @@ class Subtask:
         """Begin where the last epoch ended."""
         epoch = self._epoch
         self._clock.previous = max(self._clock.previous, progress.clock)
-        self._gate = InputGate(
+        sorts = self._layout.program.batch and self.chain.operators[0].sorts_in_batch
+        self._sorted = SortedRecords() if sorts else None
+        self._gates = InputGates(
             self.name,
             epoch.number,
-            progress.watermark,
-            single=self._layout.is_single_channel(self._vertex),
+            self._vertex,
+            progress,
+            single=self._sorted is None and self._layout.is_single_channel(self._vertex),
             shared=self._shared,
             emit_watermark=self.chain.entry.emit_watermark,
             emit_status=self.chain.entry.emit_status,
@@ -222,12 +229,16 @@ class Subtask:
 
     def receive(self, buffer: Buffer) -> None:
         """Process a buffer from another task."""
-        gate = self._gate
-        watermark = MIN_TIMESTAMP if buffer.rank < self._highest_rank else buffer.watermark
-        gate.begin_buffer(buffer.channel, buffer.sequence, watermark)
+        # Records that are held back to be sorted come before any watermark.
+        tells = self._sorted is None and buffer.rank >= self._highest_rank
+        watermark = buffer.watermark if tells else MIN_TIMESTAMP
+        number, gate = self._gates.begin_buffer(buffer.channel, buffer.sequence, watermark)
         for element in decode(buffer.payload):
             if isinstance(element, Block):
-                self.process(element)
+                if self._sorted is not None and element.keys is not None:
+                    self._sorted.add(number, element)
+                else:
+                    self.process(element, number=number)
             elif isinstance(element, Watermark):
                 gate.watermark(element.timestamp)
             elif isinstance(element, WatermarkStatus):
@@ -235,21 +246,26 @@ class Subtask:
             elif isinstance(element, CheckpointBarrier):
                 gate.barrier(buffer.channel, element)
 
-    def process(self, block: Block, split: Hashable = None) -> None:
+    def process(self, block: Block, split: Hashable = None, *, number: int = 0) -> None:
         """Send records through the chain, in blocks that a slow function has soon done with.
 
         Args:
             block: The records.
             split: The split they are of, at a source whose splits are known.
+            number: The number of the input they come through.
         """
-        total = len(block.values)
+        total = len(block)
+        if self.chain.operators[0].takes_columns:
+            self.chain.process(block, split, number)
+            self._processing_time.fire_due()
+            return
         start = 0
         while start < total:
             size = self._block_size
             part = block if start == 0 and size >= total else block.part(start, start + size)
             before = time.perf_counter()
-            self.chain.process(part, split)
-            self._pace(len(part.values), time.perf_counter() - before)
+            self.chain.process(part, split, number)
+            self._pace(len(part), time.perf_counter() - before)
             start += size
             self._processing_time.fire_due()
 
@@ -262,7 +278,10 @@ class Subtask:
 
     def end_epoch(self) -> None:
         """End the epoch: flush, write state, and send the barrier and the report."""
-        attempts = self._gate.finish()
+        if self._sorted is not None:
+            for number, block in self._sorted.take():
+                self.process(block, number=number)
+        attempts = self._gates.finish()
         is_finishing = self._layout.is_finishing(self._vertex, self._epoch)
         if is_finishing:
             if self.chain.entry.watermark < MAX_TIMESTAMP:
@@ -290,7 +309,7 @@ class Subtask:
         if not self._epoch.is_last:
             snapshots = [(key, operator.snapshot()) for key, operator in self._operators.items()]
         return SubtaskProgress(
-            self._gate.progress,
+            self._gates.progress,
             tuple((edge, writer.progress) for edge, writer in self._writers),
             self._clock.previous,
             tuple((key, snapshot) for key, snapshot in snapshots if snapshot is not None),
@@ -299,6 +318,7 @@ class Subtask:
                 for metrics in self.chain.metrics
             ),
             self._next_wake_up(),
+            self._gates.inputs,
         )
 
     def _next_wake_up(self) -> int | None:

@@ -1,34 +1,34 @@
-"""The keyed state of one subtask: kept from epoch to epoch, caught up where this process fell behind."""
+"""The state of one subtask: kept from epoch to epoch, caught up where this process fell behind."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from penstock.checkpoint.handles import StateHandle, read_state_file, write_state_file
 from penstock.runtime.epoch import Epoch
-from penstock.runtime.operator import StreamOperator
+from penstock.runtime.state.backend import KeyedStateBackend
 
 _EMPTY: Final = ""
 _DIRTY: Final = "dirty"
 _MOST_CHANGELOGS: Final = 64
 _SMALL: Final = 1 << 16
-_ID_LENGTH: Final = 32
+_END_OF_NAME: Final = b"\n"
 
 
 class SubtaskState:
-    """The keyed state of one subtask.
+    """The state of one subtask.
 
     No process owns a subtask: the next epoch may run elsewhere. So a process keeps the version it has,
     and applies what changed since.
 
     Args:
-        operators: The stateful operators of the subtask's chain, by id.
+        stores: What the state is kept in, by names that stay the same from run to run.
     """
 
-    def __init__(self, operators: dict[str, StreamOperator]) -> None:
-        self._operators = operators
+    def __init__(self, stores: Mapping[str, KeyedStateBackend]) -> None:
+        self._stores = stores
         self._version = _EMPTY
         self._handles: tuple[StateHandle, ...] = ()
 
@@ -52,19 +52,24 @@ class SubtaskState:
         self._version = _DIRTY
         for handle in missing:
             for frame in read_state_file(handle):
-                operator_id = frame[:_ID_LENGTH].decode()
-                self._operators[operator_id].state.apply(frame[_ID_LENGTH:])
-        for operator in self._operators.values():
-            operator.state.tracks_changes = tracks_changes
+                name, _, content = frame.partition(_END_OF_NAME)
+                self._stores[name.decode()].apply(content)
+        for store in self._stores.values():
+            store.tracks_changes = tracks_changes
 
     def end_epoch(self, epoch: Epoch, name: str) -> tuple[StateHandle, ...]:
         """Write what the epoch changed, and return the handles of the state as it is now."""
         if epoch.folder is not None and not epoch.is_last:
             self._write(epoch, name)
             self._version = self._handles[-1].path if self._handles else _EMPTY
-        for operator in self._operators.values():
-            operator.state.forget_changes()
+        for store in self._stores.values():
+            store.forget_changes()
         return self._handles
+
+    def close(self) -> None:
+        """Let go of everything."""
+        for store in self._stores.values():
+            store.close()
 
     def _write(self, epoch: Epoch, name: str) -> None:
         changes = self._changes()
@@ -82,14 +87,14 @@ class SubtaskState:
         self._handles = (handle,) if as_snapshot else (*self._handles, handle)
 
     def _changes(self) -> Iterator[bytes]:
-        for operator_id, operator in self._operators.items():
-            for frame in operator.state.changes():
-                yield operator_id.encode() + frame
+        for name, store in self._stores.items():
+            for frame in store.changes():
+                yield name.encode() + _END_OF_NAME + frame
 
     def _everything(self) -> Iterator[bytes]:
-        for operator_id, operator in self._operators.items():
-            for frame in operator.state.everything():
-                yield operator_id.encode() + frame
+        for name, store in self._stores.items():
+            for frame in store.everything():
+                yield name.encode() + _END_OF_NAME + frame
 
     def _is_snapshot_due(self) -> bool:
         """Whether the changelogs outweigh the snapshot they stand on."""

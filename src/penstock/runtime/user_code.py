@@ -28,6 +28,10 @@ _RESULT_HINT = (
     "Nothing of your function's own Python code raised this: it is not written in Python, or what it "
     "returned cannot be used in its place. See its documentation."
 )
+_ITERABLE_HINT = (
+    "A function that may have any number of results returns them in an iterable, such as a list, or "
+    "yields them; None stands for no result."
+)
 
 
 class UserFunction:
@@ -131,11 +135,16 @@ def described_failure(
     where += "." if what is None else f" on {what}"
     failure = UserFunctionError(
         f"{text}\n{where}",
-        hint=_RESULT_HINT if frames is None else _TRACEBACK_HINT,
+        hint=_TRACEBACK_HINT if frames is not None else _hint_for_result(error),
     )
     failure.operator = operator
     failure.record = record
     return failure
+
+
+def _hint_for_result(error: BaseException) -> str:
+    is_single = isinstance(error, TypeError) and "not iterable" in str(error)
+    return _ITERABLE_HINT if is_single else _RESULT_HINT
 
 
 def _users_frames(frames: TracebackType | None) -> TracebackType | None:

@@ -9,7 +9,7 @@ from penstock.datastream.function_checks import check_function
 from penstock.datastream.functions import KeyedProcessFunction, KeySelector, ProcessFunction
 from penstock.runtime.operators.keyed_process import KeyedProcessOperator
 from penstock.runtime.operators.process import ProcessOperator
-from penstock.testing.operator_harness import OneInputOperatorHarness
+from penstock.testing.one_input_harness import OneInputOperatorHarness
 
 
 class ProcessFunctionHarness(OneInputOperatorHarness):

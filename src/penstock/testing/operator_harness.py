@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import itertools
 import pickle
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-from penstock.datastream.function_checks import check_function, plain_callable
-from penstock.datastream.functions import KeySelector
+from penstock.datastream.key_selection import Key, key_function
 from penstock.datastream.output_tag import OutputTag
-from penstock.datastream.record_fields import FieldKey
 from penstock.errors import InvalidArgumentError, UnsupportedOperationError
 from penstock.graph.unpicklable import pickle_by_value
 from penstock.runtime.context import RuntimeContext
@@ -19,6 +17,7 @@ from penstock.runtime.elements import (
     MAX_TIMESTAMP,
     MIN_TIMESTAMP,
     Block,
+    ChannelWatermark,
     EndOfInput,
     StreamRecord,
     Watermark,
@@ -36,6 +35,7 @@ from penstock.runtime.timers.internal_timer import InternalTimer
 from penstock.runtime.timers.internal_timer_service import InternalTimerService
 from penstock.runtime.timers.key_grouped_priority_queue import KeyGroupedInternalPriorityQueue
 from penstock.runtime.timers.processing_time_service import TestProcessingTimeService
+from penstock.runtime.watermarks.combined_watermark_status import CombinedWatermarkStatus
 from penstock.testing.captured_output import CapturedOutput
 
 
@@ -60,65 +60,39 @@ class _Snapshot(NamedTuple):
 
     Attributes:
         key_groups: The key groups of its subtask.
-        state: Its keyed state and timers.
+        state: Its keyed state and timers, and its broadcast state, by names.
         operator: What it takes along beside them.
-        watermark: The last watermark it was given.
+        inputs: How far each of its inputs has come.
+        watermark: How far they have come together.
         emitted: The last watermark it emitted.
         processing_time: What the clock showed.
     """
 
     key_groups: range
-    state: tuple[bytes, ...]
+    state: dict[str, tuple[bytes, ...]]
     operator: bytes | None
-    watermark: int
+    inputs: tuple[ChannelWatermark, ...]
+    watermark: ChannelWatermark
     emitted: int
     processing_time: int
 
 
-class OneInputOperatorHarness:
-    """Drives one operator as a subtask would: with records, watermarks and a clock that stands still.
-
-    The operator is the real one, with the real state and timers. As in a job, it is pickled first, and
-    what runs is a copy. Most tests want the harness of a function; this one is for all operators.
+class OperatorHarness:
+    """What the harnesses of all operators have in common.
 
     Args:
         operator: The operator.
-        key_selector: What `key_by` would be given, if the operator needs keys.
+        key_selectors: For each input what `key_by` would be given; None if it needs no keys.
         state_backend: Where keyed state lives: `hashmap` or `rocksdb`.
         parallelism: How many subtasks the operator seems to have.
         max_parallelism: Its number of key groups.
         subtask: Which of the subtasks this one is, from 0.
         job_parameters: The global parameters of the job. Default: none.
         processing_time: What the clock shows at first, in milliseconds.
+        name: What messages call the operator. Default: as its class is called.
 
     Attributes:
         operator: The copy that runs.
-
-    Raises:
-        FunctionNotSerializableError: If the operator or its function cannot be pickled.
-        InvalidConfigurationValueError: If there is no such state backend.
-        RocksDBNotFoundError: If the backend is `rocksdb` and rocksdict is not installed.
-        UserFunctionError: If the `open` of its function raises.
-
-    Example:
-        When does this generator of watermarks emit one?
-
-        >>> from penstock.common import WatermarkStrategy
-        >>> from penstock.runtime.operators.timestamps_and_watermarks import (
-        ...     TimestampsAndWatermarksOperator,
-        ... )
-        >>> strategy = WatermarkStrategy.for_monotonous_timestamps()
-        >>> strategy = strategy.with_timestamp_assigner(lambda event, _: event["time"])
-        >>> operator = TimestampsAndWatermarksOperator(strategy, 200)
-        >>> with OneInputOperatorHarness(operator) as harness:
-        ...     harness.process_element({"time": 5})
-        ...     harness.set_processing_time(200)
-        ...     harness.process_element({"time": 7})
-        ...     for element in harness.get_output():
-        ...         print(element)
-        StreamRecord(value={'time': 5}, timestamp=5)
-        StreamRecord(value={'time': 7}, timestamp=7)
-        Watermark(timestamp=6)
     """
 
     operator: StreamOperator
@@ -127,15 +101,16 @@ class OneInputOperatorHarness:
         self,
         operator: StreamOperator,
         *,
-        key_selector: KeySelector | Callable[[Any], Any] | int | str | None = None,
+        key_selectors: Sequence[Key | None],
         state_backend: str = "hashmap",
         parallelism: int = 1,
         max_parallelism: int = 128,
         subtask: int = 0,
         job_parameters: Mapping[str, str] | None = None,
         processing_time: int = 0,
+        name: str | None = None,
     ) -> None:
-        self._name = type(operator).__name__.removesuffix("Operator")
+        self._name = name or type(operator).__name__.removesuffix("Operator")
         self._prototype = pickle_by_value(operator, f"Operator {self._name!r}")
         self._state_backend = state_backend
         self._parallelism = parallelism
@@ -143,22 +118,25 @@ class OneInputOperatorHarness:
         self._subtask = subtask
         self._key_groups = key_group_range(subtask, parallelism, max_parallelism)
         self._job_parameters = dict(job_parameters or {})
-        self._partitioner = None if key_selector is None else self._partition_by(key_selector)
+        self._partitioners = [
+            None if selector is None else self._partition_by(selector) for selector in key_selectors
+        ]
         self._output = CapturedOutput()
         self._is_open = False
         self._begin(
-            _Snapshot(self._key_groups, (), None, MIN_TIMESTAMP, MIN_TIMESTAMP, processing_time)
+            _Snapshot(
+                self._key_groups,
+                {},
+                None,
+                (ChannelWatermark(),) * len(key_selectors),
+                ChannelWatermark(),
+                MIN_TIMESTAMP,
+                processing_time,
+            )
         )
 
-    def _partition_by(
-        self, key_selector: KeySelector | Callable[[Any], Any] | int | str
-    ) -> KeyGroupStreamPartitioner:
-        if isinstance(key_selector, int | str):
-            key: Callable[[Any], Any] = FieldKey(key_selector)
-        else:
-            key = plain_callable(
-                check_function(key_selector, "get_key", 1, "The harness"), "get_key"
-            )
+    def _partition_by(self, key_selector: Key) -> KeyGroupStreamPartitioner:
+        key = key_function(key_selector, "The harness")
         partitioner = KeyGroupStreamPartitioner(key).setup(
             operator=self._name,
             subtask=0,
@@ -185,13 +163,21 @@ class OneInputOperatorHarness:
 
     def _go_on(self, snapshot: _Snapshot) -> None:
         operator = self.operator
-        for frame in snapshot.state:
-            operator.state.apply(frame)
-        self._entry.watermark = operator.metrics.input_watermark = snapshot.watermark
+        for name, store in operator.stores("").items():
+            for frame in snapshot.state.get(name, ()):
+                store.apply(frame)
+        self._status = CombinedWatermarkStatus(
+            snapshot.inputs,
+            snapshot.watermark,
+            self._entry.emit_watermark,
+            self._entry.emit_status,
+        )
+        watermark = snapshot.watermark.timestamp
+        self._entry.watermark = operator.metrics.input_watermark = watermark
         operator.output.watermark = operator.metrics.output_watermark = snapshot.emitted
         operator.restore(snapshot.operator)
         if operator.timers is not None:
-            operator.timers.resume(snapshot.watermark)
+            operator.timers.resume(watermark)
         operator.begin_epoch(next(self._epochs))
         self._time.fire_due()
 
@@ -238,52 +224,19 @@ class OneInputOperatorHarness:
     ) -> None:
         self.close()
 
-    def process_element(self, value: Any, timestamp: int | None = None) -> None:
-        """Give the operator a record.
-
-        Args:
-            value: The record.
-            timestamp: Its event timestamp in milliseconds; None for none.
-
-        Raises:
-            UserFunctionError: If the operator's function raises.
-            InvalidKeyError: If the key of the record cannot be one.
-            InvalidArgumentError: If the key belongs to another subtask.
-        """
-        self._check_is_open("process_element")
+    def _block(self, number: int, value: Any, timestamp: int | None) -> Block:
+        """Return a record of an input, with its key if it has one."""
         block = Block([value], None if timestamp is None else [timestamp])
-        if self._partitioner is not None:
-            ((subtask, block),) = self._partitioner.split(block)
+        partitioner = self._partitioners[number]
+        if partitioner is not None:
+            ((subtask, block),) = partitioner.split(block)
             if subtask != self._subtask:
                 raise InvalidArgumentError(
                     f"The key of the record {value!r} belongs to subtask {subtask}, and the harness "
                     f"is subtask {self._subtask}.",
                     hint="Give another record, or make a harness of that subtask.",
                 )
-        self._entry.collect(block)
-
-    def process_watermark(self, timestamp: int) -> None:
-        """Give the operator a watermark: its event-time timers up to there fire.
-
-        Args:
-            timestamp: Milliseconds.
-
-        Raises:
-            UserFunctionError: If the operator's function raises.
-            InvalidArgumentError: If it is less than the one before.
-        """
-        self._check_is_open("process_watermark")
-        self._check_is_no_step_back("The watermark", timestamp, self._entry.watermark)
-        self._entry.emit_watermark(timestamp)
-
-    def process_watermark_status(self, status: WatermarkStatus) -> None:
-        """Tell the operator that its input became idle, or active again.
-
-        Args:
-            status: What it became.
-        """
-        self._check_is_open("process_watermark_status")
-        self._entry.emit_status(status)
+        return block
 
     def set_processing_time(self, timestamp: int) -> None:
         """Move the clock: processing-time timers up to there fire.
@@ -334,15 +287,16 @@ class OneInputOperatorHarness:
         self._check_is_open("snapshot")
         operator = self.operator
         self._entry.flush()
-        frames: tuple[bytes, ...] = ()
-        if operator.is_stateful:
-            frames = tuple(operator.state.everything())
-            operator.state.forget_changes()
+        frames: dict[str, tuple[bytes, ...]] = {}
+        for name, store in operator.stores("").items():
+            frames[name] = tuple(store.everything())
+            store.forget_changes()
         snapshot = _Snapshot(
             self._key_groups,
             frames,
             operator.snapshot(),
-            self._entry.watermark,
+            self._status.inputs,
+            self._status.progress._replace(timestamp=self._entry.watermark),
             operator.output.watermark,
             self.get_processing_time(),
         )
@@ -386,8 +340,8 @@ class OneInputOperatorHarness:
 
     def _close_state(self) -> None:
         self._is_open = False
-        if self.operator.is_stateful:
-            self.operator.state.close()
+        for store in self.operator.stores("").values():
+            store.close()
 
     def get_output(self) -> list[StreamRecord | Watermark | WatermarkStatus]:
         """Return what came out of the main output, in order, watermarks included."""

@@ -231,3 +231,18 @@ def test_a_stream_is_no_frame(env: StreamExecutionEnvironment, stream_of: Stream
 
     with pytest.raises(UnsupportedOperationError, match="never ends"):
         rows.to_data_frame("a int")
+
+
+@pytest.mark.parametrize("condition", ["false", "id = 1"])
+def test_a_frame_without_partitions_is_an_epoch_too(
+    env: StreamExecutionEnvironment, spark: SparkSession, tmp_path: Path, condition: str
+) -> None:
+    (tmp_path / "empty").mkdir()
+    empty = spark.read.schema("id bigint").parquet(str(tmp_path / "empty")).where(condition)
+    env.from_data_frame(empty).map(lambda row: row.id).print()
+
+    metrics = env.execute().metrics
+
+    assert (metrics["epochs"], metrics["records_in"]) == (1, 0)
+    reports = metrics["operators"].values()
+    assert [report["input_watermark"] for report in reports] == [MAX_TIMESTAMP] * 3

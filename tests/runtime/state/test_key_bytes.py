@@ -17,6 +17,7 @@ from penstock.common import Row
 from penstock.common.data_frame_row import row_factory
 from penstock.errors import InvalidKeyError
 from penstock.runtime.state.key_bytes import key_bytes
+from penstock.runtime.windowing.window import CountWindow, GlobalWindow, TimeWindow, Window
 
 UTC = datetime.UTC
 EAST = datetime.timezone(datetime.timedelta(hours=2))
@@ -36,7 +37,47 @@ class Point:
     note: str = dataclasses.field(default="", compare=False)
 
 
+class Day(Window):
+    def __init__(self, number: int, name: str = "") -> None:
+        self.number = number
+        self.name = name
+
+    def max_timestamp(self) -> int:
+        return self.number
+
+
+class Night(Day):
+    pass
+
+
+class Hour(Window):
+    __slots__ = ("number",)
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def max_timestamp(self) -> int:
+        return self.number
+
+
+@dataclasses.dataclass(frozen=True)
+class Minute(Window):
+    number: float
+    note: str = dataclasses.field(default="", compare=False)
+
+    def max_timestamp(self) -> int:
+        return 0
+
+
+WINDOWS = [
+    *(TimeWindow(0, 10), TimeWindow(-10, 0), TimeWindow(-(2**63), 2**63 - 1), TimeWindow(0, 2**63)),
+    *(TimeWindow(0, 10.5), TimeWindow(np.int64(0), 10), (0, 10)),  # type: ignore[arg-type]
+    *(CountWindow(0), CountWindow(7), (7,), GlobalWindow.get(), GlobalWindow()),
+    *(Day(1), Day(1), Day(1, "a"), Night(1), Hour(1), Hour(2)),
+    *(Minute(1), Minute(1.0, "noted"), Minute(2)),
+]
 KEYS = [
+    *WINDOWS,
     *(None, 0, 1, True, 1.0, -0.0, Decimal(1), Decimal("1.0"), Fraction(1), 1 + 0j, Size.SMALL),
     *(0.5, Decimal("0.5"), Fraction(1, 2), 0.1, Decimal("0.1"), Fraction(1, 10), Fraction(1, 3)),
     *(
@@ -84,6 +125,16 @@ KEYS = [
 def test_keys_have_equal_bytes_just_if_they_are_equal(one: object) -> None:
     for other in KEYS:
         assert (key_bytes(one) == key_bytes(other)) is bool(one == other), (one, other)
+
+
+def test_a_window_of_time_takes_two_numbers() -> None:
+    assert len(key_bytes(TimeWindow(2**60, 2**61))) == 23
+    assert len(key_bytes(GlobalWindow.get())) == 1
+
+
+def test_a_window_must_keep_what_may_be_a_key() -> None:
+    with pytest.raises(InvalidKeyError):
+        key_bytes(Day([1]))  # type: ignore[arg-type]
 
 
 def test_bytes_end_where_they_say() -> None:

@@ -314,3 +314,32 @@ def test_each_timer_fires_once_when_due(make: Maker, actions: list[tuple[str, in
         else:
             model["processing"].discard((number, key))
             on.timers.delete_processing_time_timer(None, number)
+
+
+class TestInBatchMode:
+    @pytest.fixture(params=MAKERS)
+    def on(self, request: pytest.FixtureRequest) -> Fixture:
+        fixture = Fixture(request.param)
+        keys, queues = fixture.keys, (request.param(), request.param())
+        fixture.timers = InternalTimerService(keys, *queues, fixture.time, keys, at_end=True)
+        return fixture
+
+    def test_processing_time_timers_wait_for_the_end(self, on: Fixture) -> None:
+        on.processing(2, "a")
+        on.processing(1, "b")
+        on.timers.resume(MIN_TIMESTAMP)
+        on.time.advance(10)
+        assert on.keys.take() == []
+        assert on.time.registered == []
+
+        on.timers.fire_processing_time_timers()
+        assert on.keys.take() == [(1, "b"), (2, "a")]
+        on.timers.fire_processing_time_timers()
+        assert on.keys.take() == []
+
+    def test_what_they_register_never_fires(self, on: Fixture) -> None:
+        on.keys.on_timer = lambda domain, timer: on.processing(timer.timestamp + 1)
+        on.processing(5)
+        on.timers.fire_processing_time_timers()
+        assert on.keys.take() == [(5, "a")]
+        assert on.timers.processing_time_queue.is_empty()

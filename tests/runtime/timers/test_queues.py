@@ -253,3 +253,28 @@ def test_a_copy_that_follows_the_changes_fires_alike(
         assert list(queue.changes()) == list(copy.changes()) == []
         assert set(copy.iterate()) == set(queue.iterate())
     assert drain(copy) == drain(queue)
+
+
+@queues
+@given(
+    times=st.lists(st.tuples(st.integers(-2, 3), st.sampled_from("abc")), max_size=20),
+    polled=st.integers(0, 3),
+    until=st.integers(-3, 4),
+)
+def test_timers_of_one_time_are_taken_together_as_they_are_one_by_one(
+    make: Maker, times: list[tuple[int, str]], polled: int, until: int
+) -> None:
+    queue, twin = make(), make()
+    for each in (queue, twin):
+        each.add_all(timer(time, key) for time, key in times)
+        for _ in range(polled):
+            each.poll()
+        each.forget_changes()
+    while together := queue.poll_together(until):
+        assert len({found.timestamp for found in together}) == 1
+        assert together == [twin.poll() for _ in together]
+    head = twin.peek()
+    assert head is None or head.timestamp > until
+    assert queue.size() == twin.size()
+    assert list(queue.changes()) == list(twin.changes())
+    assert drain(queue) == drain(twin)

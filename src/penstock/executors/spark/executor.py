@@ -88,6 +88,7 @@ class PreparedJob:
             self.layout,
             self.sources,
             max(parallelism, default=1),
+            is_alone=len(self.sources) == 1 and not self.native and not self.is_streaming,
         )
 
 
@@ -185,11 +186,13 @@ class Reading(NamedTuple):
         frame: The DataFrame.
         as_values: True if the records are the values of the only column, not rows.
         split: The column that names the split of a row; None if all are of one split.
+        as_columns: True if the chain makes use of rows that are still columns.
     """
 
     frame: DataFrame
     as_values: bool
     split: str | None = None
+    as_columns: bool = False
 
 
 def _reading_of(node: StreamNode, spark: SparkSession) -> Reading | None:
@@ -210,7 +213,12 @@ def _reading_of(node: StreamNode, spark: SparkSession) -> Reading | None:
                 f"{node.name!r} reads {type(source.frame).__name__}, which is no Spark DataFrame.",
                 hint="Give from_data_frame a pyspark DataFrame.",
             )
-        return Reading(source.frame, as_values=False, split=source.split_column)
+        return Reading(
+            source.frame,
+            as_values=False,
+            split=source.split_column,
+            as_columns=node.operator.reads_columns,
+        )
     if isinstance(source, TextFileSource):
         return Reading(_text(source, spark), as_values=True)
     if isinstance(source, SocketTextSource):

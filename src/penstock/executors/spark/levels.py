@@ -7,19 +7,28 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark import TaskContext
 
 from penstock.errors import SourceNotReadableError
 from penstock.executors.spark.buffers import from_batches, to_batches
-from penstock.executors.spark.rows import parts_by_split, rows_of
+from penstock.runtime.arrow_columns import parts_by_split, rows_of
 from penstock.runtime.buffer import Buffer
 from penstock.runtime.carrier import Carrier
+from penstock.runtime.column_block import ColumnBlock
 from penstock.runtime.elements import Block
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.program import Vertex
 from penstock.runtime.registry import tasks_of
 
-CONTROL = "__penstock_control"
+ORIGIN = "__penstock_origin"
+"""The column that says where a row is from: of a control row the share, of others see `origin_of`; null
+in a row that only makes an epoch begin."""
+
+
+def origin_of(source: int) -> int:
+    """Return what stands in that column for the rows of a source, given its number."""
+    return -1 - source
 
 
 @dataclass(frozen=True)
@@ -27,16 +36,24 @@ class FrameInput:
     """A source whose rows Spark reads, as its rows arrive on level 0.
 
     Attributes:
-        column: The name of the struct column that holds them.
+        number: The number of the source in its program.
+        columns: The names of the columns that hold them.
+        names: What users know these columns by.
+        zones: The columns that hold points in time as microseconds, with the time zone of each.
         vertex: The index of the vertex whose chain they enter.
         as_values: True if the records are the values of the only field, not rows.
         split: The field that names the split of a row; None if all are of one split.
+        as_columns: True if the chain makes use of rows that are still columns.
     """
 
-    column: str
+    number: int
+    columns: tuple[str, ...]
+    names: tuple[str, ...]
+    zones: dict[str, str]
     vertex: int
     as_values: bool
     split: str | None = None
+    as_columns: bool = False
 
 
 @dataclass(frozen=True)
@@ -77,11 +94,13 @@ class SourceLevel:
         work: What every task is given.
         inputs: The sources whose rows Spark reads.
         shares: How many carriers share the sources that workers read by themselves.
+        is_alone: Whether all rows are of the one source there is, and there are no control rows.
     """
 
     work: Work
     inputs: tuple[FrameInput, ...]
     shares: int
+    is_alone: bool = False
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Turn batches of rows into batches of buffers."""
@@ -89,26 +108,56 @@ class SourceLevel:
 
     def _buffers(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Buffer]:
         carrier = self.work.carrier(0)
-        vertices = carrier.program.vertices
+        if self.is_alone and carrier.number == 0:
+            yield from carrier.control(0, 1)
         for batch in batches:
-            for share in batch.column(CONTROL).drop_null().to_pylist():
+            if self.is_alone:
+                yield from _fed(carrier, self.inputs[0], batch)
+                continue
+            origins = batch.column(ORIGIN)
+            found = pc.unique(origins).to_pylist()
+            for share in [origin for origin in found if origin is not None and origin >= 0]:
                 yield from carrier.control(share, self.shares)
             for source in self.inputs:
-                struct = batch.column(source.column)
-                if struct.null_count:
-                    struct = struct.drop_null()
-                vertex = vertices[source.vertex]
-                for split, part in parts_by_split(struct, source.split):
-                    try:
-                        rows = rows_of(part, as_values=source.as_values)
-                    except UnicodeDecodeError as error:
-                        yield from carrier.fail(vertex, _not_utf_8(vertex, error))
-                    else:
-                        yield from carrier.feed(vertex, Block(rows), split)
+                origin = origin_of(source.number)
+                if origin in found:
+                    rows = batch if len(found) == 1 else batch.filter(pc.equal(origins, origin))
+                    yield from _fed(carrier, source, rows)
         yield from carrier.finish()
 
 
-def _not_utf_8(vertex: Vertex, error: UnicodeDecodeError) -> SourceNotReadableError:
+def _fed(carrier: Carrier, source: FrameInput, rows: pa.RecordBatch) -> Iterator[Buffer]:
+    """Give rows of a source to its chain."""
+    vertex = carrier.program.vertices[source.vertex]
+    for split, part in parts_by_split(_struct(rows, source), source.split):
+        try:
+            block = _block(part, source)
+        except (UnicodeDecodeError, pa.ArrowInvalid) as error:
+            yield from carrier.fail(vertex, _not_utf_8(vertex, error))
+        else:
+            yield from carrier.feed(vertex, block, split)
+
+
+def _struct(rows: pa.RecordBatch, source: FrameInput) -> pa.StructArray:
+    if not source.columns:
+        return pa.array([{}] * rows.num_rows, pa.struct([]))
+    columns = [
+        rows.column(name).view(pa.timestamp("us", source.zones[name]))
+        if name in source.zones
+        else rows.column(name)
+        for name in source.columns
+    ]
+    return pa.StructArray.from_arrays(columns, source.names)
+
+
+def _block(rows: pa.StructArray, source: FrameInput) -> Block:
+    if not source.as_columns:
+        return Block(rows_of(rows, as_values=source.as_values))
+    rows.validate(full=True)
+    return ColumnBlock(rows)
+
+
+def _not_utf_8(vertex: Vertex, error: Exception) -> SourceNotReadableError:
     return SourceNotReadableError(
         f"{vertex.operators[0].name!r} reads text that is not in UTF-8: {error}.",
         hint="Give read_text_file() the encoding of the file, or read the column as binary.",

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from penstock.runtime.registry import forget
+
+_MOST_IDLE: Final = 32
 
 
 def close_functions(spark: SparkSession, job_id: str, cores: int) -> None:
@@ -18,8 +21,10 @@ def close_functions(spark: SparkSession, job_id: str, cores: int) -> None:
         yield from batches
         forget(job_id)
 
+    # Spark gives tasks to idle workers in turn, and there may be more of them than cores.
+    tasks = cores + min(3 * cores, _MOST_IDLE)
     try:
-        spark.range(0, cores, 1, cores).mapInArrow(close, "id long").count()
+        spark.range(0, tasks, 1, tasks).mapInArrow(close, "id long").count()
     except PySparkException:
         # The session has ended, and its workers with it.
         return

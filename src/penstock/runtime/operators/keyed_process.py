@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from penstock.runtime.elements import Block
+from penstock.runtime.elements import MAX_TIMESTAMP, Block
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.operators.collector import Collector
 from penstock.runtime.operators.function_operator import FunctionOperator
@@ -24,10 +24,16 @@ class UserTimers:
 
     Args:
         service: Where they are registered.
+        batch: Whether it is BATCH mode, in which timers registered at the end of time never fire.
     """
 
-    def __init__(self, service: InternalTimerService) -> None:
+    def __init__(self, service: InternalTimerService, *, batch: bool = False) -> None:
         self._service = service
+        self._batch = batch
+
+    @property
+    def _has_ended(self) -> bool:
+        return self._batch and self._service.current_watermark == MAX_TIMESTAMP
 
     def current_processing_time(self) -> int:
         """Return the time in milliseconds since the epoch."""
@@ -39,11 +45,13 @@ class UserTimers:
 
     def register_processing_time_timer(self, timestamp: int) -> None:
         """Register a timer that fires when the clock has passed a time (milliseconds)."""
-        self._service.register_processing_time_timer(VOID_NAMESPACE, timestamp)
+        if not self._has_ended:
+            self._service.register_processing_time_timer(VOID_NAMESPACE, timestamp)
 
     def register_event_time_timer(self, timestamp: int) -> None:
         """Register a timer that fires when the watermark reaches a time (milliseconds)."""
-        self._service.register_event_time_timer(VOID_NAMESPACE, timestamp)
+        if not self._has_ended:
+            self._service.register_event_time_timer(VOID_NAMESPACE, timestamp)
 
     def delete_processing_time_timer(self, timestamp: int) -> None:
         """Delete the processing-time timer for a time (milliseconds), if there is one."""
@@ -91,6 +99,7 @@ class KeyedProcessOperator(FunctionOperator):
 
     method = "process_element"
     is_stateful = True
+    sorts_in_batch = True
 
     @property
     def wants_wake_ups(self) -> bool:
@@ -99,7 +108,7 @@ class KeyedProcessOperator(FunctionOperator):
     def open(self) -> None:
         assert self.timers is not None
         service = self.timers.get_internal_timer_service(_SERVICE, self)
-        self._context = KeyedProcessContext(self.state, UserTimers(service))
+        self._context = KeyedProcessContext(self.state, UserTimers(service, batch=self.batch))
         self._on_timer: Callable[..., Iterable[Any] | None] | None = getattr(
             self.function.function, "on_timer", None
         )
@@ -109,10 +118,13 @@ class KeyedProcessOperator(FunctionOperator):
         self._collector = Collector(self.output)
 
     def process_block(self, block: Block) -> None:
+        self._process(block, self._call)
+
+    def _process(self, block: Block, call: Callable[..., Any]) -> None:
         keys = block.keys
         if keys is None:
             raise TypeError(f"{self.name!r} got records without keys.")
-        context, call, collect = self._context, self._call, self._collector.collect
+        context, collect = self._context, self._collector.collect
         set_current_key = self.state.set_current_key
         rest = iter(block.values)
         timestamps = block.timestamps or [None] * len(keys)
@@ -130,6 +142,8 @@ class KeyedProcessOperator(FunctionOperator):
     def process_watermark(self, timestamp: int) -> None:
         assert self.timers is not None
         self.timers.advance_watermark(timestamp)
+        if self.batch and timestamp == MAX_TIMESTAMP:
+            self.timers.fire_processing_time_timers()
         self._collector.flush()
         self.output.emit_watermark(timestamp)
 

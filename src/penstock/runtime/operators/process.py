@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
+from collections.abc import Callable, Iterable
+from typing import Any, NoReturn, Protocol
 
 from penstock.errors import UnsupportedOperationError
 from penstock.runtime.elements import Block
@@ -11,7 +12,7 @@ from penstock.runtime.metrics import OperatorMetrics
 from penstock.runtime.operators.collector import Collector
 from penstock.runtime.operators.function_operator import FunctionOperator
 from penstock.runtime.timers.processing_time_service import ProcessingTimeService
-from penstock.runtime.user_code import FAILURES
+from penstock.runtime.user_code import FAILURES, failing_record, function_failure
 
 
 class ProcessContext:
@@ -86,15 +87,43 @@ class ProcessOperator(FunctionOperator):
         self._collector = Collector(self.output)
 
     def process_block(self, block: Block) -> None:
-        context, call, collect = self._context, self._call, self._collector.collect
-        rest = iter(block.values)
-        timestamps = block.timestamps or [None] * len(block.values)
-        try:
-            for value, timestamp in zip(rest, timestamps, strict=True):
-                context.record_timestamp = timestamp
-                results = call(value, context)
-                if results is not None:
-                    collect(results, timestamp)
-        except FAILURES as error:
-            raise self._failure(error, block, rest) from error
-        self._collector.flush()
+        process_records(self.name, block, self._call, self._context, self._collector)
+
+
+class RecordContext(Protocol):
+    """What may be asked about a record."""
+
+    record_timestamp: int | None
+
+
+def process_records(
+    operator: str,
+    block: Block,
+    call: Callable[[Any, Any], Iterable[Any] | None],
+    context: RecordContext,
+    collector: Collector,
+) -> None:
+    """Call a user's function for each record of a block, and emit what it returns or yields.
+
+    Args:
+        operator: The name of the operator, for messages.
+        block: The records.
+        call: Takes a record and the context.
+        context: What the function may ask.
+        collector: Takes the results.
+
+    Raises:
+        UserFunctionError: If the function raises.
+    """
+    collect = collector.collect
+    rest = iter(block.values)
+    timestamps = block.timestamps or [None] * len(block.values)
+    try:
+        for value, timestamp in zip(rest, timestamps, strict=True):
+            context.record_timestamp = timestamp
+            results = call(value, context)
+            if results is not None:
+                collect(results, timestamp)
+    except FAILURES as error:
+        raise function_failure(error, operator, failing_record(block, rest)) from error
+    collector.flush()

@@ -18,10 +18,19 @@ class ReduceOperator(FunctionOperator):
 
     STREAMING mode emits the new result for each record; BATCH mode emits each key's final result,
     at the end of the input.
+
+    Args:
+        function: The user's function.
+        sorts_in_batch: Whether in BATCH mode it is to see the records of a key in the order of their
+            timestamps, for which they are held in memory.
     """
 
     method = "reduce"
     is_stateful = True
+
+    def __init__(self, function: Any, *, sorts_in_batch: bool = True) -> None:
+        super().__init__(function)
+        self.sorts_in_batch = sorts_in_batch
 
     def process_block(self, block: Block) -> None:
         keys = block.keys

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
+from penstock.common.field_reader import ColumnTimestamp
 from penstock.common.watermark_strategy import WatermarkStrategy
 from penstock.runtime.elements import Block, ChannelWatermark
 from penstock.runtime.operators.timestamps_and_watermarks import TimestampsAndWatermarksOperator
@@ -34,6 +35,11 @@ class SourceOperator(TimestampsAndWatermarksOperator):
         self.source = source
         self.has_splits = has_splits
         self._is_plain = strategy is None or strategy == WatermarkStrategy.no_watermarks()
+
+    @property
+    def reads_columns(self) -> bool:
+        """Whether it makes use of rows that come as columns."""
+        return self.takes_columns or isinstance(self._strategy.timestamp_assigner, ColumnTimestamp)
 
     def process_block(self, block: Block) -> None:
         self.process_split(block, None)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+from typing import Self
+
 from penstock.common.watermark_strategy import WatermarkStrategy
 from penstock.runtime.elements import MAX_TIMESTAMP, Block, WatermarkStatus
 from penstock.runtime.epoch import Epoch
@@ -36,6 +39,18 @@ class TimestampsAndWatermarksOperator(StreamOperator):
     def is_aligned(self) -> bool:
         """Whether its splits are to advance together with others."""
         return self._strategy.alignment_group is not None
+
+    @property
+    def strategy(self) -> WatermarkStrategy:
+        """Says how records get timestamps, and the stream watermarks."""
+        return self._strategy
+
+    def on_columns(self, strategy: WatermarkStrategy) -> Self:
+        """Return a prototype like this one that works on columns, by a strategy that can."""
+        changed = copy.copy(self)
+        changed.takes_columns = True
+        changed._strategy = strategy  # noqa: SLF001 - of the same class
+        return changed
 
     def open(self) -> None:
         strategy = self._strategy

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from penstock.runtime.state.descriptors import MapStateDescriptor
 
 T = TypeVar("T")
 K = TypeVar("K")
@@ -99,6 +102,88 @@ class ListState(MergingState[T, Iterable[T]]):
 
         Args:
             values: The elements.
+        """
+
+
+class ReadOnlyBroadcastState(State, Generic[K, V]):
+    """A map that is the same for all keys and in all subtasks, seen from the side that may not change it.
+
+    `items`, `keys` and `values` show the map as it is when they are called. Values must not be changed
+    in place.
+    """
+
+    @abstractmethod
+    def get(self, key: K) -> V | None:
+        """Return the value under a key of the map, None if there is none."""
+
+    @abstractmethod
+    def contains(self, key: K) -> bool:
+        """Return whether a key is in the map."""
+
+    @abstractmethod
+    def items(self) -> Iterable[tuple[K, V]]:
+        """Return the keys of the map with their values."""
+
+    @abstractmethod
+    def keys(self) -> Iterable[K]:
+        """Return the keys of the map."""
+
+    @abstractmethod
+    def values(self) -> Iterable[V]:
+        """Return the values of the map."""
+
+    @abstractmethod
+    def is_empty(self) -> bool:
+        """Return whether the map has no entry."""
+
+    def __contains__(self, key: K) -> bool:
+        return self.contains(key)
+
+    def __getitem__(self, key: K) -> V | None:
+        return self.get(key)
+
+    def __iter__(self) -> Iterator[K]:
+        return iter(self.keys())
+
+
+class BroadcastState(ReadOnlyBroadcastState[K, V]):
+    """A map that is the same for all keys and in all subtasks, if all make the same changes to it.
+
+    What may be a key of a stream may be a key in the map; equal keys are one.
+    """
+
+    @abstractmethod
+    def put(self, key: K, value: V) -> None:
+        """Set the value under a key of the map.
+
+        Raises:
+            InvalidKeyError: If `key` cannot be a key.
+        """
+
+    @abstractmethod
+    def put_all(self, dict_value: Mapping[K, V]) -> None:
+        """Set the values under several keys of the map."""
+
+    @abstractmethod
+    def remove(self, key: K) -> None:
+        """Remove a key of the map; nothing happens if it is not there."""
+
+    def __setitem__(self, key: K, value: V) -> None:
+        self.put(key, value)
+
+    def __delitem__(self, key: K) -> None:
+        self.remove(key)
+
+
+class OperatorStateStore(ABC):
+    """Keeps the state that belongs to an operator, and not to keys."""
+
+    @abstractmethod
+    def get_broadcast_state(self, state_descriptor: MapStateDescriptor) -> BroadcastState[K, V]:
+        """Return the broadcast state of that name, made if new.
+
+        Args:
+            state_descriptor: Names it.
         """
 
 

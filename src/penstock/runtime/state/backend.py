@@ -238,8 +238,10 @@ class KeyedStateBackend(ABC):
         """Yield the keys for which a state has something."""
         return (
             key
-            for name, where, key, _ in self.entries()
-            if (name, where) == (state_name, namespace)
+            for table in self._tables_for_view()
+            if table.name == state_name
+            for where, key, _ in table.contents()
+            if where == namespace
         )
 
     def entries(self) -> Iterator[tuple[str, Any, Any, Any]]:

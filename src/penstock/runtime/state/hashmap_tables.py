@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any, Final
 
 from penstock.errors import MutatedKeyError
 from penstock.runtime.stable_hash import stable_hash
 from penstock.runtime.state.frames import Change, TablePart, read_pickles, table_parts
-from penstock.runtime.state.tables import ABSENT, StateTable, ValueView, ignore
+from penstock.runtime.state.tables import ABSENT, MapView, StateTable, ValueView, ignore
 from penstock.runtime.user_code import record_text
 
 _RUN: Final = 1024
@@ -233,7 +233,7 @@ class HashMapMaps(HashMapTable):
                 yield (namespace, (key, map_key), False, value)
 
 
-class _Maps:
+class _Maps(MapView):
     """A view of maps in memory."""
 
     def __init__(
@@ -271,6 +271,26 @@ class _Maps:
 
     def is_empty(self, key: Any) -> bool:
         return key not in self._entries
+
+    def getter(self, map_key: Any) -> Callable[[Any, Any], Any]:
+        maps = self._entries
+
+        def get(key: Any, default: Any) -> Any:
+            found = maps.get(key)
+            return default if found is None else found.get(map_key, default)
+
+        return get
+
+    def put_each(self, map_key: Any, values: Mapping[Any, Any]) -> None:
+        stable_hash(map_key)  # refuses what cannot be a key
+        maps, mark = self._entries, self._mark
+        for key, value in values.items():
+            found = maps.get(key)
+            if found is None:
+                maps[key] = {map_key: value}
+            else:
+                found[map_key] = value
+            mark((key, map_key))
 
 
 def _values(part: TablePart) -> Iterable[Any]:

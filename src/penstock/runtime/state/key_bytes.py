@@ -20,10 +20,18 @@ from typing import Any, Final
 
 from penstock.common.types import Row, field_names_of
 from penstock.runtime.stable_hash import stable_hash
+from penstock.runtime.windowing.window import (
+    CountWindow,
+    GlobalWindow,
+    TimeWindow,
+    Window,
+    attributes,
+)
 
 _INT64: Final = struct.Struct(">cq").pack
 _DOUBLE: Final = struct.Struct(">cd").pack
 _LENGTH: Final = struct.Struct(">cI").pack
+_TIME_WINDOW: Final = struct.Struct(">cIcqcq").pack
 _MICROSECOND: Final = datetime.timedelta(microseconds=1)
 
 
@@ -110,12 +118,25 @@ def _sequence(key: Iterable[Any]) -> bytes:
     return _LENGTH(b"t", len(items)) + b"".join(items)
 
 
+def _time_window(key: TimeWindow) -> bytes:
+    try:
+        return _TIME_WINDOW(
+            b"t", 2, b"i", key.start, b"i", key.end
+        )  # what _sequence gives, at once
+    except struct.error:
+        return _sequence(key)
+
+
 def _set(key: frozenset[Any]) -> bytes:
     return _LENGTH(b"S", len(key)) + b"".join(sorted(map(key_bytes, key)))
 
 
 def _row(key: Row) -> bytes:
     return b"r" + key_bytes((field_names_of(key), key.get_row_kind().value)) + _sequence(key)
+
+
+def _window(key: Window) -> bytes:
+    return b"W" + _class_name(key) + _sequence(attributes(key))
 
 
 def _enum(key: enum.Enum) -> bytes:
@@ -144,6 +165,9 @@ _BY_TYPE: Final[dict[type, Callable[[Any], bytes]]] = {
     float: _float,
     bytes: _bytes,
     tuple: _sequence,
+    TimeWindow: _time_window,
+    CountWindow: _sequence,
+    GlobalWindow: lambda _: b"g",
     type(None): lambda _: b"N",
 }
 
@@ -155,6 +179,7 @@ _BY_BASE: Final[tuple[tuple[type | tuple[type, ...], Callable[[Any], bytes]], ..
     (Row, _row),
     (tuple, _sequence),
     (frozenset, _set),
+    (Window, _window),
     (datetime.datetime, _datetime),
     (datetime.date, lambda key: b"d" + _text(key.isoformat())),
     (datetime.time, _time),

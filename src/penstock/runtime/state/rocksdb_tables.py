@@ -22,7 +22,7 @@ from penstock.runtime.state.frames import (
     read_pickles,
 )
 from penstock.runtime.state.key_bytes import key_bytes
-from penstock.runtime.state.tables import ABSENT, StateTable, ValueView, ignore
+from penstock.runtime.state.tables import ABSENT, MapView, StateTable, ValueView, ignore
 from penstock.runtime.user_code import record_text
 
 if TYPE_CHECKING:
@@ -346,7 +346,7 @@ class RocksMaps(RocksEntries):
         return (namespace, *key)
 
 
-class _Maps:
+class _Maps(MapView):
     """A view of maps in RocksDB."""
 
     def __init__(self, table: RocksMaps, namespace: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
 
@@ -25,6 +26,7 @@ from penstock.runtime.state.tables import (
     ListView,
     MapView,
     StateTable,
+    ValueView,
 )
 from penstock.runtime.state.ttl_views import TtlTable
 from penstock.runtime.user_code import UserFunction
@@ -56,13 +58,38 @@ class KeyedState(State):
 
     def set_current_namespace(self, namespace: Any) -> None:
         """Act on this namespace from now on."""
-        if namespace != self._namespace:
+        if namespace is not self._namespace and namespace != self._namespace:
             self._namespace = namespace
             self.rebind()
 
     def rebind(self) -> None:
         """Take a new view of the table."""
         self._view = self._table.enter(self._namespace)
+
+
+class KeyedMergingState(KeyedState):
+    """Base of the states of which two can be merged."""
+
+    @abstractmethod
+    def peek(self) -> Any:
+        """Return what is kept under the current key, as it is kept; `ABSENT` for nothing."""
+
+    @abstractmethod
+    def take(self) -> Any:
+        """Remove and return what is kept under the current key, as it is kept; `ABSENT` for nothing."""
+
+    @abstractmethod
+    def put_in(self, kept: Any) -> None:
+        """Join what `take` returned to what is kept under the current key."""
+
+    def merge_namespaces(self, target: Any, sources: Iterable[Any]) -> None:
+        """Move what is kept under the current key in some namespaces to another, in their order."""
+        for source in sources:
+            self.set_current_namespace(source)
+            kept = self.take()
+            self.set_current_namespace(target)
+            if kept is not ABSENT:
+                self.put_in(kept)
 
 
 class _KeyedEntries(KeyedState):
@@ -74,10 +101,25 @@ class _KeyedEntries(KeyedState):
     def rebind(self) -> None:
         self._entries, self._mark = self._table.enter(self._namespace)
 
-    def clear(self) -> None:
+    @property
+    def view(self) -> ValueView:
+        """The values of all keys in the current namespace, for use at once."""
+        return ValueView(self._entries, self._mark)
+
+    def peek(self) -> Any:
+        """Return what is kept under the current key, as it is kept; `ABSENT` for nothing."""
+        return self._entries.get(self._context.current_key, ABSENT)
+
+    def take(self) -> Any:
+        """Remove and return what is kept under the current key, as it is kept; `ABSENT` for nothing."""
         key = self._context.current_key
-        if self._entries.pop(key, ABSENT) is not ABSENT:
+        kept = self._entries.pop(key, ABSENT)
+        if kept is not ABSENT:
             self._mark(key)
+        return kept
+
+    def clear(self) -> None:
+        self.take()
 
 
 class KeyedValueState(_KeyedEntries, ValueState[Any]):
@@ -95,7 +137,7 @@ class KeyedValueState(_KeyedEntries, ValueState[Any]):
         self._mark(key)
 
 
-class KeyedReducingState(_KeyedEntries, ReducingState[Any]):
+class KeyedReducingState(_KeyedEntries, KeyedMergingState, ReducingState[Any]):
     """What the values of each key were reduced to."""
 
     def __init__(
@@ -113,8 +155,11 @@ class KeyedReducingState(_KeyedEntries, ReducingState[Any]):
         entries[key] = value if before is ABSENT else self._reduce(before, value)
         self._mark(key)
 
+    def put_in(self, kept: Any) -> None:
+        self.add(kept)
 
-class KeyedAggregatingState(_KeyedEntries, AggregatingState[Any, Any]):
+
+class KeyedAggregatingState(_KeyedEntries, KeyedMergingState, AggregatingState[Any, Any]):
     """The accumulator of each key."""
 
     def __init__(
@@ -138,8 +183,14 @@ class KeyedAggregatingState(_KeyedEntries, AggregatingState[Any, Any]):
         entries[key] = function.add(value, accumulator)
         self._mark(key)
 
+    def put_in(self, kept: Any) -> None:
+        key, entries = self._context.current_key, self._entries
+        accumulator = entries.get(key, ABSENT)
+        entries[key] = kept if accumulator is ABSENT else self._function.merge(accumulator, kept)
+        self._mark(key)
 
-class KeyedListState(KeyedState, ListState[Any]):
+
+class KeyedListState(KeyedMergingState, ListState[Any]):
     """A list for each key."""
 
     _view: ListView
@@ -158,6 +209,22 @@ class KeyedListState(KeyedState, ListState[Any]):
         self._view.remove(key)
         self._view.extend(key, elements)
 
+    @property
+    def view(self) -> ListView:
+        """The lists of all keys in the current namespace, for use at once."""
+        return self._view
+
+    def peek(self) -> Any:
+        return self.get() or ABSENT
+
+    def take(self) -> Any:
+        elements = self.get()
+        self.clear()
+        return elements or ABSENT
+
+    def put_in(self, kept: Any) -> None:
+        self.add_all(kept)
+
     def clear(self) -> None:
         self._view.remove(self._context.current_key)
 
@@ -166,6 +233,11 @@ class KeyedMapState(KeyedState, MapState[Any, Any]):
     """A map for each key."""
 
     _view: MapView
+
+    @property
+    def view(self) -> MapView:
+        """The maps of all keys in the current namespace, for use at once."""
+        return self._view
 
     def get(self, key: Any) -> Any:
         return self._view.get(self._context.current_key, key, None)

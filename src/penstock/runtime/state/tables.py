@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple, Protocol
 
 VOID_NAMESPACE: Final = None
@@ -74,7 +74,7 @@ class ListView(Protocol):
 
 
 class MapView(Protocol):
-    """The maps of one namespace."""
+    """The maps of one namespace; a base class for views of them."""
 
     def get(self, key: Any, map_key: Any, default: Any) -> Any:
         """Return a value in the map under a key, or the default."""
@@ -90,6 +90,15 @@ class MapView(Protocol):
 
     def is_empty(self, key: Any) -> bool:
         """Return whether the map under a key has no entry."""
+
+    def getter(self, map_key: Any) -> Callable[[Any, Any], Any]:
+        """Return what reads one value in the maps of many keys; it takes a key and a default."""
+        return lambda key, default: self.get(key, map_key, default)
+
+    def put_each(self, map_key: Any, values: Mapping[Any, Any]) -> None:
+        """Set one value in the maps of many keys."""
+        for key, value in values.items():
+            self.put(key, map_key, value)
 
 
 class StateTable(ABC):

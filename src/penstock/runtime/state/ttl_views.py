@@ -126,7 +126,7 @@ class TtlLists:
         return alive
 
 
-class TtlMaps:
+class TtlMaps(MapView):
     """One map a key, whose entries expire one by one."""
 
     def __init__(self, view: MapView, ttl: TimeToLive, on_use: Callable[[], object]) -> None:

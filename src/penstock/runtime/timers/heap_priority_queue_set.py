@@ -67,6 +67,19 @@ class HeapPriorityQueueSet(KeyGroupedInternalPriorityQueue):
         first = self._first
         return None if first is None or first > timestamp else self.poll()
 
+    def poll_together(self, timestamp: int) -> list[InternalTimer]:
+        first = self._first
+        if first is None or first > timestamp:
+            return []
+        timers = self._timers[first]
+        found = [timers] if type(timers) is InternalTimer else list(timers)
+        self._forget_timestamp(first)
+        self._size -= len(found)
+        if self.tracks_changes:
+            for timer in found:
+                self._note_removed(timer)
+        return found
+
     def add(self, timer: InternalTimer) -> bool:
         if not self._put(timer):
             return False

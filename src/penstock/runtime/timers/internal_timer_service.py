@@ -48,6 +48,7 @@ class InternalTimerService:
         processing_time_queue: Keeps the processing-time timers.
         processing_time_service: Calls back when the first of these is due.
         triggerable: Is told of each timer that fires.
+        at_end: Whether processing-time timers fire at the end of the input only, as in BATCH mode.
 
     Attributes:
         current_watermark: The last watermark, in milliseconds.
@@ -60,7 +61,10 @@ class InternalTimerService:
         processing_time_queue: KeyGroupedInternalPriorityQueue,
         processing_time_service: ProcessingTimeService,
         triggerable: Triggerable,
+        *,
+        at_end: bool = False,
     ) -> None:
+        self._at_end = at_end
         self.current_watermark = MIN_TIMESTAMP
         self.event_time_queue = event_time_queue
         self.processing_time_queue = processing_time_queue
@@ -131,6 +135,18 @@ class InternalTimerService:
         if head is not None and self._next is None:
             self._schedule(head.timestamp)
 
+    def fire_processing_time_timers(self) -> None:
+        """Fire all processing-time timers: the end of the input is the end of time.
+
+        What is registered meanwhile never fires.
+        """
+        queue, set_current_key = self.processing_time_queue, self._key_context.set_current_key
+        known = set(queue.iterate())
+        while (timer := queue.poll()) is not None:
+            if timer in known:
+                set_current_key(timer.key)
+                self._triggerable.on_processing_time(timer)
+
     def resume(self, watermark: int) -> None:
         """Take up the timers that the queues now hold, at a watermark that has fired all of its own.
 
@@ -143,6 +159,8 @@ class InternalTimerService:
 
     def _schedule(self, timestamp: int) -> None:
         """Have the service call for the new head of the queue, and for no other timer."""
+        if self._at_end:
+            return
         if self._next is not None:
             self._next.cancel()
         self._next = self._processing_time_service.register_timer(

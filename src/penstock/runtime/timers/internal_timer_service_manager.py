@@ -22,6 +22,7 @@ class InternalTimerServiceManager:
         key_context: Tells and takes the current key.
         timer_queue: Returns the queue of a name.
         processing_time_service: Tells the time, and calls back when timers are due.
+        at_end: Whether processing-time timers fire at the end of the input only, as in BATCH mode.
     """
 
     def __init__(
@@ -29,7 +30,10 @@ class InternalTimerServiceManager:
         key_context: KeyContext,
         timer_queue: Callable[[str], KeyGroupedInternalPriorityQueue],
         processing_time_service: ProcessingTimeService,
+        *,
+        at_end: bool = False,
     ) -> None:
+        self._at_end = at_end
         self._key_context = key_context
         self._timer_queue = timer_queue
         self._processing_time_service = processing_time_service
@@ -47,6 +51,7 @@ class InternalTimerServiceManager:
                 self._timer_queue(f"processing time timers of {name}"),
                 self._processing_time_service,
                 triggerable,
+                at_end=self._at_end,
             )
         return service
 
@@ -59,6 +64,11 @@ class InternalTimerServiceManager:
         """Fire all event-time timers up to a watermark (milliseconds), before it is forwarded."""
         for service in self._services.values():
             service.advance_watermark(timestamp)
+
+    def fire_processing_time_timers(self) -> None:
+        """Fire all processing-time timers, at the end of the input; none that these register."""
+        for service in self._services.values():
+            service.fire_processing_time_timers()
 
     def resume(self, watermark: int) -> None:
         """Take up what the queues now hold, at a watermark that has fired all of its own."""

@@ -33,6 +33,14 @@ class KeyGroupedInternalPriorityQueue(ABC):
         head = self.peek()
         return None if head is None or head.timestamp > timestamp else self.poll()
 
+    def poll_together(self, timestamp: int) -> list[InternalTimer]:
+        """Remove and return the timers of the earliest time, if it is not later than that."""
+        found: list[InternalTimer] = []
+        while (timer := self.poll_due(timestamp)) is not None:
+            found.append(timer)
+            timestamp = timer.timestamp
+        return found
+
     @abstractmethod
     def add(self, timer: InternalTimer) -> bool:
         """Add a timer, unless it is there already; return whether it is the new head."""

@@ -14,6 +14,7 @@ from penstock.errors import (
     UnsupportedOperationError,
     ValueNotSerializableError,
 )
+from penstock.runtime.column_block import ColumnBlock
 from penstock.runtime.elements import (
     MAX_TIMESTAMP,
     MIN_TIMESTAMP,
@@ -23,7 +24,7 @@ from penstock.runtime.elements import (
 )
 from penstock.runtime.output import Output
 from penstock.runtime.user_code import function_failure, record_text
-from penstock.runtime.watermarks.timestamps import checked_watermark, timestamps_of
+from penstock.runtime.watermarks.timestamps import checked_watermark, timed_block
 
 _RECORDS_PER_EMIT: Final = 8192
 
@@ -117,7 +118,7 @@ class EventTime:
 
     def process(self, block: Block, name: Hashable = None) -> None:
         """Emit the records of one split with their timestamps, and the watermarks they call for."""
-        if not block.values:
+        if not len(block):
             return
         split = self._split(name)
         split.has_data = True
@@ -125,28 +126,26 @@ class EventTime:
         if split.generator is None and self._strategy.timestamp_assigner is None:
             self._output.collect(block)
             return
-        timestamps = timestamps_of(block, self._strategy.timestamp_assigner, self._name)
-        timed = Block(block.values, timestamps, block.keys)  # type: ignore[arg-type]
+        timed = timed_block(block, self._strategy.timestamp_assigner, self._name)
         generator = split.generator
         if generator is None:
             self._output.collect(timed)
             return
         if type(generator) is BoundedOutOfOrderness:
             self._output.collect(timed)
-            generator.on_block(timestamps)
+            generator.on_block(_latest(timed))
         else:
-            self._process_each(timed, timestamps, split, generator)
-        self._records += len(timestamps)
+            self._process_each(timed, split, generator)
+        self._records += len(timed)
         if self._interval and (
             self._records >= _RECORDS_PER_EMIT or self._clock() - self._last_emit >= self._interval
         ):
             self._emit_periodic()
 
-    def _process_each(
-        self, block: Block, timestamps: list[int], split: _Split, generator: WatermarkGenerator
-    ) -> None:
+    def _process_each(self, block: Block, split: _Split, generator: WatermarkGenerator) -> None:
         """Show each record to the generator; a watermark follows the very record it comes from."""
         start = 0
+        timestamps: list[int] = block.timestamps  # type: ignore[assignment]
         for index, (value, timestamp) in enumerate(zip(block.values, timestamps, strict=True)):
             before = split.watermark, split.is_idle
             try:
@@ -268,6 +267,13 @@ class EventTime:
             return None
         waiting = [split.empty_since for split in self._splits.values() if not split.is_idle]
         return min((since + timeout + 1 for since in waiting if since is not None), default=None)
+
+
+def _latest(block: Block) -> list[int]:
+    """Return timestamps of a block, the greatest of which is the greatest of all."""
+    if isinstance(block, ColumnBlock):
+        return [block.latest()]
+    return block.timestamps  # type: ignore[return-value]
 
 
 def merge_event_time(states: list[bytes], name: str) -> bytes:

@@ -6,7 +6,9 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from penstock.common.field_reader import ColumnTimestamp
 from penstock.errors import InvalidTimestampError
+from penstock.runtime.column_block import ColumnBlock
 from penstock.runtime.elements import MAX_TIMESTAMP, MIN_TIMESTAMP, Block
 from penstock.runtime.user_code import failing_record, function_failure, record_text
 
@@ -16,6 +18,38 @@ _HINT = (
     "Event time is a whole number of milliseconds since the epoch, as an int: of a datetime, "
     "round(d.timestamp() * 1000)."
 )
+
+
+def timed_block(block: Block, assigner: Assigner | None, name: str) -> Block:
+    """Return the records of a block with their event timestamps; see `timestamps_of`."""
+    if isinstance(block, ColumnBlock):
+        if assigner is None and block.times is not None:
+            return block
+        if isinstance(assigner, ColumnTimestamp):
+            timed = _timed_columns(block, assigner, name)
+            if timed is not None:
+                return timed
+    return Block(block.values, timestamps_of(block, assigner, name), block.keys)  # type: ignore[arg-type]
+
+
+def _timed_columns(block: ColumnBlock, assigner: ColumnTimestamp, name: str) -> Block | None:
+    """Return columns with the event timestamps that one of them holds; None if it holds no times."""
+    import pyarrow.compute as pc
+
+    from penstock.runtime.column_numbers import milliseconds
+
+    if assigner.field not in block.rows.type.names:
+        return None
+    times = milliseconds(block.rows.field(assigner.field))
+    if times is None:
+        return None
+    if times.null_count:
+        row = pc.index(times.is_null(), True).as_py()
+        _checked(None, block.part(row, row + 1).values[0], name)
+    if pc.min(times).as_py() <= MIN_TIMESTAMP:
+        row = pc.index(times, MIN_TIMESTAMP).as_py()
+        _check_range(MIN_TIMESTAMP, block.part(row, row + 1).values[0], name)
+    return ColumnBlock(block.rows, times)
 
 
 def timestamps_of(block: Block, assigner: Assigner | None, name: str) -> list[int]:

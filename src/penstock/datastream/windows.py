@@ -1,0 +1,500 @@
+"""What can be done with a stream that is cut into windows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from penstock.common.typeinfo import TypeInformation
+from penstock.datastream.aggregation import Aggregation, Max, MaxBy, Min, MinBy, Sum
+from penstock.datastream.function_checks import check_function, check_methods
+from penstock.datastream.functions import AggregateFunction, ReduceFunction
+from penstock.datastream.named_rows import name_results
+from penstock.datastream.record_fields import check_field
+from penstock.datastream.window_functions import (
+    AllWindowFunction,
+    ProcessAllWindowFunction,
+    ProcessWindowFunction,
+    WindowFunction,
+)
+from penstock.errors import InvalidArgumentError, InvalidTriggerError, TriggerCannotMergeError
+from penstock.runtime.operators.window_call import ApplyAllCall, ApplyCall, ProcessCall, WindowCall
+from penstock.runtime.operators.window_contents import (
+    AggregatedRecords,
+    ListedRecords,
+    ReducedRecords,
+    WindowContents,
+)
+from penstock.runtime.operators.window_kinds import window_operator
+from penstock.runtime.output_tag import OutputTag
+from penstock.runtime.windowing.arguments import TimeLength, millis_of
+from penstock.runtime.windowing.assigner import MergingWindowAssigner, WindowAssigner
+from penstock.runtime.windowing.evictor import Evictor
+from penstock.runtime.windowing.trigger import Trigger
+
+if TYPE_CHECKING:
+    from penstock.datastream.keyed_stream import KeyedStream
+    from penstock.datastream.stream import DataStream
+    from penstock.datastream.stream_execution_environment import StreamExecutionEnvironment
+
+AnyWindowFunction = (
+    WindowFunction[Any, Any, Any, Any]
+    | AllWindowFunction[Any, Any, Any]
+    | ProcessWindowFunction[Any, Any, Any, Any]
+    | ProcessAllWindowFunction[Any, Any, Any]
+    | Callable[..., Iterable[Any] | None]
+)
+
+
+class Windows:
+    """A stream whose records are put into windows: what `WindowedStream` and its like have alike.
+
+    Records are kept until the last of their windows is gone. `reduce`, `aggregate`, `sum` and their
+    likes keep one value for each key and window; `apply` and `process` alone keep all records.
+
+    Args:
+        stream: The stream, by key.
+        window_assigner: Says which windows a record belongs to.
+
+    Raises:
+        InvalidArgumentError: If it is no `WindowAssigner`.
+    """
+
+    _apply_call: ClassVar[type[ApplyCall] | type[ApplyAllCall]]
+    _process_call: ClassVar[type[ProcessCall]]
+    _arguments: ClassVar[tuple[int, int]]
+    """With how many arguments `apply` and `process` of a function are called."""
+
+    def __init__(self, stream: KeyedStream, window_assigner: WindowAssigner[Any, Any]) -> None:
+        if not isinstance(window_assigner, WindowAssigner):
+            raise InvalidArgumentError(
+                f"{window_assigner!r} is no window assigner.",
+                hint="Give one of penstock.datastream.window, such as "
+                "TumblingEventTimeWindows.of(Time.minutes(1)).",
+            )
+        self._stream = stream
+        self._assigner = window_assigner
+        self._trigger: Trigger[Any, Any] | None = None
+        self._evictor: Evictor[Any, Any] | None = None
+        self._lateness = 0
+        self._late_tag: OutputTag | None = None
+
+    def get_execution_environment(self) -> StreamExecutionEnvironment:
+        """Return the environment of the program."""
+        return self._stream.get_execution_environment()
+
+    def get_input_type(self) -> TypeInformation:
+        """Return the declared type of the records; any object that can be pickled if there is none."""
+        return self._stream.get_type()
+
+    def trigger(self, trigger: Trigger[Any, Any]) -> Self:
+        """Set when windows fire, in place of what their assigner says.
+
+        Args:
+            trigger: Says so.
+
+        Returns:
+            This object.
+
+        Raises:
+            InvalidArgumentError: If it is no `Trigger`.
+            TriggerCannotMergeError: If windows merge, as sessions do, and the trigger cannot.
+
+        Example:
+            A result for every second record, and one for what is left at the end of the window:
+
+            >>> from penstock.common import WatermarkStrategy
+            >>> from penstock.datastream.window import CountTrigger, TumblingEventTimeWindows
+            >>> from penstock.testing import local_environment
+            >>> strategy = WatermarkStrategy.for_monotonous_timestamps()
+            >>> strategy = strategy.with_timestamp_assigner(lambda time, _: time)
+            >>> times = local_environment().from_collection([1, 2, 3, 4, 5])
+            >>> timed = times.assign_timestamps_and_watermarks(strategy)
+            >>> windows = timed.key_by(lambda time: "all").window(TumblingEventTimeWindows.of(10))
+            >>> list(windows.trigger(CountTrigger.of(2)).sum().execute_and_collect())
+            [3, 10]
+        """
+        if not isinstance(trigger, Trigger):
+            raise InvalidArgumentError(
+                f"trigger() was given {trigger!r}, which is no Trigger.",
+                hint="Give one of penstock.datastream.window, such as CountTrigger.of(100).",
+            )
+        self._trigger = self._able_to_merge(trigger)
+        return self
+
+    def _default_trigger(self) -> Trigger[Any, Any]:
+        found: Any = self._assigner.get_default_trigger(self.get_execution_environment())
+        if not isinstance(found, Trigger):
+            raise InvalidTriggerError(
+                f"get_default_trigger of {type(self._assigner).__name__} returned {found!r}, which "
+                "is no Trigger.",
+                hint="Return one there, such as EventTimeTrigger.create().",
+            )
+        return self._able_to_merge(found)
+
+    def _able_to_merge(self, trigger: Trigger[Any, Any]) -> Trigger[Any, Any]:
+        if isinstance(self._assigner, MergingWindowAssigner) and not trigger.can_merge():
+            raise TriggerCannotMergeError(
+                f"The windows of {self._assigner!r} merge, and {type(trigger).__name__} cannot.",
+                hint="Take another trigger, or define can_merge and on_merge.",
+            )
+        return trigger
+
+    def evictor(self, evictor: Evictor[Any, Any]) -> Self:
+        """Set what takes records out of a window around the call of its function.
+
+        PyFlink has no evictors; they are Flink's. With one, all records are kept, even where they are
+        reduced or aggregated: they are joined when the window fires.
+
+        Args:
+            evictor: Takes records out.
+
+        Returns:
+            This object.
+
+        Raises:
+            InvalidArgumentError: If it is no `Evictor`.
+
+        Example:
+            The sum of the last 3 records, after every second one:
+
+            >>> from penstock.datastream.window import CountEvictor, CountTrigger, GlobalWindows
+            >>> from penstock.testing import local_environment
+            >>> numbers = local_environment().from_collection([1, 2, 3, 4, 5, 6])
+            >>> windows = numbers.key_by(lambda number: "all").window(GlobalWindows.create())
+            >>> windows = windows.trigger(CountTrigger.of(2)).evictor(CountEvictor.of(3))
+            >>> list(windows.sum().execute_and_collect())
+            [3, 9, 15]
+        """
+        if not isinstance(evictor, Evictor):
+            raise InvalidArgumentError(
+                f"evictor() was given {evictor!r}, which is no Evictor.",
+                hint="Give one of penstock.datastream.window, such as CountEvictor.of(100).",
+            )
+        self._evictor = evictor
+        return self
+
+    def allowed_lateness(self, time_ms: TimeLength) -> Self:
+        """Set how long windows of event time stay after their end, for records that come late.
+
+        With the default trigger each such record fires its windows again. Has no effect on windows of
+        processing time.
+
+        Args:
+            time_ms: Milliseconds, or a `Time` or `Duration`. Default: 0, so that windows are gone when
+                the watermark reaches their end.
+
+        Returns:
+            This object.
+
+        Raises:
+            InvalidArgumentError: If it is below 0, or no length of time.
+        """
+        millis = millis_of(time_ms, "The allowed lateness", InvalidArgumentError)
+        if millis < 0:
+            raise InvalidArgumentError(
+                f"The allowed lateness is {millis} ms.", hint="Give milliseconds, at least 0."
+            )
+        self._lateness = millis
+        return self
+
+    def side_output_late_data(self, output_tag: OutputTag) -> Self:
+        """Send records that are late for all their windows to a side output.
+
+        Without it they are dropped; the metric `num_late_records_dropped` counts them.
+
+        Args:
+            output_tag: Names the side output, for `get_side_output` on the results.
+
+        Returns:
+            This object.
+
+        Raises:
+            InvalidArgumentError: If it is no `OutputTag`.
+        """
+        if not isinstance(output_tag, OutputTag):
+            raise InvalidArgumentError(
+                f"side_output_late_data() was given {output_tag!r}, which is no OutputTag.",
+                hint="Name the side output, as in OutputTag('late').",
+            )
+        self._late_tag = output_tag
+        return self
+
+    def reduce(
+        self,
+        reduce_function: Callable[[Any, Any], Any] | ReduceFunction,
+        window_function: AnyWindowFunction | None = None,
+        output_type: TypeInformation | None = None,
+        *,
+        share_panes: bool = True,
+    ) -> DataStream:
+        """Join the records of each window to one value, as they come.
+
+        Args:
+            reduce_function: Takes what earlier records of the window came to and the new record, and
+                returns what they come to together. Neither argument may be changed. Windows that
+                merge, and sliding windows, also join two such values.
+            window_function: Makes the results of that value, which it gets as the only input. A
+                plain callable is called as `WindowFunction.apply` is. Default: the value is the result.
+            output_type: The type of the results, which they are checked against. Default: that of
+                the records; with a `window_function`, any.
+            share_panes: Whether sliding windows reduce the records of each slide once for all windows
+                that hold them, and then join what the slides come to, in the order of time: many
+                times as fast where windows overlap a lot. The function has to be associative, which
+                is checked on some of the records. With False each window is reduced on its own,
+                record by record, as Flink does. PyFlink has no such option.
+
+        Returns:
+            The results, with the last timestamp of their window.
+
+        Raises:
+            InvalidFunctionError: If a function cannot be called so.
+            NonAssociativeReduceError: While the job runs, if the function is found not to be
+                associative where panes are shared.
+        """
+        contents = ReducedRecords(
+            check_function(reduce_function, "reduce", 2, "reduce()"),
+            is_associative=None if share_panes else False,
+        )
+        if window_function is None and output_type is None:
+            return self._windowed(contents, WindowCall(), None, self._records_type)
+        return self._then(contents, window_function, output_type, "reduce()")
+
+    @property
+    def _records_type(self) -> Any:
+        return self._stream._transformation.output_type  # noqa: SLF001
+
+    def aggregate(
+        self,
+        aggregate_function: AggregateFunction,
+        window_function: AnyWindowFunction | None = None,
+        accumulator_type: TypeInformation | None = None,
+        output_type: TypeInformation | None = None,
+    ) -> DataStream:
+        """Add the records of each window to an accumulator, as they come.
+
+        Args:
+            aggregate_function: Makes accumulators, adds records to them, and returns what they come
+                to. Windows that merge, and sliding windows, merge accumulators. Where `merge`
+                returns nothing, sliding windows do without.
+            window_function: Makes the results of what the accumulator comes to, which it gets as the
+                only input. A plain callable is called as `WindowFunction.apply` is. Default: that is
+                the result.
+            accumulator_type: The type of the accumulators, which they are checked against when the
+                window fires. Default: any.
+            output_type: The type of the results, which they are checked against. Default: any.
+
+        Returns:
+            The results, with the last timestamp of their window.
+
+        Raises:
+            InvalidFunctionError: If a function cannot be called so.
+
+        Example:
+            >>> from penstock.datastream import AggregateFunction
+            >>> class Mean(AggregateFunction):
+            ...     def create_accumulator(self):
+            ...         return 0, 0
+            ...     def add(self, value, accumulator):
+            ...         return accumulator[0] + value, accumulator[1] + 1
+            ...     def get_result(self, accumulator):
+            ...         return accumulator[0] / accumulator[1]
+            ...     def merge(self, acc_a, acc_b):
+            ...         return acc_a[0] + acc_b[0], acc_a[1] + acc_b[1]
+            >>> from penstock.testing import local_environment
+            >>> numbers = local_environment().from_collection([1, 2, 4, 5])
+            >>> windows = numbers.key_by(lambda number: "all").count_window(2)
+            >>> means = windows.aggregate(Mean(), lambda key, window, means: [(key, *means)])
+            >>> list(means.execute_and_collect())
+            [('all', 1.5), ('all', 4.5)]
+        """
+        check_methods(aggregate_function, ("create_accumulator",), 0, "aggregate()")
+        check_methods(aggregate_function, ("add", "merge"), 2, "aggregate()")
+        check_methods(aggregate_function, ("get_result",), 1, "aggregate()")
+        if accumulator_type is not None and not isinstance(accumulator_type, TypeInformation):
+            raise InvalidArgumentError(
+                f"aggregate() was given the accumulator_type {accumulator_type!r}, which is no type "
+                "information.",
+                hint="Types.INT() and its likes describe a type, with the parentheses.",
+            )
+        contents = AggregatedRecords(aggregate_function, accumulator_type)
+        return self._then(contents, window_function, output_type, "aggregate()")
+
+    def apply(
+        self, window_function: AnyWindowFunction, output_type: TypeInformation | None = None
+    ) -> DataStream:
+        """Make any number of results of the records of each window.
+
+        Args:
+            window_function: Takes the key, the window and its records, and returns or yields the
+                results; on an `AllWindowedStream` the window and its records. A tuple of an
+                `OutputTag` and a value goes to that side output.
+            output_type: The type of the results, which they are checked against. Default: any.
+
+        Returns:
+            The results, with the last timestamp of their window.
+
+        Raises:
+            InvalidFunctionError: If the function cannot be called so.
+        """
+        function = check_function(window_function, "apply", self._arguments[0], "apply()")
+        call = self._apply_call(name_results(function, "apply", output_type))
+        return self._windowed(ListedRecords(), call, output_type, output_type)
+
+    def process(
+        self, process_window_function: AnyWindowFunction, output_type: TypeInformation | None = None
+    ) -> DataStream:
+        """Make any number of results of the records of each window, with state.
+
+        Args:
+            process_window_function: Takes the key, a `ProcessWindowFunction.Context` and the
+                records, and returns or yields the results; on an `AllWindowedStream` the context
+                and the records. A tuple of an `OutputTag` and a value goes to that side output.
+            output_type: The type of the results, which they are checked against. Default: any.
+
+        Returns:
+            The results, with the last timestamp of their window.
+
+        Raises:
+            InvalidFunctionError: If the function cannot be called so.
+        """
+        function = check_function(
+            process_window_function, "process", self._arguments[1], "process()"
+        )
+        call = self._process_call(name_results(function, "process", output_type))
+        return self._windowed(ListedRecords(), call, output_type, output_type)
+
+    def _then(
+        self,
+        contents: WindowContents,
+        window_function: Any,
+        output_type: TypeInformation | None,
+        operation: str,
+    ) -> DataStream:
+        """Return the results of a function that gets what the records were joined to."""
+        call: WindowCall
+        if window_function is None:
+            named = name_results(_as_it_is, "apply", output_type)
+            call = WindowCall() if named is _as_it_is else ApplyCall(named)
+        elif isinstance(window_function, (ProcessWindowFunction, ProcessAllWindowFunction)):
+            function = check_function(window_function, "process", self._arguments[1], operation)
+            call = self._process_call(name_results(function, "process", output_type))
+        else:
+            function = check_function(window_function, "apply", self._arguments[0], operation)
+            call = self._apply_call(name_results(function, "apply", output_type))
+        return self._windowed(contents, call, output_type, output_type)
+
+    def _windowed(
+        self,
+        contents: WindowContents,
+        call: WindowCall,
+        checked_type: TypeInformation | None,
+        output_type: TypeInformation | None,
+    ) -> DataStream:
+        trigger = self._trigger or self._default_trigger()
+        operator = window_operator(
+            self._assigner,
+            trigger,
+            contents,
+            call,
+            evictor=self._evictor,
+            allowed_lateness=self._lateness,
+            late_tag=self._late_tag,
+            output_type=checked_type,
+        )
+        name = type(self._assigner).__name__
+        return self._stream._transform(name, operator, output_type)  # noqa: SLF001
+
+    def _aggregated(
+        self, method: str, aggregation: type[Aggregation], field: int | str
+    ) -> DataStream:
+        check_field(field, f"{method}()", self._records_type)
+        contents = ReducedRecords(aggregation(field), is_associative=True)
+        return self._windowed(contents, WindowCall(), None, self._records_type)
+
+    def sum(self, position_to_sum: int | str = 0) -> DataStream:
+        """Add up a field of the records of each window; see `KeyedStream.sum`.
+
+        PyFlink's windows have no `sum`, nor the four methods below; they are Flink's.
+
+        Args:
+            position_to_sum: The position of the field, from 0, or its name.
+
+        Returns:
+            For each window its first record, with the sum.
+
+        Raises:
+            InvalidArgumentError: If it is neither a position nor a name.
+            ColumnNotFoundError: If records of the stream's declared type have no such field.
+
+        Example:
+            >>> from penstock.testing import local_environment
+            >>> sales = local_environment().from_collection([("pen", 2), ("ink", 9), ("pen", 3)])
+            >>> list(sales.key_by(0).count_window(2).sum(1).execute_and_collect())
+            [('pen', 5)]
+        """
+        return self._aggregated("sum", Sum, position_to_sum)
+
+    def min(self, position_to_min: int | str = 0) -> DataStream:
+        """Find the least value of a field among the records of each window; see `KeyedStream.min`.
+
+        Args:
+            position_to_min: The position of the field, from 0, or its name.
+
+        Returns:
+            For each window its first record, with that value.
+
+        Raises:
+            InvalidArgumentError: If it is neither a position nor a name.
+            ColumnNotFoundError: As `sum` does.
+        """
+        return self._aggregated("min", Min, position_to_min)
+
+    def max(self, position_to_max: int | str = 0) -> DataStream:
+        """Find the greatest value of a field among the records of each window; see `KeyedStream.max`.
+
+        Args:
+            position_to_max: The position of the field, from 0, or its name.
+
+        Returns:
+            For each window its first record, with that value.
+
+        Raises:
+            InvalidArgumentError: If it is neither a position nor a name.
+            ColumnNotFoundError: As `sum` does.
+        """
+        return self._aggregated("max", Max, position_to_max)
+
+    def min_by(self, position_to_min_by: int | str = 0) -> DataStream:
+        """Find the first record of each window with the least value of a field.
+
+        Args:
+            position_to_min_by: The position of the field, from 0, or its name.
+
+        Returns:
+            That record for each window.
+
+        Raises:
+            InvalidArgumentError: If it is neither a position nor a name.
+            ColumnNotFoundError: As `sum` does.
+        """
+        return self._aggregated("min_by", MinBy, position_to_min_by)
+
+    def max_by(self, position_to_max_by: int | str = 0) -> DataStream:
+        """Find the first record of each window with the greatest value of a field.
+
+        Args:
+            position_to_max_by: The position of the field, from 0, or its name.
+
+        Returns:
+            That record for each window.
+
+        Raises:
+            InvalidArgumentError: If it is neither a position nor a name.
+            ColumnNotFoundError: As `sum` does.
+        """
+        return self._aggregated("max_by", MaxBy, position_to_max_by)
+
+
+def _as_it_is(_key: Any, _window: Any, inputs: list[Any]) -> list[Any]:
+    return inputs

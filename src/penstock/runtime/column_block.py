@@ -1,0 +1,63 @@
+"""Records that are still columns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from penstock.runtime.elements import Block
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class ColumnBlock(Block):
+    """A run of rows as Arrow columns; they become Python objects where somebody asks for them.
+
+    It may be longer than `BLOCK_SIZE` where all who get it work on columns.
+
+    Args:
+        rows: The columns.
+        times: The event timestamps in milliseconds, none of them null; None if they have none.
+
+    Attributes:
+        rows: The same.
+        times: The same.
+    """
+
+    __slots__ = ("_values", "rows", "times")
+
+    def __init__(self, rows: pa.StructArray, times: pa.Int64Array | None = None) -> None:
+        self.rows = rows
+        self.times = times
+        self.keys = None
+        self._values: list[Any] | None = None
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def values(self) -> list[Any]:  # type: ignore[override]
+        """The rows as users see them."""
+        if self._values is None:
+            from penstock.runtime.arrow_columns import rows_of
+
+            self._values = rows_of(self.rows, as_values=False)
+        return self._values
+
+    @property
+    def timestamps(self) -> list[int | None] | None:  # type: ignore[override]
+        """The event timestamps in milliseconds; None if the rows have none."""
+        return None if self.times is None else self.times.to_pylist()
+
+    def part(self, start: int, end: int) -> ColumnBlock:
+        """Return the records from `start` up to `end`."""
+        length = end - start
+        times = None if self.times is None else self.times.slice(start, length)
+        return ColumnBlock(self.rows.slice(start, length), times)
+
+    def latest(self) -> int:
+        """Return the greatest timestamp, in milliseconds."""
+        import pyarrow.compute as pc
+
+        assert self.times is not None
+        return pc.max(self.times).as_py()  # type: ignore[no-any-return]

@@ -1,0 +1,98 @@
+"""Calling the function of a window that fires."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+from penstock.runtime.context import RuntimeContext
+from penstock.runtime.user_code import UserFunction
+
+
+class WindowCall:
+    """Emits the contents of a window: what is done where there is no function."""
+
+    has_window_state: ClassVar[bool] = False
+    """Whether the function may keep state of single windows, and is told when one is gone."""
+
+    def open(self, context: RuntimeContext) -> None:
+        """Open the function."""
+
+    def close(self) -> None:
+        """Close the function."""
+
+    def results(self, key: Any, context: Any, values: list[Any]) -> Iterable[Any] | None:
+        """Return the results of a window.
+
+        Args:
+            key: The key.
+            context: What the function may ask: see `WindowContext`.
+            values: The contents of the window.
+        """
+        return values
+
+    def clear(self, context: Any) -> None:
+        """Tell the function that a window is gone."""
+
+
+class _FunctionCall(WindowCall):
+    """Base of the calls of a function.
+
+    Args:
+        function: A plain callable, or an object with a method of that name.
+    """
+
+    method: ClassVar[str]
+
+    def __init__(self, function: Any) -> None:
+        self.function = UserFunction(function, self.method)
+
+    def open(self, context: RuntimeContext) -> None:
+        self._call = self.function.call
+        self._clear = getattr(self.function.function, "clear", None)
+        self.function.open(context)
+
+    def close(self) -> None:
+        self.function.close()
+
+    def results(self, key: Any, context: Any, values: list[Any]) -> Iterable[Any] | None:
+        raise NotImplementedError
+
+
+class ApplyCall(_FunctionCall):
+    """Calls a `WindowFunction`."""
+
+    method = "apply"
+
+    def results(self, key: Any, context: Any, values: list[Any]) -> Iterable[Any] | None:
+        return self._call(key, context.current, values)  # type: ignore[no-any-return]
+
+
+class ApplyAllCall(_FunctionCall):
+    """Calls an `AllWindowFunction`."""
+
+    method = "apply"
+
+    def results(self, key: Any, context: Any, values: list[Any]) -> Iterable[Any] | None:
+        return self._call(context.current, values)  # type: ignore[no-any-return]
+
+
+class ProcessCall(_FunctionCall):
+    """Calls a `ProcessWindowFunction`."""
+
+    method = "process"
+    has_window_state = True
+
+    def results(self, key: Any, context: Any, values: list[Any]) -> Iterable[Any] | None:
+        return self._call(key, context, values)  # type: ignore[no-any-return]
+
+    def clear(self, context: Any) -> None:
+        if self._clear is not None:
+            self._clear(context)
+
+
+class ProcessAllCall(ProcessCall):
+    """Calls a `ProcessAllWindowFunction`."""
+
+    def results(self, key: Any, context: Any, values: list[Any]) -> Iterable[Any] | None:
+        return self._call(context, values)  # type: ignore[no-any-return]

@@ -1,0 +1,237 @@
+"""What assigners, triggers, evictors and the functions of windows may ask and do."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, fields
+from typing import Any, NoReturn
+
+from penstock.errors import UnsupportedOperationError, WindowStateError
+from penstock.runtime.context import RuntimeContext
+from penstock.runtime.elements import MAX_TIMESTAMP
+from penstock.runtime.metrics import MetricGroup
+from penstock.runtime.state.backend import KeyedStateBackend
+from penstock.runtime.state.descriptors import StateDescriptor
+from penstock.runtime.state.states import KeyedMergingState
+from penstock.runtime.state.tables import VOID_NAMESPACE
+from penstock.runtime.timers.internal_timer_service import InternalTimerService
+from penstock.runtime.windowing.assigner import WindowAssigner
+from penstock.runtime.windowing.evictor import Evictor
+from penstock.runtime.windowing.trigger import Trigger
+
+
+class _Clocks:
+    """Tells the time."""
+
+    def __init__(self, context: RuntimeContext, timers: InternalTimerService) -> None:
+        self._context = context
+        self._timers = timers
+
+    def get_current_processing_time(self) -> int:
+        """Return the time of the clock in milliseconds since the epoch."""
+        return self._timers.current_processing_time()
+
+    def get_current_watermark(self) -> int:
+        """Return the last watermark in milliseconds."""
+        return self._timers.current_watermark
+
+    def get_runtime_context(self) -> RuntimeContext:
+        """Return what is known of the task."""
+        return self._context
+
+    def get_metric_group(self) -> MetricGroup:
+        """Return the group in which metrics may be registered."""
+        return self._context.get_metrics_group()
+
+
+class AssignerContext(_Clocks, WindowAssigner.WindowAssignerContext):
+    """What an assigner may ask."""
+
+
+class EvictorContext(_Clocks, Evictor.EvictorContext):
+    """What an evictor may ask."""
+
+
+class WindowStates:
+    """The states of one window, apart from all other states of the operator.
+
+    Two users of states, such as the trigger and the function, may take the same name for a state, so
+    each has names of its own.
+
+    Args:
+        state: Where the states are.
+        owner: Stands before the names.
+
+    Attributes:
+        namespace: The window.
+    """
+
+    def __init__(self, state: KeyedStateBackend, owner: str) -> None:
+        self._state = state
+        self._owner = owner
+        self._renamed: dict[str, tuple[StateDescriptor, StateDescriptor]] = {}
+        self.namespace: Any = VOID_NAMESPACE
+
+    def get(self, state_descriptor: StateDescriptor) -> Any:
+        """Return a state."""
+        known = self._renamed.get(state_descriptor.name)
+        if known is None or known[0] is not state_descriptor:
+            renamed = copy.copy(state_descriptor)
+            renamed.name = f"{self._owner}: {renamed.name}"
+            known = self._renamed[state_descriptor.name] = state_descriptor, renamed
+        return self._state.get_state(known[1], self.namespace)
+
+
+class StateStore:
+    """The states that a function may ask for, by one method for each kind.
+
+    Args:
+        get: Returns the state of a descriptor.
+    """
+
+    def __init__(self, get: Callable[[Any], Any]) -> None:
+        self.get_state = get
+        self.get_list_state = get
+        self.get_map_state = get
+        self.get_reducing_state = get
+        self.get_aggregating_state = get
+
+
+class TriggerContext(_Clocks, Trigger.OnMergeContext):
+    """What a trigger may ask and do.
+
+    A window's cleanup may be due when a timer of the trigger is, and they are one timer then. It
+    stays when the trigger deletes its own (in Flink it goes, and what is kept of the window stays for
+    ever).
+
+    Args:
+        context: What is known of the task.
+        timers: Keeps the timers.
+        state: Keeps the states.
+        event_cleanup: Returns when a window is cleaned up by event time; None if it never is.
+        processing_cleanup: The same, by processing time.
+
+    Attributes:
+        window: The window it is called for.
+        merged: The windows that became that one, while it is told so.
+    """
+
+    def __init__(
+        self,
+        context: RuntimeContext,
+        timers: InternalTimerService,
+        state: KeyedStateBackend,
+        *,
+        event_cleanup: Callable[[Any], int | None],
+        processing_cleanup: Callable[[Any], int | None],
+    ) -> None:
+        super().__init__(context, timers)
+        self._event_cleanup = event_cleanup
+        self._processing_cleanup = processing_cleanup
+        self._states = WindowStates(state, "trigger")
+        self.window: Any = None
+        self.merged: Collection[Any] = ()
+
+    def register_processing_time_timer(self, time: int) -> None:
+        self._timers.register_processing_time_timer(self.window, min(time, MAX_TIMESTAMP))
+
+    def register_event_time_timer(self, time: int) -> None:
+        self._timers.register_event_time_timer(self.window, min(time, MAX_TIMESTAMP))
+
+    def delete_processing_time_timer(self, time: int) -> None:
+        if time != self._processing_cleanup(self.window):
+            self._timers.delete_processing_time_timer(self.window, min(time, MAX_TIMESTAMP))
+
+    def delete_event_time_timer(self, time: int) -> None:
+        if time != self._event_cleanup(self.window):
+            self._timers.delete_event_time_timer(self.window, min(time, MAX_TIMESTAMP))
+
+    def get_partitioned_state(self, state_descriptor: StateDescriptor) -> Any:
+        self._states.namespace = self.window
+        return self._states.get(state_descriptor)
+
+    def merge_partitioned_state(self, state_descriptor: StateDescriptor) -> None:
+        state = self.get_partitioned_state(state_descriptor)
+        if not isinstance(state, KeyedMergingState):
+            raise UnsupportedOperationError(
+                f"A trigger would merge its state {state_descriptor.name!r}, which is no state to "
+                "which values are added.",
+                hint="List, reducing and aggregating states can be merged; read and write others.",
+            )
+        state.merge_namespaces(self.window, self.merged)
+
+
+class WindowContext:
+    """What the function of a window may ask.
+
+    Attributes:
+        current: The window it is called for.
+    """
+
+    def __init__(
+        self,
+        context: RuntimeContext,
+        timers: InternalTimerService,
+        state: KeyedStateBackend,
+        *,
+        merges: bool,
+    ) -> None:
+        self._context = context
+        self._timers = timers
+        self._states = WindowStates(state, "window")
+        self._merges = merges
+        self._global_store = StateStore(state.get_state)
+        self._window_store = StateStore(self._states.get)
+        self.current: Any = None
+
+    def window(self) -> Any:
+        """Return the window."""
+        return self.current
+
+    def current_processing_time(self) -> int:
+        """Return the time of the clock in milliseconds since the epoch."""
+        return self._timers.current_processing_time()
+
+    def current_watermark(self) -> int:
+        """Return the last watermark in milliseconds."""
+        return self._timers.current_watermark
+
+    def window_state(self) -> StateStore:
+        """Return the states of this window under the current key.
+
+        Raises:
+            WindowStateError: If windows merge.
+        """
+        if self._merges:
+            raise WindowStateError(
+                f"Operator {self._context.task_name!r} asks for the state of the window "
+                f"{self.current!r}, and its windows merge.",
+                hint="Use global_state(), which a key has for all its windows.",
+            )
+        self._states.namespace = self.current
+        return self._window_store
+
+    def global_state(self) -> StateStore:
+        """Return the states that the current key has for all its windows."""
+        return self._global_store
+
+
+@dataclass(frozen=True)
+class StatelessContext(RuntimeContext):
+    """What a function may ask that joins the records of windows: all but keyed state."""
+
+    def _state(self, descriptor: StateDescriptor) -> NoReturn:
+        raise UnsupportedOperationError(
+            f"A function that joins the records of the windows of {self.task_name!r} asks for the "
+            f"state {descriptor.name!r}.",
+            hint="It has none but what it returns. A window function may have state: see "
+            "ProcessWindowFunction.",
+        )
+
+    @staticmethod
+    def of(context: RuntimeContext) -> StatelessContext:
+        """Return a context without its state."""
+        return StatelessContext(
+            **{field.name: getattr(context, field.name) for field in fields(context)}
+        )

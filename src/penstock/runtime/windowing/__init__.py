@@ -1,0 +1,1 @@
+"""What windows are made of: assigners, triggers and evictors."""

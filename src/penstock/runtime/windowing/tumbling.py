@@ -1,0 +1,193 @@
+"""Tumbling windows: one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from penstock.errors import InvalidWindowError
+from penstock.runtime.windowing.arguments import TimeLength, millis_of, positive_millis
+from penstock.runtime.windowing.assigner import WindowAssigner
+from penstock.runtime.windowing.event_timestamp import missing_timestamp
+from penstock.runtime.windowing.pane_windows import PaneWindows
+from penstock.runtime.windowing.serializers import TimeWindowSerializer
+from penstock.runtime.windowing.stagger import WindowStagger, task_key
+from penstock.runtime.windowing.time_triggers import EventTimeTrigger, ProcessingTimeTrigger
+from penstock.runtime.windowing.trigger import Trigger
+from penstock.runtime.windowing.window import TimeWindow
+
+
+class _TumblingWindows(WindowAssigner[Any, TimeWindow]):
+    """Tumbling windows by either time."""
+
+    def __init__(
+        self,
+        size: TimeLength,
+        offset: TimeLength,
+        *,
+        window_stagger: WindowStagger = WindowStagger.ALIGNED,
+    ) -> None:
+        name = type(self).__name__
+        self.size = positive_millis(size, f"The size of {name}", InvalidWindowError)
+        self.offset = millis_of(offset, f"The offset of {name}", InvalidWindowError)
+        if abs(self.offset) >= self.size:
+            raise InvalidWindowError(
+                f"The offset of {name} is {self.offset} ms, and the size {self.size} ms.",
+                hint="Give an offset smaller than the size, by which the start of windows is shifted.",
+            )
+        if not isinstance(window_stagger, WindowStagger):
+            raise InvalidWindowError(
+                f"The stagger of {name} is {window_stagger!r}.",
+                hint="Take WindowStagger.ALIGNED, RANDOM or NATURAL.",
+            )
+        self.window_stagger = window_stagger
+        self._set_stagger(0 if window_stagger is WindowStagger.ALIGNED else None)
+
+    def _set_stagger(self, stagger: int | None) -> None:
+        self._stagger = stagger
+        self._windows = PaneWindows(self.size, self.size, self.offset + (stagger or 0))
+
+    def _windows_of(
+        self, time: int, context: WindowAssigner.WindowAssignerContext
+    ) -> Collection[TimeWindow]:
+        if self._stagger is None:
+            now = context.get_current_processing_time()
+            task = task_key(context.get_runtime_context())
+            self._set_stagger(self.window_stagger.get_stagger_offset(now, self.size, task))
+        return self._windows.of(time)
+
+    def get_window_serializer(self) -> TimeWindowSerializer:
+        return TimeWindowSerializer()
+
+    def snapshot(self) -> int | None:
+        is_aligned = self.window_stagger is WindowStagger.ALIGNED
+        return None if is_aligned else self._stagger
+
+    def restore(self, snapshot: int | None) -> None:
+        if self.window_stagger is not WindowStagger.ALIGNED:
+            self._set_stagger(snapshot)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.size}, {self.offset})"
+
+
+class TumblingEventTimeWindows(_TumblingWindows):
+    """Windows by the timestamps of the records: each starts where the one before ends.
+
+    Args:
+        size: How long a window is; an int is a number of milliseconds.
+        offset: By how much the windows start later than at a multiple of their size since
+            1970-01-01 UTC. For days of a time zone 8 hours before UTC: -8 hours.
+        window_stagger: Whether the windows of some subtasks start later still.
+
+    Raises:
+        InvalidWindowError: If the size is not above zero, or the offset not smaller than the size.
+
+    Attributes:
+        size: The size in milliseconds.
+        offset: The offset in milliseconds.
+        window_stagger: Whether the windows of some subtasks start later still.
+
+    Example:
+        >>> from penstock.common import Time
+        >>> from penstock.datastream.window import TumblingEventTimeWindows
+        >>> TumblingEventTimeWindows.of(Time.hours(1))
+        TumblingEventTimeWindows(3600000, 0)
+    """
+
+    @staticmethod
+    def of(
+        size: TimeLength,
+        offset: TimeLength | None = None,
+        *,
+        window_stagger: WindowStagger = WindowStagger.ALIGNED,
+    ) -> TumblingEventTimeWindows:
+        """Return tumbling windows by event time; see the class for what it takes.
+
+        Args:
+            size: How long a window is.
+            offset: By how much windows start later. Default: not at all.
+            window_stagger: Whether the windows of some subtasks start later still.
+
+        Returns:
+            The assigner.
+        """
+        return TumblingEventTimeWindows(size, offset or 0, window_stagger=window_stagger)
+
+    def assign_windows(
+        self, element: Any, timestamp: int | None, context: WindowAssigner.WindowAssignerContext
+    ) -> Collection[TimeWindow]:
+        """Return the one window that holds the timestamp.
+
+        Raises:
+            InvalidTimestampError: If the record has no timestamp.
+        """
+        if timestamp is None:
+            raise missing_timestamp(self, element, context)
+        return self._windows_of(timestamp, context)
+
+    def get_default_trigger(self, env: Any) -> Trigger[Any, TimeWindow]:
+        """Return an `EventTimeTrigger`."""
+        return EventTimeTrigger()
+
+    def is_event_time(self) -> bool:
+        """Return True."""
+        return True
+
+
+class TumblingProcessingTimeWindows(_TumblingWindows):
+    """Windows by the clock of the machine: each starts where the one before ends.
+
+    Args:
+        size: How long a window is; an int is a number of milliseconds.
+        offset: By how much the windows start later than at a multiple of their size since
+            1970-01-01 UTC.
+        window_stagger: Whether the windows of some subtasks start later still.
+
+    Raises:
+        InvalidWindowError: If the size is not above zero, or the offset not smaller than the size.
+
+    Attributes:
+        size: The size in milliseconds.
+        offset: The offset in milliseconds.
+        window_stagger: Whether the windows of some subtasks start later still.
+
+    Example:
+        >>> from penstock.common import Time
+        >>> from penstock.datastream.window import TumblingProcessingTimeWindows
+        >>> TumblingProcessingTimeWindows.of(Time.seconds(10), Time.seconds(1))
+        TumblingProcessingTimeWindows(10000, 1000)
+    """
+
+    @staticmethod
+    def of(
+        size: TimeLength,
+        offset: TimeLength | None = None,
+        *,
+        window_stagger: WindowStagger = WindowStagger.ALIGNED,
+    ) -> TumblingProcessingTimeWindows:
+        """Return tumbling windows by processing time; see the class for what it takes.
+
+        Args:
+            size: How long a window is.
+            offset: By how much windows start later. Default: not at all.
+            window_stagger: Whether the windows of some subtasks start later still.
+
+        Returns:
+            The assigner.
+        """
+        return TumblingProcessingTimeWindows(size, offset or 0, window_stagger=window_stagger)
+
+    def assign_windows(
+        self, element: Any, timestamp: int | None, context: WindowAssigner.WindowAssignerContext
+    ) -> Collection[TimeWindow]:
+        """Return the one window that holds the time of the clock."""
+        return self._windows_of(context.get_current_processing_time(), context)
+
+    def get_default_trigger(self, env: Any) -> Trigger[Any, TimeWindow]:
+        """Return a `ProcessingTimeTrigger`."""
+        return ProcessingTimeTrigger()
+
+    def is_event_time(self) -> bool:
+        """Return False."""
+        return False

@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.runtime.operators.test_window import (
+    LATE,
+    Numbered,
+    Told,
+    backends,
+    event_timers,
+    ready,
+    state,
+)
+from tests.runtime.programs import Harness
+
+from penstock.errors import (
+    LateMergedWindowError,
+    UserFunctionError,
+)
+from penstock.runtime.operators.merging_window import MergingWindowOperator
+from penstock.runtime.operators.window_call import ProcessCall
+from penstock.runtime.operators.window_contents import (
+    ReducedRecords,
+)
+from penstock.runtime.operators.window_kinds import window_operator
+from penstock.runtime.windowing.assigner import MergingWindowAssigner
+from penstock.runtime.windowing.session import (
+    EventTimeSessionWindows,
+    ProcessingTimeSessionWindows,
+)
+from penstock.runtime.windowing.time_triggers import EventTimeTrigger
+from penstock.runtime.windowing.trigger import Trigger
+from penstock.runtime.windowing.window import TimeWindow
+
+
+@backends
+def test_windows_that_merge_tell_the_trigger_first(backend: str) -> None:
+    harness = ready(
+        EventTimeSessionWindows.with_gap(10), Told(), kind=MergingWindowOperator, backend=backend
+    )
+    harness.process([1, 2, 3], [0, 15, 8], ["k"] * 3)
+
+    assert harness.operator.trigger.log == [  # type: ignore[attr-defined]
+        ("element", 1, 0, (0, 10)),
+        ("element", 2, 15, (15, 25)),
+        ("merge", (0, 25)),
+        ("clear", (0, 10)),
+        ("clear", (15, 25)),
+        ("element", 3, 8, (0, 25)),
+    ]
+    assert event_timers(harness) == [(24, "k", TimeWindow(0, 25))]
+    entries = {entry[0]: entry for entry in harness.operator.state.entries()}
+    assert entries["window-contents"] == ("window-contents", (0, 10), "k", [1, 2, 3])
+    assert entries["trigger: seen"] == ("trigger: seen", (0, 25), "k", [0, 15, 8])
+    assert entries["merging-window-set"][3] == {TimeWindow(0, 25): TimeWindow(0, 10)}
+    harness.operator.process_watermark(24)
+
+    assert harness.output.records() == [(1, 24), (2, 24), (3, 24)]
+    assert state(harness) == []
+
+
+@backends
+def test_merged_windows_go_on_after_a_failure(backend: str) -> None:
+    def session() -> Harness:
+        assigner = EventTimeSessionWindows.with_gap(10)
+        return ready(assigner, contents=ReducedRecords(max), kind=window_operator, backend=backend)
+
+    before, after = session(), session()
+    before.process([1, 2], [0, 15], ["k"] * 2)
+    for frame in before.operator.state.everything():
+        after.operator.state.apply(frame)
+    after.process([3, 4], [8, 60], ["k"] * 2)
+    after.operator.process_watermark(24)
+
+    assert after.output.records() == [(3, 24)]
+    assert len(event_timers(after)) == 1
+
+
+def test_windows_of_processing_time_merge() -> None:
+    assigner = ProcessingTimeSessionWindows.with_gap(10)
+    harness = ready(assigner, kind=MergingWindowOperator)
+    for time, value in [(0, 1), (8, 2), (30, 3)]:
+        harness.time.set_current_time(time)
+        harness.process([value], None, ["k"])
+
+    assert harness.output.records() == [(1, 17), (2, 17)]
+
+
+def test_a_record_of_a_late_session_is_late() -> None:
+    harness = ready(
+        EventTimeSessionWindows.with_gap(10),
+        kind=MergingWindowOperator,
+        late_tag=LATE,
+        allowed_lateness=5,
+    )
+    harness.process([1], [0], ["k"])
+    harness.operator.process_watermark(12)
+    harness.process([2, 3], [-3, -8], ["k", "k"])
+
+    # The first makes the session longer, which is there yet, and the second touches it.
+    assert harness.output.records() == [(1, 9), (1, 9), (2, 9), (1, 9), (2, 9), (3, 9)]
+    harness.operator.process_watermark(14)
+    harness.process([4], [-3], ["k"])
+    assert harness.output.records("late") == [(4, -3)]
+    assert state(harness) == []
+
+
+class Shrinking(MergingWindowAssigner[Any, TimeWindow]):
+    def assign_windows(self, element: Any, timestamp: Any, context: Any) -> list[TimeWindow]:
+        return [TimeWindow(timestamp, timestamp + 10)]
+
+    def merge_windows(self, windows: Any, callback: Any) -> None:
+        known = list(windows)
+        if len(known) > 1:
+            callback.merge(known, TimeWindow(-100, -90))
+
+    def get_default_trigger(self, env: Any) -> Trigger[Any, TimeWindow]:
+        return EventTimeTrigger.create()
+
+    def is_event_time(self) -> bool:
+        return True
+
+
+def test_a_merged_window_must_not_be_late() -> None:
+    harness = ready(Shrinking(), kind=MergingWindowOperator)
+    harness.operator.process_watermark(0)
+    harness.process([1], [5], ["k"])
+    with pytest.raises(LateMergedWindowError) as failure:
+        harness.process([2], [6], ["k"])
+
+    assert "Operator 'Mine', the key 'k' and the window TimeWindow(start=-100, end=-90)" in str(
+        failure.value
+    )
+
+
+def test_a_window_that_merges_has_no_state() -> None:
+    harness = ready(
+        EventTimeSessionWindows.with_gap(10),
+        call=ProcessCall(Numbered()),
+        kind=MergingWindowOperator,
+    )
+    harness.process([1], [0], ["k"])
+    with pytest.raises(UserFunctionError) as failure:
+        harness.operator.process_watermark(9)
+
+    text = str(failure.value)
+    assert (
+        "asks for the state of the window TimeWindow(start=0, end=10), and its windows merge"
+        in text
+    )
+    assert (
+        "Operator 'Mine' failed on the key 'k' and the window TimeWindow(start=0, end=10)" in text
+    )

@@ -1,0 +1,335 @@
+"""All operators that can run some windows give the same results, in the same order where there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.runtime.programs import Harness
+
+from penstock.errors import UserFunctionError
+from penstock.runtime.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
+from penstock.runtime.operators.aligned_window import AlignedWindowOperator
+from penstock.runtime.operators.evicting_window import (
+    EvictingMergingWindowOperator,
+    EvictingWindowOperator,
+)
+from penstock.runtime.operators.merging_window import MergingWindowOperator
+from penstock.runtime.operators.pane_window import PaneWindowOperator, can_share_panes
+from penstock.runtime.operators.session_window import SessionWindowOperator
+from penstock.runtime.operators.window import WindowOperator
+from penstock.runtime.operators.window_call import ApplyCall, ProcessCall, WindowCall
+from penstock.runtime.operators.window_contents import (
+    AggregatedRecords,
+    ListedRecords,
+    ReducedRecords,
+    WindowContents,
+)
+from penstock.runtime.operators.window_kinds import window_operator
+from penstock.runtime.output_tag import OutputTag
+from penstock.runtime.windowing.count_trigger import CountTrigger
+from penstock.runtime.windowing.evictors import CountEvictor
+from penstock.runtime.windowing.session import (
+    EventTimeSessionWindows,
+    ProcessingTimeSessionWindows,
+)
+from penstock.runtime.windowing.sliding import SlidingEventTimeWindows
+from penstock.runtime.windowing.stagger import WindowStagger
+from penstock.runtime.windowing.time_triggers import EventTimeTrigger
+from penstock.runtime.windowing.tumbling import TumblingEventTimeWindows
+
+LATE = OutputTag("late")
+
+
+def join(first: str, second: str) -> str:
+    return f"{first} {second}"
+
+
+class Letters:
+    """Keeps the records in a list that it changes in place."""
+
+    def create_accumulator(self) -> list[str]:
+        return []
+
+    def add(self, value: str, accumulator: list[str]) -> list[str]:
+        accumulator.append(value)
+        return accumulator
+
+    def get_result(self, accumulator: list[str]) -> tuple[str, ...]:
+        return tuple(accumulator)
+
+    def merge(self, acc_a: list[str], acc_b: list[str]) -> list[str]:
+        acc_a.extend(acc_b)
+        return acc_a
+
+
+class Unmergeable(Letters):
+    def merge(self, acc_a: list[str], acc_b: list[str]) -> list[str]:
+        raise NotImplementedError
+
+
+class Empty(Letters):
+    def merge(self, acc_a: list[str], acc_b: list[str]) -> Any:
+        """Nobody calls it."""
+
+
+class Remembering:
+    """Numbers the results of each window, and tells of windows that are gone."""
+
+    def process(self, key: Any, context: Any, elements: list[Any]) -> Any:
+        yield key, tuple(context.window()), list(elements)
+
+
+def with_window(key: Any, window: Any, inputs: list[Any]) -> Any:
+    yield key, tuple(window), list(inputs)
+
+
+CONTENTS: dict[str, Callable[[], WindowContents]] = {
+    "list": ListedRecords,
+    "reduce": lambda: ReducedRecords(join),
+    "aggregate": lambda: AggregatedRecords(Letters()),
+    "no merge": lambda: AggregatedRecords(Unmergeable()),
+}
+CALLS: dict[str, Callable[[], WindowCall]] = {
+    "none": WindowCall,
+    "apply": lambda: ApplyCall(with_window),
+    "process": lambda: ProcessCall(Remembering()),
+}
+
+
+@st.composite
+def assigners(draw: st.DrawFn) -> Any:
+    if draw(st.booleans()):
+        size = draw(st.integers(1, 12))
+        return TumblingEventTimeWindows.of(size, draw(st.integers(1 - size, size - 1)))
+    slide = draw(st.integers(1, 6))
+    offset = draw(st.integers(1 - slide, slide - 1))
+    size = slide * draw(st.integers(1, 5)) if draw(st.booleans()) else draw(st.integers(1, 20))
+    return SlidingEventTimeWindows.of(size, slide, offset)
+
+
+NEAR = st.integers(-30, 40)
+FAR = st.integers(MAX_TIMESTAMP - 8, MAX_TIMESTAMP) | st.integers(MIN_TIMESTAMP, MIN_TIMESTAMP + 8)
+
+
+@st.composite
+def inputs(draw: st.DrawFn) -> list[Any]:
+    """Blocks of keys and timestamps, and watermarks that rise between them."""
+    times = NEAR if draw(st.booleans()) else NEAR | FAR
+    block = st.lists(st.tuples(st.sampled_from("abc"), times), max_size=12)
+    steps: list[Any] = []
+    for records, watermark in draw(st.lists(st.tuples(block, times), max_size=6)):
+        steps += [records, watermark]
+    known = MIN_TIMESTAMP
+    for index in range(1, len(steps), 2):
+        known = steps[index] = max(known, steps[index])
+    return [*steps, MAX_TIMESTAMP]
+
+
+def run(
+    operator: WindowOperator, steps: list[Any], backend: str, *, is_moved: bool = False
+) -> tuple[Any, Any]:
+    harness = Harness(operator, backend=backend)
+    results, number = [], 0
+    for step in steps:
+        if isinstance(step, int):
+            harness.operator.process_watermark(step)
+            if is_moved:
+                harness = moved(harness, operator, step, backend)
+        elif step:
+            values = [f"{number + index}" for index in range(len(step))]
+            number += len(step)
+            harness.process(values, [time for _, time in step], [key for key, _ in step])
+            harness.operator.state.forget_changes()
+        results.append(list(harness.output.records()))
+    if operator.allowed_lateness < MAX_TIMESTAMP and not any(map(is_far, steps[:-1])):
+        assert [*harness.operator.state.entries(), *timers(harness)] == []
+    harness.operator.state.close()
+    return results, harness.output.records("late")
+
+
+def timers(harness: Harness) -> list[Any]:
+    (service,) = harness.operator.timers.services  # type: ignore[union-attr]
+    return [*service.event_time_queue.iterate(), *service.processing_time_queue.iterate()]
+
+
+def until_the_end(steps: list[Any]) -> list[Any]:
+    """Leave out what comes after the last watermark there is."""
+    return steps[: steps.index(MAX_TIMESTAMP) + 1]
+
+
+def moved(harness: Harness, operator: WindowOperator, watermark: int, backend: str) -> Harness:
+    """Return another harness that goes on with what the state of one tells."""
+    later = Harness(operator, backend=backend)
+    for frame in harness.operator.state.everything():
+        later.operator.state.apply(frame)
+    later.operator.timers.resume(watermark)  # type: ignore[union-attr]
+    later.output = harness.output
+    later.operator.output = harness.output
+    later.begin_epoch()
+    harness.operator.state.close()
+    return later
+
+
+def is_far(step: Any) -> bool:
+    """Whether there are times at the limits of 64 bits, where several windows have one end."""
+    times = [step] if isinstance(step, int) else [time for _, time in step]
+    return any(abs(time) > 1000 for time in times)
+
+
+def in_no_order(results: list[list[Any]]) -> list[list[str]]:
+    return [sorted(map(repr, records)) for records in results]
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.data())
+def test_all_operators_give_the_results_of_the_general_one(data: st.DataObject) -> None:
+    assigner, steps = data.draw(assigners()), data.draw(inputs())
+    backend = data.draw(st.sampled_from(["hashmap"] * 9 + ["rocksdb"]))
+    contents = data.draw(st.sampled_from(sorted(CONTENTS)))
+    call = data.draw(st.sampled_from(sorted(CALLS)))
+    lateness = data.draw(st.sampled_from([0, 0, 3, 20, MAX_TIMESTAMP]))
+
+    def made(kind: Callable[..., WindowOperator]) -> WindowOperator:
+        trigger = EventTimeTrigger()
+        options: dict[str, Any] = {"allowed_lateness": lateness, "late_tag": LATE}
+        return kind(assigner, trigger, CONTENTS[contents](), CALLS[call](), **options)
+
+    fast = made(window_operator)
+    found, late = run(fast, steps, backend)
+    expected, expected_late = run(made(WindowOperator), steps, backend)
+
+    assert late == expected_late
+    if isinstance(fast, PaneWindowOperator):
+        # Timers of one time may fire in another order, and records of one window are joined by panes.
+        assert in_no_order(by_pane(found)) == in_no_order(by_pane(expected))
+    else:
+        assert type(fast) is AlignedWindowOperator
+        if backend == "hashmap" and not any(map(is_far, steps[:-1])):
+            assert found == expected
+        else:
+            assert in_no_order(found) == in_no_order(expected)
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.data())
+def test_sessions_give_the_results_of_windows_that_merge(data: st.DataObject) -> None:
+    assigner = EventTimeSessionWindows.with_gap(data.draw(st.integers(1, 12)))
+    steps = until_the_end(data.draw(inputs()))
+    backend = data.draw(st.sampled_from(["hashmap"] * 9 + ["rocksdb"]))
+    contents = data.draw(st.sampled_from(["list", "reduce", "aggregate"]))
+    call = data.draw(st.sampled_from(sorted(CALLS)))
+    lateness = data.draw(st.sampled_from([0, 0, 3, 20, MAX_TIMESTAMP]))
+    is_moved = data.draw(st.booleans())
+
+    def made(kind: Callable[..., WindowOperator]) -> WindowOperator:
+        options: dict[str, Any] = {"allowed_lateness": lateness, "late_tag": LATE}
+        return kind(assigner, EventTimeTrigger(), CONTENTS[contents](), CALLS[call](), **options)
+
+    fast = made(window_operator)
+    assert type(fast) is SessionWindowOperator
+    found, late = run(fast, steps, backend, is_moved=is_moved)
+    expected, expected_late = run(made(MergingWindowOperator), steps, backend)
+
+    assert late == expected_late
+    assert in_no_order(found) == in_no_order(expected)
+
+
+def by_pane(results: list[list[Any]]) -> list[list[Any]]:
+    """Forget the order of the records that a result was made of."""
+    return [[(sorted_records(value), time) for value, time in records] for records in results]
+
+
+def sorted_records(value: Any) -> Any:
+    if isinstance(value, str):
+        return sorted(value.split())
+    if isinstance(value, tuple) and value and isinstance(value[-1], list):
+        return (*value[:-1], [sorted_records(item) for item in value[-1]])
+    return sorted(value) if isinstance(value, tuple) else value
+
+
+def test_the_fastest_operator_is_taken() -> None:
+    def kind(
+        assigner: Any, contents: Any = None, call: Any = None, trigger: Any = None, **options: Any
+    ) -> type[WindowOperator]:
+        return type(
+            window_operator(
+                assigner,
+                trigger or EventTimeTrigger(),
+                contents or ReducedRecords(join),
+                call or WindowCall(),
+                **options,
+            )
+        )
+
+    tumbling, sliding = TumblingEventTimeWindows.of(60), SlidingEventTimeWindows.of(60, 1)
+    staggered = TumblingEventTimeWindows.of(60, window_stagger=WindowStagger.NATURAL)
+    sessions, evictor = EventTimeSessionWindows.with_gap(5), CountEvictor.of(1)
+
+    assert kind(tumbling) is AlignedWindowOperator
+    assert kind(staggered) is WindowOperator
+    assert kind(tumbling, trigger=CountTrigger.of(3)) is WindowOperator
+    assert kind(sliding) is PaneWindowOperator
+    assert kind(sliding, ReducedRecords(join, is_associative=False)) is AlignedWindowOperator
+    assert kind(sliding, ReducedRecords(join, is_associative=True)) is PaneWindowOperator
+    assert kind(sliding, AggregatedRecords(Letters())) is PaneWindowOperator
+    assert kind(sliding, AggregatedRecords(Unmergeable())) is AlignedWindowOperator
+    assert kind(sliding, AggregatedRecords(Empty())) is AlignedWindowOperator
+    assert kind(sliding, ListedRecords()) is AlignedWindowOperator
+    assert kind(sliding, call=ApplyCall(with_window)) is PaneWindowOperator
+    assert kind(sliding, call=ProcessCall(Remembering())) is AlignedWindowOperator
+    assert kind(sliding, evictor=evictor) is EvictingWindowOperator
+    assert kind(sessions) is SessionWindowOperator
+    assert kind(sessions, ListedRecords()) is SessionWindowOperator
+    assert kind(sessions, trigger=CountTrigger.of(3)) is MergingWindowOperator
+    assert kind(EventTimeSessionWindows.with_dynamic_gap(len)) is MergingWindowOperator
+    assert kind(ProcessingTimeSessionWindows.with_gap(5)) is MergingWindowOperator
+    assert kind(sessions, evictor=evictor) is EvictingMergingWindowOperator
+
+
+@pytest.mark.parametrize(
+    ("size", "slide", "shares"),
+    [(60, 1, True), (10, 3, True), (10, 6, False), (5, 10, False), (10007, 1000, False)],
+)
+def test_panes_are_shared_where_that_is_less_work(size: int, slide: int, *, shares: bool) -> None:
+    assigner = SlidingEventTimeWindows.of(size, slide)
+    assert can_share_panes(assigner, ReducedRecords(join)) is shares
+
+
+@pytest.mark.parametrize(
+    "assigner", [TumblingEventTimeWindows.of(10), SlidingEventTimeWindows.of(10, 1)]
+)
+@pytest.mark.parametrize("contents", ["list", "reduce", "aggregate"])
+def test_a_failing_function_is_told_with_its_key_and_window(assigner: Any, contents: str) -> None:
+    def fail(key: Any, window: Any, inputs: list[Any]) -> Any:
+        raise ValueError("no")
+
+    operator = window_operator(assigner, EventTimeTrigger(), CONTENTS[contents](), ApplyCall(fail))
+    harness = Harness(operator, name="Mine")
+    harness.process(["x"], [9], ["k"])
+    with pytest.raises(UserFunctionError, match="ValueError: no") as failure:
+        harness.operator.process_watermark(MAX_TIMESTAMP)
+
+    assert (
+        "Operator 'Mine' failed on the key 'k' and the window TimeWindow(start=0, end=10)"
+        in str(failure.value)
+    )
+
+
+@pytest.mark.parametrize(
+    "assigner", [TumblingEventTimeWindows.of(10), SlidingEventTimeWindows.of(10, 1)]
+)
+def test_a_failing_reduce_function_is_told_with_record_and_key(assigner: Any) -> None:
+    def fail(first: str, second: str) -> str:
+        raise ValueError("no")
+
+    operator = window_operator(assigner, EventTimeTrigger(), ReducedRecords(fail), WindowCall())
+    harness = Harness(operator, name="Mine")
+    with pytest.raises(UserFunctionError) as failure:
+        harness.process(["x", "y", "z"], [9, 9, 9], ["k", "l", "l"])
+
+    assert "the record 'z', the key 'l'" in str(failure.value)
+    assert failure.value.record == "'z'"
