@@ -342,3 +342,44 @@ def test_a_frame_is_a_run_of_pickles(backend: KeyedStateBackend) -> None:
     backend.get_state(VALUE).update(1)
     (frame,) = backend.everything()
     assert pickle.loads(frame)[:2] == ("value", "value")
+
+
+turn = st.tuples(
+    st.booleans(),
+    st.sampled_from(["a", "b"]),
+    st.integers(0, 2),
+    st.sampled_from(["put", "put", "remove", "clear"]),
+    st.integers(0, 9),
+)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(turns=st.lists(turn, max_size=12))
+def test_two_processes_that_take_turns_see_the_same(
+    new_backend: MakeBackend, kind: str, turns: list[tuple[bool, str, int, str, int]]
+) -> None:
+    here, there = new_backend(kind), new_backend(kind)
+    known: dict[str, dict[int, int]] = {"a": {}, "b": {}}
+    for is_other, key, map_key, method, value in turns:
+        if is_other:
+            frames = list(here.changes())
+            here.forget_changes()
+            for frame in frames:
+                there.apply(frame)
+            here, there = there, here
+        here.set_current_key(key)
+        state = here.get_state(MAP)
+        if method == "put":
+            state.put(map_key, value)
+            known[key][map_key] = value
+        elif method == "remove":
+            state.remove(map_key)
+            known[key].pop(map_key, None)
+        else:
+            state.clear()
+            known[key].clear()
+        for other, expected in known.items():
+            here.set_current_key(other)
+            assert dict(state.items()) == expected
+    here.close()
+    there.close()

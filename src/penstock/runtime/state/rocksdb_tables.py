@@ -317,6 +317,12 @@ class RocksMaps(RocksEntries):
         super()._mark(address)
         self._unwritten_maps.setdefault(address[:2], set()).add(address[2])
 
+    def _forget_cached(self, address: Address) -> None:
+        super()._forget_cached(address)
+        unwritten = self._unwritten_maps.get(address[:2])
+        if unwritten is not None:
+            unwritten.discard(address[2])
+
     def write(self, batch: WriteBatch, *, notes_changes: bool) -> None:
         super().write(batch, notes_changes=notes_changes)
         self._unwritten_maps.clear()
