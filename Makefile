@@ -35,6 +35,7 @@ bench: .setup-bench  ## speed, as ratios to hand-written loops and to PyFlink
 	$(VENV)/python benchmarks/keyed_state.py
 	$(VENV)/python benchmarks/timers.py
 	$(VENV)/python benchmarks/windows.py
+	$(VENV)/python benchmarks/async_io.py
 
 docs: .setup-docs  ## the documentation, into site/
 	$(VENV)/mkdocs build --strict

@@ -57,22 +57,24 @@ class PyFlink:
 
     Args:
         mode: PyFlink's `python.execution-mode`: thread or process.
-        job: The module that holds the job.
+        job: The module of this folder that holds the job.
         *arguments: What the job is told on its command line, after the mode.
     """
 
-    def __init__(self, mode: str, job: str = "benchmarks.pyflink_job", *arguments: str) -> None:
+    def __init__(self, mode: str, job: str = "pyflink_job", *arguments: str) -> None:
         self._mode = mode
-        self._command = ["-m", job, mode, *arguments]
+        self._job = job
+        self._arguments = arguments
 
     def __enter__(self) -> PyFlink:
         install_pyflink()
         ensure_java()
         # Flink's task managers look for "python" on the PATH.
         path = os.pathsep.join([str(HOME / "bin"), os.environ["PATH"]])
-        self._log = (HOME / f"{self._mode}.log").open("w")
+        self._log = (HOME / f"{self._job}-{self._mode}.log").open("w")
+        python = str(HOME / "bin" / "python")
         self._process = subprocess.Popen(
-            [str(HOME / "bin" / "python"), *self._command],
+            [python, "-m", f"benchmarks.{self._job}", self._mode, *self._arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,

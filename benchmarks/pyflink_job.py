@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from time import perf_counter
 from typing import Any
 
@@ -21,8 +22,11 @@ from pyflink.java_gateway import get_gateway  # type: ignore[import-not-found]
 
 PARALLELISM = 2
 
+Streams = Callable[[Any, int], Any]
+"""Takes an environment and how many numbers, and returns the stream of the results."""
 
-def main() -> None:
+
+def serve(stream: Streams) -> None:
     configuration = Configuration()
     configuration.set_string("python.execution-mode", sys.argv[1])
     configuration.set_string("rest.bind-port", "0")
@@ -30,30 +34,34 @@ def main() -> None:
     env.set_parallelism(PARALLELISM)
     for line in sys.stdin:
         order = json.loads(line)
-        answer = (check if order["check"] else run)(env, order["records"])
+        answer = (check if order["check"] else run)(stream(env, order["records"]))
         print("answer", json.dumps(answer), flush=True)
 
 
-def run(env: Any, records: int) -> dict[str, float]:
+def run(results: Any) -> dict[str, float]:
     discard = get_gateway().jvm.org.apache.flink.streaming.api.functions.sink.v2.DiscardingSink()
-    stream(env, records).sink_to(Sink(discard))
+    results.sink_to(Sink(discard))
     start = perf_counter()
-    env.execute()
+    results.get_execution_environment().execute()
     return {"seconds": perf_counter() - start}
 
 
-def check(env: Any, records: int) -> dict[str, float]:
+def check(results: Any) -> dict[str, float]:
     start = perf_counter()
-    with stream(env, records).execute_and_collect() as results:
-        values = list(results)
+    with results.execute_and_collect() as found:
+        values = list(found)
     return {"seconds": perf_counter() - start, "count": len(values), "total": sum(values)}
 
 
-def stream(env: Any, records: int) -> Any:
+def numbers(env: Any, records: int) -> Any:
+    source = NumberSequenceSource(1, records)
+    return env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers")
+
+
+def six_functions(env: Any, records: int) -> Any:
     number = Types.LONG()
-    numbers = NumberSequenceSource(1, records)
     return (
-        env.from_source(numbers, WatermarkStrategy.no_watermarks(), "numbers")
+        numbers(env, records)
         .map(spread, number)
         .map(bucket, number)
         .filter(is_wanted)
@@ -64,4 +72,4 @@ def stream(env: Any, records: int) -> Any:
 
 
 if __name__ == "__main__":
-    main()
+    serve(six_functions)

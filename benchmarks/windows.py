@@ -174,7 +174,7 @@ def python_windows(spark: SparkSession, scale: Scale) -> list[Row]:
             outcome(partial(reduced_numbers, spark, scale.check_records, is_shuffled)),
             wanted,
         )
-        arguments = "thread", "benchmarks.pyflink_windows", "shuffled" if is_shuffled else "ordered"
+        arguments = "thread", "pyflink_windows", "shuffled" if is_shuffled else "ordered"
         with peers.PyFlink(*arguments) as flink:
             _check("PyFlink", flink.check(scale.check_records), wanted)
             flink.rate(scale.check_records)

@@ -11,7 +11,10 @@ from hypothesis import HealthCheck, settings
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from examples.postgres_server import PostgresServer
     from pyspark.sql import SparkSession
+    from tests.servers.http_service import HttpService
+    from tests.servers.redis_server import RedisServer
 
 ROOT = Path(__file__).parent.parent
 
@@ -52,3 +55,43 @@ def spark() -> Iterator[SparkSession]:
     )
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="session")
+def http_process() -> Iterator[HttpService]:
+    """The one HTTP service of all tests; see `http_service`."""
+    from tests.servers.http_service import HttpService
+
+    service = HttpService()
+    yield service
+    service.kill()
+
+
+@pytest.fixture
+def http_service(http_process: HttpService) -> HttpService:
+    """An HTTP service that answers at once, until it is told otherwise, and has counted nothing."""
+    http_process.behave()
+    return http_process
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """A PostgreSQL with a table `planes` of the columns tailnum and seats."""
+    from examples.postgres_server import PostgresServer
+
+    with PostgresServer() as server:
+        server.execute(
+            "create table planes as select 'N' || id tailnum, id % 400 seats"
+            " from generate_series(0, 999) id"
+        )
+        yield server
+
+
+@pytest.fixture(scope="session")
+def redis_server() -> Iterator[RedisServer]:
+    """A Redis, empty at first."""
+    from tests.servers.redis_server import RedisServer
+
+    server = RedisServer()
+    yield server
+    server.stop()

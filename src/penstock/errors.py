@@ -240,3 +240,31 @@ class InvalidTriggerError(InvalidArgumentError):
 
 class InvalidEvictorError(InvalidArgumentError):
     """Raised when an evictor is asked for that there cannot be, such as one that keeps -1 records."""
+
+
+class JobCancelledError(PenstockError):
+    """Raised in a task that waits for calls when its job is cancelled; whoever cancels it hears nothing."""
+
+
+class EventLoopDiedError(PenstockError):
+    """Raised when the event loop that asynchronous functions run on has ended."""
+
+
+class EventLoopBlockedWarning(UserWarning):
+    """Warns of an asynchronous function that does not await, so that no other call goes on."""
+
+
+class AsyncTimeoutError(PenstockError, TimeoutError):
+    """Raised when an asynchronous call did not end in time.
+
+    Attributes:
+        operator: The name of the operator whose call it was.
+        record: The text of the record it was called with, shortened.
+    """
+
+    operator: str = ""
+    record: str | None = None
+
+
+class AsyncResultError(PenstockError, TypeError):
+    """Raised when an asynchronous function gave what is no list of results."""

@@ -13,6 +13,10 @@ from penstock.common.watermark_strategy import TimestampAssigner, WatermarkStrat
 from penstock.datastream import (
     AggregateFunction,
     AllWindowedStream,
+    AsyncDataStream,
+    AsyncFunction,
+    AsyncRetryPredicate,
+    AsyncRetryStrategy,
     BroadcastConnectedStream,
     BroadcastProcessFunction,
     BroadcastStream,
@@ -91,6 +95,18 @@ MODULES = {
         "ValueStateDescriptor",
         "StateTtlConfig",
     ],
+    "penstock.datastream.async_data_stream": ["AsyncDataStream"],
+    "penstock.datastream.async_retry_strategies": [
+        "RetryPredicate",
+        "NoRetryStrategy",
+        "FixedDelayRetryStrategy",
+        "ExponentialBackoffDelayRetryStrategy",
+    ],
+    "penstock.datastream.async_retry_predicates": [
+        "empty_result_predicate",
+        "has_exception_predicate",
+        "exception_type_predicate",
+    ],
     "penstock.datastream.data_stream": [
         "CloseableIterator",
         "DataStream",
@@ -115,6 +131,9 @@ MODULES = {
         "CoProcessFunction",
         "KeyedBroadcastProcessFunction",
         "KeyedCoProcessFunction",
+        "AsyncFunction",
+        "AsyncRetryPredicate",
+        "AsyncRetryStrategy",
         "Function",
         "KeyedProcessFunction",
         "MapFunction",
@@ -206,6 +225,10 @@ SIGNATURES: dict[type, str] = {
     AggregateFunction: "create_accumulator() add(value,accumulator) get_result(accumulator) "
     "merge(acc_a,acc_b)",
     ProcessFunction: "process_element(value,ctx)",
+    AsyncFunction: "open(runtime_context) close() async_invoke(value) timeout(value)",
+    AsyncRetryPredicate: "result_predicate() exception_predicate()",
+    AsyncRetryStrategy: "can_retry(current_attempts) get_backoff_time_millis(current_attempts) "
+    "get_retry_predicate()",
     ProcessFunction.Context: "timer_service() timestamp()",
     ConnectedStreams: "__init__(stream1,stream2) key_by(key_selector1,key_selector2,key_type=None) "
     "map(func,output_type=None) flat_map(func,output_type=None) process(func,output_type=None)",
@@ -289,6 +312,8 @@ SIGNATURES: dict[type, str] = {
 }
 
 STATIC: dict[type, str] = {
+    AsyncRetryStrategy: "no_restart() "
+    "fixed_delay(max_attempts,backoff_time_millis,result_predicate,exception_predicate)",
     StateTtlConfig: "new_builder(ttl)",
     WatermarkStrategy: "for_monotonous_timestamps() "
     "for_bounded_out_of_orderness(max_out_of_orderness) no_watermarks()",
@@ -360,3 +385,24 @@ def test_the_environment_is_got_as_in_pyflink() -> None:
     assert [*parameters] == ["configuration", "spark"]
     assert parameters["configuration"].default is None
     assert parameters["spark"].kind is inspect.Parameter.KEYWORD_ONLY
+
+
+@pytest.mark.parametrize("order", ["ordered", "unordered"])
+@pytest.mark.parametrize("retry", [[], ["async_retry_strategy"]])
+def test_asynchronous_waits_have_pyflinks_parameters_first(order: str, retry: list[str]) -> None:
+    wait = vars(AsyncDataStream)[f"{order}_wait{'_with_retry' if retry else ''}"]
+    assert isinstance(wait, staticmethod)
+    assert parameters_of(wait) == [
+        *["data_stream", "async_function", "timeout", *retry],
+        *["capacity=100", "output_type=None"],
+    ]
+    assert inspect.signature(wait).parameters["options"].kind is inspect.Parameter.KEYWORD_ONLY
+
+
+def test_exponential_backoff_has_pyflinks_parameters_first() -> None:
+    assert parameters_of(AsyncRetryStrategy.exponential_backoff) == [
+        *["max_attempts", "initial_delay", "max_retry_delay", "multiplier"],
+        *["result_predicate", "exception_predicate"],
+    ]
+    parameters = inspect.signature(AsyncRetryStrategy.exponential_backoff).parameters
+    assert parameters["jitter"].kind is inspect.Parameter.KEYWORD_ONLY

@@ -161,3 +161,26 @@ def test_is_shown_in_a_terminal_or_where_it_is_wished_for(
     shown.line.clear()
 
     assert bool(shown.terminal.taken()) == is_shown
+
+
+def test_tells_of_asynchronous_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = Shown(monkeypatch)
+    found = progress(2, 3000)
+    counts = {"completed": 2000, "in_flight": 40, "retried": 7, "timed_out": 0, "failed": 1}
+    found.operators["1"] = {"user": {f"async.{name}": count for name, count in counts.items()}}
+    found.operators["2"] = {"user": {"async.completed": 500, "mine": 3}}
+
+    shown.line.show(found)
+
+    text = shown.terminal.taken()
+    assert " · 2,500 calls, 40 in flight, 7 retried, 1 failed · " in text
+
+
+def test_says_nothing_of_calls_where_there_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = Shown(monkeypatch)
+    found = progress()
+    found.operators["1"] = {"user": {"mine": 3}}
+
+    shown.line.show(found)
+
+    assert "calls" not in shown.terminal.taken()

@@ -42,8 +42,7 @@ class Programs:
                 id=self._ids(),
                 name=f"Source: {name}",
                 operator=SourceOperator(source),
-                source=source,
-                **options,
+                **{"source": source, **options},
             )
         )
 

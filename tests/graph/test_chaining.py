@@ -6,7 +6,9 @@ import pytest
 from tests.graph.programs import Programs, identity
 
 from penstock.graph.chaining import chained_edges, is_chainable
+from penstock.graph.source_descriptions import FrameSource
 from penstock.runtime.chaining_strategy import ChainingStrategy
+from penstock.runtime.operators.map import MapOperator
 from penstock.runtime.partitioners import (
     BroadcastPartitioner,
     CustomPartitioner,
@@ -157,3 +159,32 @@ def test_several_readers_and_side_outputs_are_chained() -> None:
     program.sink(program.side_output(source, "late"))
     graph = program.graph()
     assert len(chained_edges(graph.nodes[source.id], graph)) == 2
+
+
+class NeedsItsSubtask(MapOperator):
+    needs_its_subtask = True
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ({}, True),
+        ({"is_bounded": False}, True),
+        ({"source": FrameSource(None), "is_bounded": True}, True),
+        ({"source": FrameSource(None), "is_bounded": False}, False),
+    ],
+    ids=["native", "endless", "bounded frame", "streaming frame"],
+)
+def test_what_needs_its_subtask_is_not_chained_to_a_stream_that_spark_reads(
+    source: dict[str, Any], *, expected: bool
+) -> None:
+    program = Programs()
+    read = program.source(**{"is_bounded": True, **source})
+    mapped = program.map(read)
+    needy = program.map(mapped, name="Needy")
+    needy.operator = NeedsItsSubtask(identity)
+    sink = program.sink(needy)
+    graph = program.graph()
+    assert is_chainable(graph.nodes[mapped.id].in_edges[0], graph)
+    assert is_chainable(graph.nodes[needy.id].in_edges[0], graph) is expected
+    assert is_chainable(graph.nodes[sink.id].in_edges[0], graph)

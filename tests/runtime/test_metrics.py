@@ -1,10 +1,18 @@
 from __future__ import annotations
 
+import math
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.runtime.elements import MIN_TIMESTAMP
-from penstock.runtime.metrics import Counter, MetricGroup, OperatorMetrics, Reading
+from penstock.runtime.metrics import (
+    Counter,
+    Distribution,
+    MetricGroup,
+    OperatorMetrics,
+    Reading,
+)
 
 steps = st.lists(st.tuples(st.booleans(), st.integers(-5, 5)), max_size=5)
 
@@ -82,3 +90,28 @@ def test_an_operator_counts_anew_in_each_epoch_and_keeps_its_watermarks() -> Non
 
     assert (metrics.records_in, metrics.records_out) == (0, 0)
     assert (metrics.input_watermark, metrics.output_watermark) == (7, 8)
+
+
+@given(st.lists(st.floats(0.001, 10**7), min_size=1), st.floats(0.01, 1))
+def test_a_percentile_is_right_to_within_a_tenth(values: list[float], share: float) -> None:
+    measured = Distribution()
+    for value in values:
+        measured.update(value)
+    exact = sorted(values)[math.ceil(share * len(values) - 1e-9) - 1]
+    assert 0.9 * exact <= measured.percentile(share) <= 1.11 * exact
+
+
+def test_distributions_add_up_and_are_taken_once() -> None:
+    group = MetricGroup()
+    measured = group.distribution("latency")
+    for value in (1, 0, -3, 100):
+        measured.update(value)
+    first = group.take_counts()["latency"]
+    measured.update(1000)
+    second = group.take_counts()["latency"]
+    assert (first.summary()["max"], second.summary()["max"]) == (100, 1000)
+    both = first + second
+    assert both.summary()["max"] == 1000
+    assert both.percentile(0.4) < 0.01
+    assert Distribution().summary() == {"p50": 0.0, "p95": 0.0, "p99": 0.0, "max": 0.0}
+    assert group.distribution("latency") is measured

@@ -138,6 +138,24 @@ def tree_specs(parents: list[int], journal: Journal) -> list[OperatorSpec]:
     ]
 
 
+class CannotBeClosed(Logging):
+    def close(self) -> None:
+        super().close()
+        raise ConnectionError(self.name)
+
+
+def test_all_are_closed_also_if_one_cannot_be() -> None:
+    journal = Journal()
+    specs = [
+        operator_spec(Logging(journal), "head", chained=[ChainedEdge(1)]),
+        operator_spec(CannotBeClosed(journal), "tail", network=[network_edge(0)]),
+    ]
+    chain = Built(specs).chain
+    with pytest.raises(ConnectionError, match="tail"):
+        chain.close()
+    assert [name for step, name in journal if step == "close"] == ["tail", "head"]
+
+
 class TestAnyTree:
     @settings(max_examples=50)
     @given(trees())

@@ -114,7 +114,7 @@ ASYNC_DRAIN_TIMEOUT: Final = ConfigOption(
     "async.drain-timeout",
     Duration,
     Duration.of_seconds(10),
-    "How long an epoch waits at its end for asynchronous calls; those that are not done go on in "
+    "How long an asynchronous call may hold up the end of an epoch; what is then not done goes on in "
     "the next. Not in Flink.",
     minimum=0,
 )

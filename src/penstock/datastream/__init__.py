@@ -2,6 +2,16 @@
 
 from __future__ import annotations
 
+from penstock.datastream.async_data_stream import AsyncDataStream
+from penstock.datastream.async_functions import ResultFuture
+from penstock.datastream.async_options import (
+    AsyncOptions,
+    Batching,
+    OnFailure,
+    ProcessCapacity,
+    RateLimit,
+    ResultCache,
+)
 from penstock.datastream.data_stream import (
     AllWindowedStream,
     BroadcastConnectedStream,
@@ -17,6 +27,9 @@ from penstock.datastream.execution_mode import RuntimeExecutionMode
 from penstock.datastream.functions import (
     AggregateFunction,
     AllWindowFunction,
+    AsyncFunction,
+    AsyncRetryPredicate,
+    AsyncRetryStrategy,
     BroadcastProcessFunction,
     CoFlatMapFunction,
     CoGroupFunction,
@@ -83,6 +96,12 @@ __all__ = [
     "AggregatingStateDescriptor",
     "AllWindowFunction",
     "AllWindowedStream",
+    "AsyncDataStream",
+    "AsyncFunction",
+    "AsyncOptions",
+    "AsyncRetryPredicate",
+    "AsyncRetryStrategy",
+    "Batching",
     "BroadcastConnectedStream",
     "BroadcastProcessFunction",
     "BroadcastState",
@@ -115,16 +134,21 @@ __all__ = [
     "MapState",
     "MapStateDescriptor",
     "MergingWindowAssigner",
+    "OnFailure",
     "OutputTag",
     "Partitioner",
     "ProcessAllWindowFunction",
+    "ProcessCapacity",
     "ProcessFunction",
     "ProcessJoinFunction",
     "ProcessWindowFunction",
+    "RateLimit",
     "ReadOnlyBroadcastState",
     "ReduceFunction",
     "ReducingState",
     "ReducingStateDescriptor",
+    "ResultCache",
+    "ResultFuture",
     "RuntimeContext",
     "RuntimeExecutionMode",
     "SinkFunction",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 from penstock.common.typeinfo import RowTypeInfo
@@ -45,6 +46,14 @@ def name_results_of(function: Any, methods: Sequence[str], output_type: Any) -> 
     """As `name_results`, for a function that has several methods, all with any number of results."""
     names = declared_names(output_type)
     return function if names is None else _NamedMethods(function, (*methods, "on_timer"), names)
+
+
+def result_namer(output_type: Any) -> Callable[[Any], Any] | None:
+    """Return what names the fields of one result, or None if the declared type gives no names."""
+    names = declared_names(output_type)
+    if names is None:
+        return None
+    return partial(named_row, names=names, where="The asynchronous function returned")
 
 
 def named_row(value: Any, names: tuple[str, ...], where: str) -> Any:

@@ -12,7 +12,7 @@ from penstock.common.job_status import JobStatus
 from penstock.executors.base import JobProgress, JobRequest
 from penstock.executors.progress_line import ProgressLine
 from penstock.runtime.epoch_outcome import add_user_metrics
-from penstock.runtime.metrics import Reading
+from penstock.runtime.metrics import Distribution, Reading
 from penstock.runtime.program import Program
 
 _POLL_SECONDS = 0.02
@@ -184,9 +184,11 @@ def _sum(known: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
 
 
 def _plain(report: dict[str, Any]) -> dict[str, Any]:
-    """Return what an operator did, with gauges as they are."""
-    user = {
-        name: value.value if isinstance(value, Reading) else value
-        for name, value in report["user"].items()
-    }
-    return {**report, "user": user}
+    """Return what an operator did, with gauges as they are and distributions as a few numbers."""
+    return {**report, "user": {name: _shown(value) for name, value in report["user"].items()}}
+
+
+def _shown(value: Any) -> Any:
+    if isinstance(value, Distribution):
+        return value.summary()
+    return value.value if isinstance(value, Reading) else value

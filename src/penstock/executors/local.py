@@ -53,7 +53,7 @@ class LocalExecutor:
         run = LocalRun(graph)
         if run.epochs > 1:
             refuse_alignment(request.graph)
-        return Job(run.job_id, request, run.program, run.store, run.run)
+        return Job(run.job_id, request, run.program, run.store, run.run, run.interrupt)
 
 
 class LocalRun:
@@ -79,6 +79,10 @@ class LocalRun:
         """Run all epochs, or until `stop` is set."""
         with rare_collections():
             self._run_all(stop)
+
+    def interrupt(self) -> None:
+        """Let operators no longer wait for calls."""
+        self._tasks.interrupt()
 
     def _run_all(self, stop: threading.Event) -> None:
         last = self.epochs - 1

@@ -11,6 +11,12 @@ from penstock.executors.base import JobProgress
 
 _WHEEL = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _SECONDS_A_TURN = 0.1
+_WORRIES = {
+    "in_flight": "in flight",
+    "retried": "retried",
+    "timed_out": "timed out",
+    "failed": "failed",
+}
 
 
 class ProgressLine:
@@ -63,6 +69,20 @@ class ProgressLine:
         epochs = "1 epoch" if progress.epochs == 1 else f"{progress.epochs:,} epochs"
         sys.stderr.write(
             f"{start}{sign} {self._name}: {epochs} · {progress.records_in:,} records · "
-            f"{rate:,.0f} records/s · {seconds:.1f} s{end}"
+            f"{rate:,.0f} records/s{_calls(progress)} · {seconds:.1f} s{end}"
         )
         sys.stderr.flush()
+
+
+def _calls(progress: JobProgress) -> str:
+    """Return what there is to say of asynchronous calls; nothing if there are none."""
+    users = [report["user"] for report in progress.operators.values()]
+    counts = {
+        what: sum(user.get(f"async.{what}", 0) for user in users)
+        for what in ("completed", *_WORRIES)
+    }
+    if not any(counts.values()):
+        return ""
+    shown = [f"{counts['completed']:,} calls"]
+    shown += [f"{counts[what]:,} {text}" for what, text in _WORRIES.items() if counts[what]]
+    return " · " + ", ".join(shown)

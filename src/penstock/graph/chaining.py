@@ -5,6 +5,7 @@ from __future__ import annotations
 from penstock.graph.stream_graph import StreamEdge, StreamGraph, StreamNode
 from penstock.runtime.chaining_strategy import ChainingStrategy
 from penstock.runtime.partitioners import ForwardPartitioner
+from penstock.runtime.source import NativeSource
 
 
 def chained_edges(node: StreamNode, graph: StreamGraph) -> list[StreamEdge]:
@@ -18,7 +19,8 @@ def is_chainable(edge: StreamEdge, graph: StreamGraph) -> bool:
     That needs: chaining switched on; a receiver fed by this edge alone, so by no union; a forward
     partitioner; one slot sharing group; the same parallelism, and, unless the graph allows
     otherwise, the same max parallelism; a sender whose strategy is not NEVER; and a receiver whose
-    strategy is ALWAYS.
+    strategy is ALWAYS. As Flink does not chain an operator that yields to a legacy source, so one that
+    needs its subtask is not chained to a stream that Spark reads.
     """
     sender, receiver = graph.nodes[edge.source_id], graph.nodes[edge.target_id]
     return (
@@ -30,7 +32,15 @@ def is_chainable(edge: StreamEdge, graph: StreamGraph) -> bool:
         and _fit_in_max_parallelism(sender, receiver, graph)
         and sender.chaining_strategy is not ChainingStrategy.NEVER
         and receiver.chaining_strategy is ChainingStrategy.ALWAYS
+        and not (receiver.operator.needs_its_subtask and _has_shared_head(sender, graph))
     )
+
+
+def _has_shared_head(node: StreamNode, graph: StreamGraph) -> bool:
+    """Return whether the chain of an operator begins with a stream that Spark reads."""
+    while node.in_edges and is_chainable(node.in_edges[0], graph):
+        node = graph.nodes[node.in_edges[0].source_id]
+    return node.is_source and not node.is_bounded and not isinstance(node.source, NativeSource)
 
 
 def _fit_in_max_parallelism(sender: StreamNode, receiver: StreamNode, graph: StreamGraph) -> bool:

@@ -8,6 +8,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from penstock.common.types import Row, field_names_of
+from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -28,6 +29,23 @@ def rows_to_table(rows: list[Any], schema: pa.Schema) -> pa.Table:
     import pyarrow as pa
 
     return pa.Table.from_arrays(_columns(rows, list(schema)), schema=schema)
+
+
+def results_to_table(rows: list[Any], schema: pa.Schema, operation: str) -> pa.Table:
+    """Build an Arrow table from a user's results; `operation` is what the user called.
+
+    Raises:
+        InvalidArgumentError: If the rows are not of the schema.
+    """
+    import pyarrow as pa
+
+    try:
+        return rows_to_table(rows, schema)
+    except (pa.ArrowException, TypeError, ValueError, LookupError, OverflowError) as error:
+        raise InvalidArgumentError(
+            f"{operation} got rows that are not of its schema: {error}",
+            hint=f"Its columns are: {columns_text(schema)}.",
+        ) from error
 
 
 def columns_text(schema: pa.Schema) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from penstock.runtime.elements import MIN_TIMESTAMP
 
@@ -41,6 +42,68 @@ class Counter:
         return gained
 
 
+class Distribution:
+    """How what was measured is distributed: a few numbers, however much was measured.
+
+    Values are counted by their order of magnitude, in steps of a tenth, so that a percentile is right
+    to within five percent. Distributions of several subtasks and epochs add up.
+
+    Example:
+        >>> measured = Distribution()
+        >>> for value in range(1, 101):
+        ...     measured.update(value)
+        >>> (measured + measured).summary()
+        {'p50': 51.935, 'p95': 94.632, 'p99': 94.632, 'max': 100}
+    """
+
+    __slots__ = ("_counts", "_most")
+
+    def __init__(self) -> None:
+        self._counts: dict[int, int] = {}
+        self._most = 0.0
+
+    def update(self, value: float) -> None:
+        """Count a value; below 0.001 it counts as that."""
+        step = math.floor(math.log(value) * _STEPS) if value > _LEAST else _FIRST_STEP
+        self._counts[step] = self._counts.get(step, 0) + 1
+        self._most = max(self._most, value)
+
+    def __add__(self, other: Distribution) -> Distribution:
+        found = Distribution()
+        found._counts = dict(self._counts)
+        for step, count in other._counts.items():
+            found._counts[step] = found._counts.get(step, 0) + count
+        found._most = max(self._most, other._most)
+        return found
+
+    def percentile(self, share: float) -> float:
+        """Return the value that this share of the values (0 to 1) does not exceed; 0 of none."""
+        left = share * sum(self._counts.values())
+        for step in sorted(self._counts):
+            left -= self._counts[step]
+            if left <= 0:
+                return min(math.exp((step + 0.5) / _STEPS), self._most)
+        return self._most
+
+    def summary(self) -> dict[str, float]:
+        """Return some percentiles and the greatest value."""
+        shares = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
+        found = {name: self.percentile(share) for name, share in shares.items()}
+        return {name: round(value, 3) for name, value in {**found, "max": self._most}.items()}
+
+    def take(self) -> Distribution:
+        """Return what was measured since the last call."""
+        taken = Distribution()
+        taken._counts, self._counts = self._counts, {}
+        taken._most, self._most = self._most, 0.0
+        return taken
+
+
+_STEPS: Final = 10
+_LEAST: Final = 0.001
+_FIRST_STEP: Final = math.floor(math.log(_LEAST) * _STEPS)
+
+
 class Reading(NamedTuple):
     """What a gauge showed: a later reading takes its place, where counts are summed."""
 
@@ -63,6 +126,7 @@ class MetricGroup:
     def __init__(self, prefix: str = "") -> None:
         self._prefix = prefix
         self._counters: dict[str, Counter] = {}
+        self._distributions: dict[str, Distribution] = {}
         self._gauges: dict[str, Callable[[], Any]] = {}
         self._groups: dict[str, MetricGroup] = {}
 
@@ -77,6 +141,10 @@ class MetricGroup:
         """Return the counter with that name, made if new."""
         return self._counters.setdefault(name, Counter())
 
+    def distribution(self, name: str) -> Distribution:
+        """Return the distribution with that name, made if new; `update` measures a value."""
+        return self._distributions.setdefault(name, Distribution())
+
     def gauge(self, name: str, obj: Callable[[], Any]) -> None:
         """Report what `obj` returns when an epoch ends, under that name."""
         self._gauges[name] = obj
@@ -87,8 +155,9 @@ class MetricGroup:
 
     def take_counts(self) -> dict[str, Any]:
         """Return what was counted since the last call, by full name."""
+        measured: dict[str, Counter | Distribution] = {**self._counters, **self._distributions}
         found: dict[str, Any] = {
-            self._prefix + name: counter.take() for name, counter in self._counters.items()
+            self._prefix + name: taken.take() for name, taken in measured.items()
         }
         for group in self._groups.values():
             found.update(group.take_counts())

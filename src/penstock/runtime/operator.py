@@ -61,6 +61,13 @@ class StreamOperator:
     takes_columns: bool = False
     """Whether it works on columns, on whole batches of them."""
 
+    needs_its_subtask: bool = False
+    """Whether its snapshot is that of one subtask, and cannot be shared by several tasks.
+
+    Such an operator is not chained to a stream that Spark reads: the tasks of that are other ones in
+    every epoch.
+    """
+
     makes_watermarks: bool = False
     """Whether the watermarks it emits are its own, and not those it was given."""
 
@@ -164,6 +171,9 @@ class StreamOperator:
 
     def end_input(self) -> None:
         """Emit what only the end allows to be emitted; called head to tail, once."""
+
+    def interrupt(self) -> None:
+        """Wait no longer, and fail if that is not possible; called from another thread."""
 
     def close(self) -> None:
         """Let go of everything; called where the process still lives at the job's end."""

@@ -134,9 +134,10 @@ class OperatorChain:
         self.entry.flush()
 
     def close(self) -> None:
-        """Close the operators, tail to head."""
-        for operator in reversed(self.operators):
-            operator.close()
+        """Close the operators, tail to head, also if one of them cannot be closed."""
+        with contextlib.ExitStack() as closing:
+            for operator in self.operators:
+                closing.callback(operator.close)
 
 
 def _close_quietly(operator: StreamOperator) -> None:

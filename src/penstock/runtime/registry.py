@@ -27,6 +27,7 @@ class Tasks:
         self.layout = layout
         self._subtasks: dict[tuple[int, int], Subtask] = {}
         self._heads: dict[int, StreamOperator] = {}
+        self._is_interrupted = False
 
     def get(self, vertex: Vertex, sender: int, epoch: Epoch) -> Subtask:
         """Return a subtask that can run an epoch, made and opened if none lives here yet."""
@@ -37,7 +38,15 @@ class Tasks:
             found = None
         if found is None:
             found = self._subtasks[vertex.index, sender] = Subtask(self.layout, vertex, sender)
+            if self._is_interrupted:
+                found.interrupt()
         return found
+
+    def interrupt(self) -> None:
+        """Let no operator wait any longer, also in subtasks that are made later."""
+        self._is_interrupted = True
+        for subtask in list(self._subtasks.values()):
+            subtask.interrupt()
 
     def head_prototype(self, vertex: Vertex) -> StreamOperator:
         """Return the prototype of a vertex's first operator."""

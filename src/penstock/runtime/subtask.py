@@ -127,6 +127,11 @@ class Subtask:
             if self._state is not None:
                 self._state.close()
 
+    def interrupt(self) -> None:
+        """Let no operator wait any longer; called from another thread."""
+        for operator in self.chain.operators:
+            operator.interrupt()
+
     @property
     def name(self) -> str:
         """The name of the task, as in `Map -> Filter (1/4)`."""

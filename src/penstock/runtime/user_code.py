@@ -57,18 +57,20 @@ class UserFunction:
 
     def open(self, context: RuntimeContext) -> None:
         """Call the function's own `open`, if it has one."""
-        if self._has("open"):
-            self.function.open(context)
+        if (found := self.method_named("open")) is not None:
+            found(context)
 
     def close(self) -> None:
         """Call the function's own `close`, if it has one."""
-        if self._has("close"):
-            self.function.close()
+        if (found := self.method_named("close")) is not None:
+            found()
 
-    def _has(self, name: str) -> bool:
+    def method_named(self, name: str) -> Callable[..., Any] | None:
+        """Return a method of the function, if it is an object that has one of that name."""
         if inspect.isroutine(self.function) or inspect.isclass(self.function):
-            return False
-        return callable(getattr(self.function, name, None))
+            return None
+        found = getattr(self.function, name, None)
+        return found if callable(found) else None
 
 
 def failing_record(block: Block, rest: Iterator[Any]) -> str | None:

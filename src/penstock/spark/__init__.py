@@ -1,13 +1,14 @@
-"""What programs that read Spark's DataFrames need of Spark."""
+"""Penstock for programs on Spark's DataFrames: a session, and asynchronous calls for their rows."""
 
 from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
 from penstock.common.configuration import Configuration
+from penstock.executors.spark.async_map import async_map
 from penstock.executors.spark.session import session
 
-__all__ = ["get_session"]
+__all__ = ["async_map", "get_session"]
 
 
 def get_session(configuration: Configuration | None = None) -> SparkSession:

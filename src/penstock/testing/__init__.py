@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from penstock.runtime.elements import StreamRecord, Watermark, WatermarkStatus
+from penstock.testing.async_function_harness import AsyncFunctionHarness
 from penstock.testing.co_function_harness import (
     BroadcastProcessFunctionHarness,
     CoProcessFunctionHarness,
@@ -18,6 +19,7 @@ from penstock.testing.stream_harness import DataStreamHarness
 from penstock.testing.two_input_harness import TwoInputOperatorHarness
 
 __all__ = [
+    "AsyncFunctionHarness",
     "BroadcastProcessFunctionHarness",
     "CoProcessFunctionHarness",
     "DataStreamHarness",

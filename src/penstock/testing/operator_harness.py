@@ -300,6 +300,7 @@ class OperatorHarness:
             operator.output.watermark,
             self.get_processing_time(),
         )
+        operator.restore(snapshot.operator)
         operator.begin_epoch(next(self._epochs))
         return pickle.dumps(snapshot)
 

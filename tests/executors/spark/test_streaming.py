@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import signal
@@ -18,8 +19,13 @@ from pyspark.sql import SparkSession
 from tests.executors.spark.conftest import StreamOf
 from tests.semantics.test_functions import Diary, diaries
 
-from penstock.common import Configuration, JobStatus, Row
-from penstock.datastream import DataStream, StreamExecutionEnvironment
+from penstock.common import Configuration, JobStatus, Row, Time
+from penstock.datastream import (
+    AsyncDataStream,
+    AsyncFunction,
+    DataStream,
+    StreamExecutionEnvironment,
+)
 from penstock.errors import PortInUseError, UserFunctionError
 from penstock.runtime.elements import MAX_TIMESTAMP
 
@@ -199,3 +205,33 @@ def test_a_port_that_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
         env.from_collection([1]).print()
         with pytest.raises(PortInUseError, match=f"{port}(.|\n)*\n\nHint: "):
             env.execute_async()
+
+
+class Hangs(AsyncFunction[Row, Any]):
+    """Takes long for the number 2, and no time for others."""
+
+    async def async_invoke(self, value: Row) -> list[Any]:
+        if value.number == 2:
+            await asyncio.sleep(2)
+        return [(value.word, value.number)]
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+def test_a_call_that_hangs_goes_on_from_epoch_to_epoch(
+    env: StreamExecutionEnvironment, stream_of: StreamOf, *, ordered: bool
+) -> None:
+    env.configure(Configuration().set_string("async.drain-timeout", "100 ms"))
+    stream = env.from_data_frame(stream_of("word string, number int", *map(rows, EPOCHS)))
+    wait = AsyncDataStream.ordered_wait if ordered else AsyncDataStream.unordered_wait
+    asked = wait(stream, Hangs(), Time.seconds(30)).name("ask")
+    found, metrics = run(asked.map(lambda pair: pair))
+    numbers = [number for epoch in EPOCHS for number in epoch]
+    assert sorted(found, key=lambda pair: pair[1]) == [
+        ("even" if number % 2 == 0 else "odd", number) for number in numbers
+    ]
+    if not ordered:
+        assert found.index(("even", 2)) > found.index(("odd", 5))
+    (user,) = [
+        report["user"] for report in metrics["operators"].values() if report["name"] == "ask"
+    ]
+    assert user["async.in_flight"] == 0

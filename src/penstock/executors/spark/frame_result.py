@@ -16,7 +16,7 @@ from penstock.executors.spark.buffers import from_batches
 from penstock.executors.spark.executor import PreparedJob, spark_errors
 from penstock.executors.spark.session import time_zone_of
 from penstock.executors.spark.sinks import spark_schema
-from penstock.runtime.arrow_rows import columns_text, rows_to_table
+from penstock.runtime.arrow_rows import results_to_table
 from penstock.runtime.epoch import Epoch
 
 
@@ -57,16 +57,7 @@ def _results(
             if kind == "error":
                 raise content
             if kind == "collect" and content[0] == collect_id:
-                yield from _table(content[1], schema).to_batches()
+                table = results_to_table(content[1], schema, "to_data_frame()")
+                yield from table.to_batches()
 
     return read_results
-
-
-def _table(rows: list[Any], schema: pa.Schema) -> pa.Table:
-    try:
-        return rows_to_table(rows, schema)
-    except (pa.ArrowException, TypeError, ValueError, LookupError) as error:
-        raise InvalidArgumentError(
-            f"to_data_frame() got rows that are not of its schema: {error}",
-            hint=f"Its columns are: {columns_text(schema)}.",
-        ) from error

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.errors import InvalidArgumentError
-from penstock.runtime.arrow_rows import columns_text, rows_to_table
+from penstock.runtime.arrow_rows import results_to_table
 from penstock.runtime.elements import Block
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.operator import StreamOperator
@@ -48,16 +47,9 @@ class PreparedSinkOperator(StreamOperator):
             self._write()
 
     def _write(self) -> None:
-        import pyarrow as pa
         import pyarrow.parquet as pq
 
-        try:
-            table = rows_to_table(self._rows, self.arrow_schema)
-        except (pa.ArrowException, TypeError, ValueError, LookupError, OverflowError) as error:
-            raise InvalidArgumentError(
-                f"Sink {self.name!r} got rows that are not of its schema: {error}",
-                hint=f"Its columns are: {columns_text(self.arrow_schema)}.",
-            ) from error
+        table = results_to_table(self._rows, self.arrow_schema, f"Sink {self.name!r}")
         path = self._epoch.prepared_file(
             f"{self.sink_id}-{self.context.subtask}-{self._files}.parquet"
         )

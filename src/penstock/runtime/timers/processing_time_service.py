@@ -108,6 +108,7 @@ class ProcessingTimeService(ABC):
     def __init__(self) -> None:
         self.status = ServiceStatus.ALIVE
         self._orders = itertools.count()
+        self._lookouts: list[Callable[[], None]] = []
         self._scheduled: HeapPriorityQueue[ScheduledCallback] = HeapPriorityQueue(
             ScheduledCallback.priority
         )
@@ -136,6 +137,10 @@ class ProcessingTimeService(ABC):
             self._scheduled.add(scheduled)
         return scheduled
 
+    def at_every_poll(self, lookout: Callable[[], None]) -> None:
+        """Call something whenever the task polls: between blocks, and as epochs begin and end."""
+        self._lookouts.append(lookout)
+
     def fire_due(self, now: int | None = None) -> int:
         """Call all that is due, the earliest first, also what these callbacks register.
 
@@ -145,6 +150,8 @@ class ProcessingTimeService(ABC):
         Returns:
             How many callbacks were called.
         """
+        for lookout in self._lookouts:
+            lookout()
         if self._scheduled.is_empty():
             return 0
         if now is None:

@@ -1,0 +1,68 @@
+"""What is under way when an epoch ends, in the form in which the next one takes it up."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from penstock.runtime.async_io.queue_entries import (
+    EntryId,
+    StatusQueueEntry,
+    StreamElementQueueEntry,
+    StreamRecordQueueEntry,
+    WatermarkQueueEntry,
+)
+from penstock.runtime.buffer import not_serializable
+from penstock.runtime.elements import Block, Watermark, WatermarkStatus
+
+
+class PendingRecord(NamedTuple):
+    """A record under way, as it came in."""
+
+    entry_id: EntryId
+    value: Any
+    timestamp: int | None
+
+
+Pending = list[PendingRecord | Watermark | WatermarkStatus]
+"""Records and what stood between them, in order."""
+
+
+def snapshot_of(entries: Iterable[StreamElementQueueEntry], operator: str) -> bytes | None:
+    """Return the input that is under way; None if there is none.
+
+    Args:
+        entries: The entries of the queue.
+        operator: The name of the operator, for messages.
+
+    Raises:
+        ValueNotSerializableError: If a record cannot be pickled.
+    """
+    pending: Pending = []
+    for entry in entries:
+        if isinstance(entry, StreamRecordQueueEntry):
+            pending.append(PendingRecord(entry.entry_id, entry.value, entry.timestamp))
+        elif isinstance(entry, WatermarkQueueEntry):
+            pending.append(Watermark(entry.timestamp))
+        elif isinstance(entry, StatusQueueEntry):
+            pending.append(entry.status)
+    if not pending:
+        return None
+    try:
+        return pickle.dumps(pending, pickle.HIGHEST_PROTOCOL)
+    except Exception as error:
+        values = [found.value for found in pending if isinstance(found, PendingRecord)]
+        raise not_serializable(error, [Block(values)], operator) from error
+
+
+def restored_entries(snapshot: bytes | None) -> Iterator[StreamElementQueueEntry]:
+    """Yield new entries for what was under way."""
+    pending: Pending = [] if snapshot is None else pickle.loads(snapshot)
+    for found in pending:
+        if isinstance(found, Watermark):
+            yield WatermarkQueueEntry(found.timestamp)
+        elif isinstance(found, WatermarkStatus):
+            yield StatusQueueEntry(found)
+        else:
+            yield StreamRecordQueueEntry(found.value, found.timestamp, found.entry_id)

@@ -1,0 +1,75 @@
+"""What a function in callback form is given: takes the results when there are any."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterable
+from typing import Any
+
+from penstock.errors import AsyncResultError
+
+
+class ResultFuture:
+    """Takes the results of one call, or its failure: whichever comes first; what comes later is ignored.
+
+    Args:
+        loop: The event loop, in whose thread it is made.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._thread = threading.get_ident()
+        self._outcome: asyncio.Future[tuple[Any, BaseException | None]] = loop.create_future()
+
+    def complete(self, result: Iterable[Any]) -> None:
+        """Complete the call with its results; from any thread.
+
+        Args:
+            result: A list of results; an empty one for none.
+        """
+        self._settle_soon(result, None)
+
+    def complete_exceptionally(self, error: BaseException) -> None:
+        """Say that the call failed; from any thread.
+
+        Args:
+            error: What it failed with.
+        """
+        if not isinstance(error, BaseException):
+            error = AsyncResultError(
+                f"complete_exceptionally() was given {error!r}, which is no exception.",
+                hint="Give an exception.",
+            )
+        self._settle_soon(None, error)
+
+    def _settle_soon(self, results: Any, error: BaseException | None) -> None:
+        if threading.get_ident() == self._thread:
+            self._settle(results, error)
+        else:
+            self._loop.call_soon_threadsafe(self._settle, results, error)
+
+    def _settle(self, results: Any, error: BaseException | None) -> None:
+        if not self._outcome.done():
+            self._outcome.set_result((results, error))
+
+    def result(self) -> Any:
+        """Return the results, or raise the failure.
+
+        Raises:
+            AsyncResultError: If it was not completed yet.
+        """
+        if not self._outcome.done():
+            raise AsyncResultError(
+                "timeout() returned, and had not completed its result future.",
+                hint="Complete it before timeout() returns.",
+            )
+        results, error = self._outcome.result()
+        if error is not None:
+            raise error
+        return results
+
+    async def wait(self) -> Any:
+        """Wait until it is completed; return the results, or raise the failure."""
+        await self._outcome
+        return self.result()
