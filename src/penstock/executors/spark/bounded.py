@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from penstock.executors.job import EpochRunner
+from penstock.executors.spark.interruption import Interruption
 from penstock.executors.spark.workers import close_functions
 
 if TYPE_CHECKING:
@@ -26,11 +27,16 @@ class BoundedRun:
         self._job = job
         self._runner = runner
         self._epochs = epochs
+        self._interruption = Interruption(job.spark)
 
     def __call__(self, stop: threading.Event) -> None:
         """Run all epochs, or until `stop` is set."""
-        spark = self._job.spark
-        spark.addTag(self._job.job_id)
+        try:
+            self._run_epochs(stop)
+        finally:
+            self._interruption.end()
+
+    def _run_epochs(self, stop: threading.Event) -> None:
         frames = self._job.frames()
         for number in range(self._epochs):
             if stop.is_set():
@@ -39,7 +45,7 @@ class BoundedRun:
             self._runner.run(
                 number,
                 self._finishing(number),
-                partial(frames.run, rows=rows),
+                partial(frames.run, rows=rows, note=self._interruption.note),
                 is_last=number == self._epochs - 1,
             )
 
@@ -53,7 +59,7 @@ class BoundedRun:
 
     def interrupt(self) -> None:
         """Interrupt what Spark is doing for the job."""
-        self._job.spark.interruptTag(self._job.job_id)
+        self._interruption.begin()
 
     def close_functions(self) -> None:
         """Close the functions that still live in workers; the last epoch has closed them."""

@@ -153,14 +153,15 @@ class EpochFrames:
     def _no_rows(self) -> list[Column]:
         return [column for source in self._sources for column in source.empty]
 
-    def frame(self, epoch: Epoch, rows: DataFrame | None) -> DataFrame:
+    def frame(self, epoch: Epoch, rows: DataFrame | None, note: str | None = None) -> DataFrame:
         """Return the frame that runs an epoch: what tasks tell the driver, as buffers.
 
         Args:
             epoch: The epoch.
             rows: The rows of the sources that Spark reads, as `rows` gives them.
+            note: Where tasks note which query they belong to.
         """
-        work = Work(self._job_id, self._program, self._layout.cores, epoch)
+        work = Work(self._job_id, self._program, self._layout.cores, epoch, note)
         zone = time_zone_of(self._spark)
         inputs = tuple(
             FrameInput(
@@ -198,13 +199,13 @@ class EpochFrames:
         wanted = sum(min(source.parallelism, self._layout.cores) for source in self._sources)
         return control.union(rows).coalesce(min(3 * self._layout.cores, self._shares + wanted))
 
-    def run(self, epoch: Epoch, rows: DataFrame | None) -> list[Buffer]:
+    def run(self, epoch: Epoch, rows: DataFrame | None, note: str | None = None) -> list[Buffer]:
         """Run an epoch, as one action, and return what its tasks told the driver."""
         with self._large_batches():
-            table = self.frame(epoch, rows).toArrow()
+            table = self.frame(epoch, rows, note).toArrow()
         if table.num_rows == 0 and self._is_alone and rows is not None:
             # The DataFrame has no partition, so there was no task at all.
-            return self.run(epoch, None)
+            return self.run(epoch, None, note)
         return list(from_batches(table.to_batches()))
 
     @contextmanager

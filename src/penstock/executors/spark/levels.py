@@ -12,6 +12,7 @@ from pyspark import TaskContext
 
 from penstock.errors import SourceNotReadableError
 from penstock.executors.spark.buffers import from_batches, to_batches
+from penstock.executors.spark.interruption import write_note
 from penstock.runtime.arrow_columns import parts_by_split, rows_of
 from penstock.runtime.buffer import Buffer
 from penstock.runtime.carrier import Carrier
@@ -65,17 +66,22 @@ class Work:
         program: The program, pickled.
         cores: How many tasks run at once.
         epoch: The epoch.
+        note: The file in which the tasks note which query of Spark's they belong to, so that it can be
+            interrupted; None for none.
     """
 
     job_id: str
     program: bytes
     cores: int
     epoch: Epoch
+    note: str | None = None
 
     def carrier(self, level: int) -> Carrier:
         """Return the carrier that the running task of Spark is."""
         context = TaskContext.get()
         assert context is not None
+        if self.note is not None and level == 0:
+            write_note(self.note, context.getLocalProperty("spark.sql.execution.id"))
         return Carrier(
             (tasks := tasks_of(self.job_id, self.program, self.cores)).layout,
             self.epoch,

@@ -1,0 +1,62 @@
+"""Interrupts the query that a bounded job is.
+
+Spark interrupts by tag only what the calling thread has tagged, which is then busy with the query; so
+tasks note the query's number where the driver finds it. Where they do not share a disk with the driver,
+a job that is cancelled ends with its epoch.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+import threading
+from typing import Final
+
+from pyspark.sql import SparkSession
+
+_POLL_SECONDS: Final = 0.05
+
+
+def write_note(path: str, query: str | None) -> None:
+    """Note the number of a query, if the place is there."""
+    if query is not None:
+        with contextlib.suppress(OSError):
+            draft = f"{path}.{os.getpid()}"
+            with open(draft, "w", encoding="ascii") as file:
+                file.write(query)
+            os.replace(draft, path)
+
+
+class Interruption:
+    """Interrupts the query that a job is at.
+
+    Args:
+        spark: The session it runs in.
+    """
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+        self._folder = tempfile.mkdtemp(prefix="penstock-query-")
+        self._ended = threading.Event()
+
+    @property
+    def note(self) -> str:
+        """The file in which the query's number is to be noted."""
+        return os.path.join(self._folder, "query")
+
+    def begin(self) -> None:
+        """Interrupt the query, as soon as it is known which it is."""
+        threading.Thread(target=self._interrupt, name="interruption", daemon=True).start()
+
+    def _interrupt(self) -> None:
+        while not self._ended.is_set():
+            with contextlib.suppress(FileNotFoundError), open(self.note, encoding="ascii") as file:
+                self._spark.interruptOperation(file.read())
+            self._ended.wait(_POLL_SECONDS)
+
+    def end(self) -> None:
+        """The job has ended: there is nothing to interrupt any more."""
+        self._ended.set()
+        shutil.rmtree(self._folder, ignore_errors=True)
