@@ -36,7 +36,7 @@ class Function(AsyncFunction[Any, Any]):
         try:
             await asyncio.sleep(3600 if value == "hang" else 0)
         except asyncio.CancelledError:
-            EVENTS.append("cancelled")
+            EVENTS.append(f"cancelled {value}")
             raise
         return [value]
 
@@ -88,7 +88,10 @@ def test_a_task_that_nobody_follows_to_its_end_leaves_nothing_under_way() -> Non
     hanging.close()
     assert list(results("a", [5])) == [5]
     a_few_turns_of_the_loop()
-    assert EVENTS == ["open", "cancelled"]
+    # Calls that were about to end may have been cancelled too.
+    assert "cancelled hang" in EVENTS
+    assert EVENTS.count("open") == 1
+    assert "close" not in EVENTS
 
 
 def a_few_turns_of_the_loop() -> None:
