@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 SKIPPED = 5
 """Epochs at a job's start that are not counted: Spark compiles, workers start."""
 
-PATIENCE = 120.0
+PATIENCE = 600.0
 """Seconds after which an epoch that does not come is given up."""
 
 Stop = Callable[[], None]
