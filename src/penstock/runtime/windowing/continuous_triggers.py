@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any, Final
 
 from penstock.common.typeinfo import Types
@@ -28,9 +29,66 @@ class _ContinuousTrigger(Trigger[Any, Any]):
         what = f"The interval of {type(self).__name__}"
         self.interval = positive_millis(interval, what, InvalidTriggerError)
 
+    @abstractmethod
+    def _register_timer(self, time: int, ctx: Trigger.TriggerContext) -> None:
+        """Register a timer of the trigger's time."""
+
+    @abstractmethod
+    def _delete_timer(self, time: int, ctx: Trigger.TriggerContext) -> None:
+        """Delete a timer of the trigger's time."""
+
+    def _next_fire_time(self, time: int, end: int, ctx: Trigger.TriggerContext) -> int:
+        """Return when to fire after a time, in a window with that last timestamp."""
+        return min(time + self.interval, end)
+
+    def _on_time(self, time: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
+        """Fire if the time is the next multiple, or the end of the window."""
+        if time == last_timestamp(window):
+            return TriggerResult.FIRE
+        state = ctx.get_partitioned_state(_FIRE_TIME)
+        if state.get() != time:
+            return TriggerResult.CONTINUE
+        state.clear()
+        self.register_next_fire_timestamp(time, window, ctx, state)
+        return TriggerResult.FIRE
+
     def can_merge(self) -> bool:
         """Return True."""
         return True
+
+    def on_merge(self, window: Window, ctx: Trigger.OnMergeContext) -> None:
+        """Go on with the earliest of the next multiples."""
+        ctx.merge_partitioned_state(_FIRE_TIME)
+        fire_time = ctx.get_partitioned_state(_FIRE_TIME).get()
+        if fire_time is not None:
+            self._register_timer(fire_time, ctx)
+
+    def clear(self, window: Window, ctx: Trigger.TriggerContext) -> None:
+        """Forget the next multiple, and delete its timer."""
+        state = ctx.get_partitioned_state(_FIRE_TIME)
+        fire_time = state.get()
+        if fire_time is not None:
+            self._delete_timer(fire_time, ctx)
+            state.clear()
+
+    def register_next_fire_timestamp(
+        self,
+        time: int,
+        window: Window,
+        ctx: Trigger.TriggerContext,
+        fire_timestamp_state: ReducingState[int],
+    ) -> None:
+        """See to it that the time one interval later is noticed, or the end of the window.
+
+        Args:
+            time: When the trigger fired last, in milliseconds.
+            window: The window.
+            ctx: Registers the timer.
+            fire_timestamp_state: Remembers its time.
+        """
+        fire_time = self._next_fire_time(time, last_timestamp(window), ctx)
+        fire_timestamp_state.add(fire_time)
+        self._register_timer(fire_time, ctx)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.interval})"
@@ -91,57 +149,28 @@ class ContinuousEventTimeTrigger(_ContinuousTrigger):
         self, time: int, window: Window, ctx: Trigger.TriggerContext
     ) -> TriggerResult:
         """Fire if the time is the next multiple, or the end of the window."""
-        if time == last_timestamp(window):
-            return TriggerResult.FIRE
-        state = ctx.get_partitioned_state(_FIRE_TIME)
-        if state.get() != time:
-            return TriggerResult.CONTINUE
-        state.clear()
-        self.register_next_fire_timestamp(time, window, ctx, state)
-        return TriggerResult.FIRE
+        return self._on_time(time, window, ctx)
 
     def on_processing_time(
         self, time: int, window: Window, ctx: Trigger.TriggerContext
     ) -> TriggerResult:
         return TriggerResult.CONTINUE
 
-    def on_merge(self, window: Window, ctx: Trigger.OnMergeContext) -> None:
-        """Go on with the earliest of the next multiples."""
-        ctx.merge_partitioned_state(_FIRE_TIME)
-        fire_time = ctx.get_partitioned_state(_FIRE_TIME).get()
-        if fire_time is not None:
-            ctx.register_event_time_timer(fire_time)
-
     def clear(self, window: Window, ctx: Trigger.TriggerContext) -> None:
         """Forget the next multiple, and delete the timers."""
-        state = ctx.get_partitioned_state(_FIRE_TIME)
-        fire_time = state.get()
-        if fire_time is not None:
-            ctx.delete_event_time_timer(fire_time)
-            state.clear()
-        ctx.delete_event_time_timer(last_timestamp(window))
+        super().clear(window, ctx)
+        self._delete_timer(last_timestamp(window), ctx)
 
-    def register_next_fire_timestamp(
-        self,
-        time: int,
-        window: Window,
-        ctx: Trigger.TriggerContext,
-        fire_timestamp_state: ReducingState[int],
-    ) -> None:
-        """See to it that the time one interval later is noticed, or the end of the window.
-
-        Args:
-            time: When the trigger fired last, in milliseconds.
-            window: The window.
-            ctx: Registers the timer.
-            fire_timestamp_state: Remembers its time.
-        """
-        end = last_timestamp(window)
+    def _next_fire_time(self, time: int, end: int, ctx: Trigger.TriggerContext) -> int:
         # At the end of the input a window without an end would fire for ever.
         is_over = end == MAX_TIMESTAMP == ctx.get_current_watermark()
-        fire_time = end if is_over else min(time + self.interval, end)
-        fire_timestamp_state.add(fire_time)
-        ctx.register_event_time_timer(fire_time)
+        return end if is_over else super()._next_fire_time(time, end, ctx)
+
+    def _register_timer(self, time: int, ctx: Trigger.TriggerContext) -> None:
+        ctx.register_event_time_timer(time)
+
+    def _delete_timer(self, time: int, ctx: Trigger.TriggerContext) -> None:
+        ctx.delete_event_time_timer(time)
 
 
 class ContinuousProcessingTimeTrigger(_ContinuousTrigger):
@@ -189,50 +218,15 @@ class ContinuousProcessingTimeTrigger(_ContinuousTrigger):
         self, time: int, window: Window, ctx: Trigger.TriggerContext
     ) -> TriggerResult:
         """Fire if the time is the next multiple, or the end of the window."""
-        if time == last_timestamp(window):
-            return TriggerResult.FIRE
-        state = ctx.get_partitioned_state(_FIRE_TIME)
-        if state.get() != time:
-            return TriggerResult.CONTINUE
-        state.clear()
-        self.register_next_fire_timestamp(time, window, ctx, state)
-        return TriggerResult.FIRE
+        return self._on_time(time, window, ctx)
 
     def on_event_time(
         self, time: int, window: Window, ctx: Trigger.TriggerContext
     ) -> TriggerResult:
         return TriggerResult.CONTINUE
 
-    def on_merge(self, window: Window, ctx: Trigger.OnMergeContext) -> None:
-        """Go on with the earliest of the next multiples."""
-        ctx.merge_partitioned_state(_FIRE_TIME)
-        fire_time = ctx.get_partitioned_state(_FIRE_TIME).get()
-        if fire_time is not None:
-            ctx.register_processing_time_timer(fire_time)
+    def _register_timer(self, time: int, ctx: Trigger.TriggerContext) -> None:
+        ctx.register_processing_time_timer(time)
 
-    def clear(self, window: Window, ctx: Trigger.TriggerContext) -> None:
-        """Forget the next multiple, and delete the timer."""
-        state = ctx.get_partitioned_state(_FIRE_TIME)
-        fire_time = state.get()
-        if fire_time is not None:
-            ctx.delete_processing_time_timer(fire_time)
-            state.clear()
-
-    def register_next_fire_timestamp(
-        self,
-        time: int,
-        window: Window,
-        ctx: Trigger.TriggerContext,
-        fire_timestamp_state: ReducingState[int],
-    ) -> None:
-        """See to it that the time one interval later is noticed, or the end of the window.
-
-        Args:
-            time: When the trigger fired last, in milliseconds.
-            window: The window.
-            ctx: Registers the timer.
-            fire_timestamp_state: Remembers its time.
-        """
-        fire_time = min(time + self.interval, last_timestamp(window))
-        fire_timestamp_state.add(fire_time)
-        ctx.register_processing_time_timer(fire_time)
+    def _delete_timer(self, time: int, ctx: Trigger.TriggerContext) -> None:
+        ctx.delete_processing_time_timer(time)

@@ -11,10 +11,11 @@ from penstock.errors import InvalidSessionGapError, InvalidWindowError
 from penstock.runtime.user_code import UserFunction, record_text
 from penstock.runtime.windowing.arguments import TimeLength, callable_of, positive_millis
 from penstock.runtime.windowing.assigner import MergingWindowAssigner, WindowAssigner
-from penstock.runtime.windowing.event_timestamp import missing_timestamp
-from penstock.runtime.windowing.serializers import TimeWindowSerializer
-from penstock.runtime.windowing.time_triggers import EventTimeTrigger, ProcessingTimeTrigger
-from penstock.runtime.windowing.trigger import Trigger
+from penstock.runtime.windowing.time_window_assigner import (
+    EventTimeWindowAssigner,
+    ProcessingTimeWindowAssigner,
+    TimeWindowAssigner,
+)
 from penstock.runtime.windowing.window import TimeWindow, time_window
 
 
@@ -42,7 +43,7 @@ class SessionWindowTimeGapExtractor(ABC):
 GapExtractor = SessionWindowTimeGapExtractor | Callable[[Any], int]
 
 
-class _SessionWindows(MergingWindowAssigner[Any, TimeWindow]):
+class _SessionWindows(TimeWindowAssigner, MergingWindowAssigner[Any, TimeWindow]):
     """Session windows by either time."""
 
     def merge_windows(
@@ -53,51 +54,14 @@ class _SessionWindows(MergingWindowAssigner[Any, TimeWindow]):
         """Make one session of those that overlap or touch."""
         TimeWindow.merge_windows(windows, callback)
 
-    def get_window_serializer(self) -> TimeWindowSerializer:
-        return TimeWindowSerializer()
+    def _windows_at(
+        self, time: int, element: Any, context: WindowAssigner.WindowAssignerContext
+    ) -> Collection[TimeWindow]:
+        return (time_window(time, time + self._gap_of(element, context)),)
 
     @abstractmethod
     def _gap_of(self, element: Any, context: WindowAssigner.WindowAssignerContext) -> int:
         """Return how long nothing must come after a record for its session to end."""
-
-
-class _EventTimeSessions(_SessionWindows):
-    def assign_windows(
-        self, element: Any, timestamp: int | None, context: WindowAssigner.WindowAssignerContext
-    ) -> Collection[TimeWindow]:
-        """Return the session of one record: from its timestamp until the gap has passed.
-
-        Raises:
-            InvalidTimestampError: If the record has no timestamp.
-        """
-        if timestamp is None:
-            raise missing_timestamp(self, element, context)
-        return (time_window(timestamp, timestamp + self._gap_of(element, context)),)
-
-    def get_default_trigger(self, env: Any) -> Trigger[Any, TimeWindow]:
-        """Return an `EventTimeTrigger`."""
-        return EventTimeTrigger()
-
-    def is_event_time(self) -> bool:
-        """Return True."""
-        return True
-
-
-class _ProcessingTimeSessions(_SessionWindows):
-    def assign_windows(
-        self, element: Any, timestamp: int | None, context: WindowAssigner.WindowAssignerContext
-    ) -> Collection[TimeWindow]:
-        """Return the session of one record: from the time of the clock until the gap has passed."""
-        now = context.get_current_processing_time()
-        return (time_window(now, now + self._gap_of(element, context)),)
-
-    def get_default_trigger(self, env: Any) -> Trigger[Any, TimeWindow]:
-        """Return a `ProcessingTimeTrigger`."""
-        return ProcessingTimeTrigger()
-
-    def is_event_time(self) -> bool:
-        """Return False."""
-        return False
 
 
 class _StaticGap(_SessionWindows):
@@ -147,7 +111,7 @@ class _DynamicGap(_SessionWindows):
         return f"{type(self).__name__}({name})"
 
 
-class EventTimeSessionWindows(_StaticGap, _EventTimeSessions):
+class EventTimeSessionWindows(_StaticGap, EventTimeWindowAssigner):
     """Sessions by the timestamps of the records: records closer than the gap are in one window.
 
     Args:
@@ -193,7 +157,7 @@ class EventTimeSessionWindows(_StaticGap, _EventTimeSessions):
         return DynamicEventTimeSessionWindows(extractor)
 
 
-class ProcessingTimeSessionWindows(_StaticGap, _ProcessingTimeSessions):
+class ProcessingTimeSessionWindows(_StaticGap, ProcessingTimeWindowAssigner):
     """Sessions by the clock of the machine: records closer than the gap are in one window.
 
     Args:
@@ -239,7 +203,7 @@ class ProcessingTimeSessionWindows(_StaticGap, _ProcessingTimeSessions):
         return DynamicProcessingTimeSessionWindows(extractor)
 
 
-class DynamicEventTimeSessionWindows(_DynamicGap, _EventTimeSessions):
+class DynamicEventTimeSessionWindows(_DynamicGap, EventTimeWindowAssigner):
     """Sessions by the timestamps of the records, whose gap depends on the records.
 
     Args:
@@ -271,7 +235,7 @@ class DynamicEventTimeSessionWindows(_DynamicGap, _EventTimeSessions):
         return DynamicEventTimeSessionWindows(extractor)
 
 
-class DynamicProcessingTimeSessionWindows(_DynamicGap, _ProcessingTimeSessions):
+class DynamicProcessingTimeSessionWindows(_DynamicGap, ProcessingTimeWindowAssigner):
     """Sessions by the clock of the machine, whose gap depends on the records.
 
     Args:

@@ -8,15 +8,16 @@ from typing import Any
 from penstock.errors import InvalidWindowError
 from penstock.runtime.windowing.arguments import TimeLength, millis_of, positive_millis
 from penstock.runtime.windowing.assigner import WindowAssigner
-from penstock.runtime.windowing.event_timestamp import missing_timestamp
 from penstock.runtime.windowing.pane_windows import PaneWindows
-from penstock.runtime.windowing.serializers import TimeWindowSerializer
-from penstock.runtime.windowing.time_triggers import EventTimeTrigger, ProcessingTimeTrigger
-from penstock.runtime.windowing.trigger import Trigger
+from penstock.runtime.windowing.time_window_assigner import (
+    EventTimeWindowAssigner,
+    ProcessingTimeWindowAssigner,
+    TimeWindowAssigner,
+)
 from penstock.runtime.windowing.window import TimeWindow
 
 
-class _SlidingWindows(WindowAssigner[Any, TimeWindow]):
+class _SlidingWindows(TimeWindowAssigner):
     """Sliding windows by either time."""
 
     def __init__(self, size: TimeLength, slide: TimeLength, offset: TimeLength) -> None:
@@ -32,14 +33,16 @@ class _SlidingWindows(WindowAssigner[Any, TimeWindow]):
             )
         self._windows = PaneWindows(self.size, self.slide, self.offset)
 
-    def get_window_serializer(self) -> TimeWindowSerializer:
-        return TimeWindowSerializer()
+    def _windows_at(
+        self, time: int, element: Any, context: WindowAssigner.WindowAssignerContext
+    ) -> Collection[TimeWindow]:
+        return self._windows.of(time)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.size}, {self.slide}, {self.offset})"
 
 
-class SlidingEventTimeWindows(_SlidingWindows):
+class SlidingEventTimeWindows(_SlidingWindows, EventTimeWindowAssigner):
     """Windows by the timestamps of the records, which overlap where the slide is below the size.
 
     A record is in each window that holds its timestamp. Where the slide is above the size, there are
@@ -83,28 +86,8 @@ class SlidingEventTimeWindows(_SlidingWindows):
         """
         return SlidingEventTimeWindows(size, slide, offset or 0)
 
-    def assign_windows(
-        self, element: Any, timestamp: int | None, context: WindowAssigner.WindowAssignerContext
-    ) -> Collection[TimeWindow]:
-        """Return the windows that hold the timestamp, the latest first.
 
-        Raises:
-            InvalidTimestampError: If the record has no timestamp.
-        """
-        if timestamp is None:
-            raise missing_timestamp(self, element, context)
-        return self._windows.of(timestamp)
-
-    def get_default_trigger(self, env: Any) -> Trigger[Any, TimeWindow]:
-        """Return an `EventTimeTrigger`."""
-        return EventTimeTrigger()
-
-    def is_event_time(self) -> bool:
-        """Return True."""
-        return True
-
-
-class SlidingProcessingTimeWindows(_SlidingWindows):
+class SlidingProcessingTimeWindows(_SlidingWindows, ProcessingTimeWindowAssigner):
     """Windows by the clock of the machine, which overlap where the slide is below the size.
 
     Args:
@@ -144,17 +127,3 @@ class SlidingProcessingTimeWindows(_SlidingWindows):
             The assigner.
         """
         return SlidingProcessingTimeWindows(size, slide, offset or 0)
-
-    def assign_windows(
-        self, element: Any, timestamp: int | None, context: WindowAssigner.WindowAssignerContext
-    ) -> Collection[TimeWindow]:
-        """Return the windows that hold the time of the clock, the latest first."""
-        return self._windows.of(context.get_current_processing_time())
-
-    def get_default_trigger(self, env: Any) -> Trigger[Any, TimeWindow]:
-        """Return a `ProcessingTimeTrigger`."""
-        return ProcessingTimeTrigger()
-
-    def is_event_time(self) -> bool:
-        """Return False."""
-        return False

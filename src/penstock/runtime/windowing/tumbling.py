@@ -8,16 +8,17 @@ from typing import Any
 from penstock.errors import InvalidWindowError
 from penstock.runtime.windowing.arguments import TimeLength, millis_of, positive_millis
 from penstock.runtime.windowing.assigner import WindowAssigner
-from penstock.runtime.windowing.event_timestamp import missing_timestamp
 from penstock.runtime.windowing.pane_windows import PaneWindows
-from penstock.runtime.windowing.serializers import TimeWindowSerializer
 from penstock.runtime.windowing.stagger import WindowStagger, task_key
-from penstock.runtime.windowing.time_triggers import EventTimeTrigger, ProcessingTimeTrigger
-from penstock.runtime.windowing.trigger import Trigger
+from penstock.runtime.windowing.time_window_assigner import (
+    EventTimeWindowAssigner,
+    ProcessingTimeWindowAssigner,
+    TimeWindowAssigner,
+)
 from penstock.runtime.windowing.window import TimeWindow
 
 
-class _TumblingWindows(WindowAssigner[Any, TimeWindow]):
+class _TumblingWindows(TimeWindowAssigner):
     """Tumbling windows by either time."""
 
     def __init__(
@@ -47,17 +48,14 @@ class _TumblingWindows(WindowAssigner[Any, TimeWindow]):
         self._stagger = stagger
         self._windows = PaneWindows(self.size, self.size, self.offset + (stagger or 0))
 
-    def _windows_of(
-        self, time: int, context: WindowAssigner.WindowAssignerContext
+    def _windows_at(
+        self, time: int, element: Any, context: WindowAssigner.WindowAssignerContext
     ) -> Collection[TimeWindow]:
         if self._stagger is None:
             now = context.get_current_processing_time()
             task = task_key(context.get_runtime_context())
             self._set_stagger(self.window_stagger.get_stagger_offset(now, self.size, task))
         return self._windows.of(time)
-
-    def get_window_serializer(self) -> TimeWindowSerializer:
-        return TimeWindowSerializer()
 
     def snapshot(self) -> int | None:
         is_aligned = self.window_stagger is WindowStagger.ALIGNED
@@ -71,7 +69,7 @@ class _TumblingWindows(WindowAssigner[Any, TimeWindow]):
         return f"{type(self).__name__}({self.size}, {self.offset})"
 
 
-class TumblingEventTimeWindows(_TumblingWindows):
+class TumblingEventTimeWindows(_TumblingWindows, EventTimeWindowAssigner):
     """Windows by the timestamps of the records: each starts where the one before ends.
 
     Args:
@@ -114,28 +112,8 @@ class TumblingEventTimeWindows(_TumblingWindows):
         """
         return TumblingEventTimeWindows(size, offset or 0, window_stagger=window_stagger)
 
-    def assign_windows(
-        self, element: Any, timestamp: int | None, context: WindowAssigner.WindowAssignerContext
-    ) -> Collection[TimeWindow]:
-        """Return the one window that holds the timestamp.
 
-        Raises:
-            InvalidTimestampError: If the record has no timestamp.
-        """
-        if timestamp is None:
-            raise missing_timestamp(self, element, context)
-        return self._windows_of(timestamp, context)
-
-    def get_default_trigger(self, env: Any) -> Trigger[Any, TimeWindow]:
-        """Return an `EventTimeTrigger`."""
-        return EventTimeTrigger()
-
-    def is_event_time(self) -> bool:
-        """Return True."""
-        return True
-
-
-class TumblingProcessingTimeWindows(_TumblingWindows):
+class TumblingProcessingTimeWindows(_TumblingWindows, ProcessingTimeWindowAssigner):
     """Windows by the clock of the machine: each starts where the one before ends.
 
     Args:
@@ -177,17 +155,3 @@ class TumblingProcessingTimeWindows(_TumblingWindows):
             The assigner.
         """
         return TumblingProcessingTimeWindows(size, offset or 0, window_stagger=window_stagger)
-
-    def assign_windows(
-        self, element: Any, timestamp: int | None, context: WindowAssigner.WindowAssignerContext
-    ) -> Collection[TimeWindow]:
-        """Return the one window that holds the time of the clock."""
-        return self._windows_of(context.get_current_processing_time(), context)
-
-    def get_default_trigger(self, env: Any) -> Trigger[Any, TimeWindow]:
-        """Return a `ProcessingTimeTrigger`."""
-        return ProcessingTimeTrigger()
-
-    def is_event_time(self) -> bool:
-        """Return False."""
-        return False

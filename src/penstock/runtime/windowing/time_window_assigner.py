@@ -1,0 +1,76 @@
+"""What assigners of windows in time have in common, by event time and by processing time."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Collection
+from typing import Any
+
+from penstock.errors import InvalidTimestampError
+from penstock.runtime.user_code import record_text
+from penstock.runtime.windowing.assigner import WindowAssigner
+from penstock.runtime.windowing.serializers import TimeWindowSerializer
+from penstock.runtime.windowing.time_triggers import EventTimeTrigger, ProcessingTimeTrigger
+from penstock.runtime.windowing.trigger import Trigger
+from penstock.runtime.windowing.window import TimeWindow
+
+
+class TimeWindowAssigner(WindowAssigner[Any, TimeWindow]):
+    """Puts records into windows by one of their times."""
+
+    @abstractmethod
+    def _windows_at(
+        self, time: int, element: Any, context: WindowAssigner.WindowAssignerContext
+    ) -> Collection[TimeWindow]:
+        """Return the windows of a record, given its time in milliseconds."""
+
+    def get_window_serializer(self) -> TimeWindowSerializer:
+        return TimeWindowSerializer()
+
+
+class EventTimeWindowAssigner(TimeWindowAssigner):
+    """Puts records into windows by their timestamps."""
+
+    def assign_windows(
+        self, element: Any, timestamp: int | None, context: WindowAssigner.WindowAssignerContext
+    ) -> Collection[TimeWindow]:
+        """Return the windows of the record's timestamp.
+
+        Raises:
+            InvalidTimestampError: If the record has no timestamp.
+        """
+        if timestamp is None:
+            operator = context.get_runtime_context().get_task_name()
+            raise InvalidTimestampError(
+                f"Operator {operator!r} puts records into {self!r} by their timestamps, and the "
+                f"record {record_text(element)} has none.",
+                hint="Call assign_timestamps_and_watermarks() before, with a strategy that has a "
+                "timestamp assigner; or use windows by processing time.",
+            )
+        return self._windows_at(timestamp, element, context)
+
+    def get_default_trigger(self, env: Any) -> Trigger[Any, TimeWindow]:
+        """Return an `EventTimeTrigger`."""
+        return EventTimeTrigger()
+
+    def is_event_time(self) -> bool:
+        """Return True."""
+        return True
+
+
+class ProcessingTimeWindowAssigner(TimeWindowAssigner):
+    """Puts records into windows by the clock of the machine."""
+
+    def assign_windows(
+        self, element: Any, timestamp: int | None, context: WindowAssigner.WindowAssignerContext
+    ) -> Collection[TimeWindow]:
+        """Return the windows of the time that the clock shows."""
+        return self._windows_at(context.get_current_processing_time(), element, context)
+
+    def get_default_trigger(self, env: Any) -> Trigger[Any, TimeWindow]:
+        """Return a `ProcessingTimeTrigger`."""
+        return ProcessingTimeTrigger()
+
+    def is_event_time(self) -> bool:
+        """Return False."""
+        return False
