@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from penstock.common.time import Duration, Time
 from penstock.common.typeinfo import TypeInformation
@@ -14,10 +14,13 @@ from penstock.datastream.named_rows import name_results
 from penstock.datastream.output_tag import OutputTag
 from penstock.errors import InvalidArgumentError
 from penstock.runtime.operators.interval_join import IntervalJoinOperator
+from penstock.runtime.output_tag import check_output_tag
 
 if TYPE_CHECKING:
     from penstock.datastream.keyed_stream import KeyedStream
     from penstock.datastream.stream import DataStream
+
+_TAG_HINT: Final = "Give the tag of the side output: OutputTag('late')."
 
 Length = Duration | Time | timedelta | str | int
 
@@ -104,8 +107,8 @@ class IntervalJoined:
         self._upper = upper_bound
         self._lower_exclusive = False
         self._upper_exclusive = False
-        self._left_late: OutputTag | None = None
-        self._right_late: OutputTag | None = None
+        self._left_late: str | None = None
+        self._right_late: str | None = None
 
     def lower_bound_exclusive(self) -> Self:
         """Leave the lower bound itself out of the interval.
@@ -137,7 +140,8 @@ class IntervalJoined:
         Raises:
             InvalidArgumentError: If it is no `OutputTag`.
         """
-        self._left_late = _check_tag(output_tag, "side_output_left_late_data()")
+        tag = check_output_tag(output_tag, "side_output_left_late_data", _TAG_HINT)
+        self._left_late = tag.tag_id
         return self
 
     def side_output_right_late_data(self, output_tag: OutputTag) -> Self:
@@ -152,7 +156,8 @@ class IntervalJoined:
         Raises:
             InvalidArgumentError: If it is no `OutputTag`.
         """
-        self._right_late = _check_tag(output_tag, "side_output_right_late_data()")
+        tag = check_output_tag(output_tag, "side_output_right_late_data", _TAG_HINT)
+        self._right_late = tag.tag_id
         return self
 
     def process(
@@ -187,21 +192,8 @@ class IntervalJoined:
             name_results(function, "process_element", output_type),
             lower=lower,
             upper=upper,
-            late_tags=(_tag_id(self._left_late), _tag_id(self._right_late)),
+            late_tags=(self._left_late, self._right_late),
         )
         return self._left._transform(  # noqa: SLF001
             "Interval Join", operator, output_type, second=self._right
         )
-
-
-def _tag_id(tag: OutputTag | None) -> str | None:
-    return None if tag is None else tag.tag_id
-
-
-def _check_tag(tag: Any, operation: str) -> OutputTag:
-    if not isinstance(tag, OutputTag):
-        raise InvalidArgumentError(
-            f"{operation} was given {tag!r}, which is no OutputTag.",
-            hint="Give the tag of the side output: OutputTag('late').",
-        )
-    return tag

@@ -41,7 +41,7 @@ from penstock.runtime.operators.keyed_process import KeyedProcessOperator
 from penstock.runtime.operators.map import MapOperator
 from penstock.runtime.operators.process import ProcessOperator
 from penstock.runtime.operators.timestamps_and_watermarks import TimestampsAndWatermarksOperator
-from penstock.runtime.output_tag import OutputTag
+from penstock.runtime.output_tag import OutputTag, check_output_tag
 from penstock.runtime.partitioners import KeyGroupStreamPartitioner, StreamPartitioner
 
 if TYPE_CHECKING:
@@ -404,11 +404,8 @@ class DataStream(StreamSettings, Partitioning, Connecting, Windowing, StreamOutp
             InvalidArgumentError: If it is no `OutputTag`.
             UnsupportedOperationError: If the stream is not the output of one operator.
         """
-        if not isinstance(output_tag, OutputTag):
-            raise InvalidArgumentError(
-                f"get_side_output() was given {output_tag!r}, which is no OutputTag.",
-                hint="Give the tag that the process function emits with.",
-            )
+        hint = "Give the tag that the process function emits with."
+        check_output_tag(output_tag, "get_side_output", hint)
         if not isinstance(self._transformation, OperatorTransformation):
             raise UnsupportedOperationError(
                 f"get_side_output({output_tag.tag_id!r}) was called on a stream that is not the "

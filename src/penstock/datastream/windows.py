@@ -26,7 +26,7 @@ from penstock.runtime.operators.window_contents import (
     WindowContents,
 )
 from penstock.runtime.operators.window_kinds import window_operator
-from penstock.runtime.output_tag import OutputTag
+from penstock.runtime.output_tag import OutputTag, check_output_tag
 from penstock.runtime.windowing.arguments import TimeLength, millis_of
 from penstock.runtime.windowing.assigner import MergingWindowAssigner, WindowAssigner
 from penstock.runtime.windowing.evictor import Evictor
@@ -212,12 +212,8 @@ class Windows:
         Raises:
             InvalidArgumentError: If it is no `OutputTag`.
         """
-        if not isinstance(output_tag, OutputTag):
-            raise InvalidArgumentError(
-                f"side_output_late_data() was given {output_tag!r}, which is no OutputTag.",
-                hint="Name the side output, as in OutputTag('late').",
-            )
-        self._late_tag = output_tag
+        hint = "Name the side output, as in OutputTag('late')."
+        self._late_tag = check_output_tag(output_tag, "side_output_late_data", hint)
         return self
 
     def reduce(

@@ -41,3 +41,16 @@ class OutputTag:
 
     def __repr__(self) -> str:
         return f"OutputTag({self.tag_id!r})"
+
+
+def check_output_tag(tag: Any, operation: str, hint: str) -> OutputTag:
+    """Return what an operation was given for a tag, sure to be one.
+
+    Raises:
+        InvalidArgumentError: If it is none.
+    """
+    if isinstance(tag, OutputTag):
+        return tag
+    raise InvalidArgumentError(
+        f"{operation}() was given {tag!r}, which is no OutputTag.", hint=hint
+    )

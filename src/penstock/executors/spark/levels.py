@@ -76,12 +76,16 @@ class Work:
     epoch: Epoch
     note: str | None = None
 
+    def note_query(self) -> None:
+        """Note which query of Spark's the running task belongs to."""
+        context = TaskContext.get()
+        if self.note is not None and context is not None:
+            write_note(self.note, context.getLocalProperty("spark.sql.execution.id"))
+
     def carrier(self, level: int) -> Carrier:
         """Return the carrier that the running task of Spark is."""
         context = TaskContext.get()
         assert context is not None
-        if self.note is not None and level == 0:
-            write_note(self.note, context.getLocalProperty("spark.sql.execution.id"))
         return Carrier(
             (tasks := tasks_of(self.job_id, self.program, self.cores)).layout,
             self.epoch,
@@ -113,6 +117,7 @@ class SourceLevel:
         return to_batches(self._buffers(batches))
 
     def _buffers(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Buffer]:
+        self.work.note_query()
         carrier = self.work.carrier(0)
         if self.is_alone and carrier.number == 0:
             yield from carrier.control(0, 1)

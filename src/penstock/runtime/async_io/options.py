@@ -13,7 +13,7 @@ from typing import Any
 
 from penstock.common.time import Duration, Time
 from penstock.errors import InvalidArgumentError
-from penstock.runtime.output_tag import OutputTag
+from penstock.runtime.output_tag import OutputTag, check_output_tag
 
 TimeSpan = Duration | Time | timedelta | str | int
 """Whatever says how long something takes: see `Duration.of`. A number is of milliseconds."""
@@ -266,11 +266,7 @@ class OnFailure:
         Raises:
             InvalidArgumentError: If it is no `OutputTag`.
         """
-        if not isinstance(tag, OutputTag):
-            raise InvalidArgumentError(
-                f"OnFailure.side_output() was given {tag!r}, which is no OutputTag.",
-                hint='Give an OutputTag("failed").',
-            )
+        check_output_tag(tag, "OnFailure.side_output", 'Give an OutputTag("failed").')
         return OnFailure(FailureKind.SIDE_OUTPUT, tag=tag)
 
 
