@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.semantics.running import operators
 
@@ -128,6 +128,11 @@ def metrics_of(stream: DataStream) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", OPERATIONS)
 @given(tables=TABLES, assigner=assigners())
+@example(
+    # Many groups to one batch, and two that differ in which of their records comes first.
+    tables=[table([("a", 0, None, 0, None)] * 10 + [(None, t, None, 0, None) for t in (34, 30)])],
+    assigner=SlidingEventTimeWindows.of(5, 3),
+)
 @settings(max_examples=40, deadline=None)
 def test_gives_the_same_results(name: str, tables: list[pa.Table], assigner: Any) -> None:
     streams = [

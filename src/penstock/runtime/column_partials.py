@@ -40,7 +40,7 @@ class ColumnPartials:
         self._keeps_records = not isinstance(plan.contents, AggregatedRecords)
 
     def of(self, blocks: list[ColumnBlock]) -> Block:
-        """Return the partials of some blocks, in the order of their first records.
+        """Return the partials of some blocks, those that are records in the order of their first ones.
 
         The timestamp of each is the start of its pane.
         """
@@ -60,6 +60,9 @@ class ColumnPartials:
                 columns[f"{number}"] = rows.field(name)
                 wanted += _kernels(f"{number}", aggregate)
         groups = pa.table(columns).group_by([_KEY, _PANE], use_threads=False).aggregate(wanted)
+        if self._keeps_records:
+            # Arrow gives groups in an order of its own, and of two records the first is kept.
+            groups = groups.sort_by(f"{_ROW}_min")
         found = {name: groups.column(name).combine_chunks() for name in groups.column_names}
         counts = found["count_all"].to_pylist()
         values = self._records(rows, found) if self._keeps_records else self._accumulators(found)
