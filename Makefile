@@ -4,6 +4,8 @@
 PYTHON ?= python3
 VENV := .venv/bin
 export NO_MKDOCS_2_WARNING := 1
+# The tests start hundreds of processes: none should compile everything again.
+unexport PYTHONDONTWRITEBYTECODE
 LINTED := src tests benchmarks examples scripts
 
 .PHONY: help fix check test demo bench docs clean
@@ -25,7 +27,8 @@ check: .setup-check  ## format, lint, types, import rules, documentation
 	$(VENV)/mkdocs build --strict --quiet
 
 test: .setup-test  ## the whole test suite
-	$(VENV)/python -m pytest
+	$(VENV)/python -m pytest -m "not spark" -n 2 --dist worksteal
+	$(VENV)/python -m pytest -m spark
 
 demo: .setup-demo  ## the main job: a year of flights streamed through Spark, and a picture
 	$(VENV)/python examples/flights/main.py
@@ -34,6 +37,7 @@ bench: .setup-bench  ## speed, as ratios to hand-written loops and to PyFlink
 	$(VENV)/python benchmarks/chain.py
 	$(VENV)/python benchmarks/keyed_state.py
 	$(VENV)/python benchmarks/timers.py
+	$(VENV)/python benchmarks/checkpoints.py
 	$(VENV)/python benchmarks/windows.py
 	$(VENV)/python benchmarks/async_io.py
 

@@ -17,7 +17,7 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 
 def table() -> str:
     rows = [
-        f"| `{key}` | {shown(option.default)} | {option.description}{choices(option)} |"
+        f"| `{key}` | {shown(option.default)} | {option.description}{choices(option)}{older(option)} |"
         for key, option in sorted(OPTIONS.items())
     ]
     return "\n".join(["| Key | Default | Meaning |", "|---|---|---|", *rows])
@@ -34,3 +34,8 @@ def shown(default: Any) -> str:
 def choices(option: ConfigOption[Any]) -> str:
     listed = ", ".join(f"`{choice}`" for choice in option.choices)
     return f" One of {listed}." if listed else ""
+
+
+def older(option: ConfigOption[Any]) -> str:
+    listed = ", ".join(f"`{key}`" for key in option.keys[1:])
+    return f" Also: {listed}." if listed else ""

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import gc
 import os
 import sys
+import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from tests.servers.http_service import HttpService
     from tests.servers.redis_server import RedisServer
+    from tests.servers.s3_server import S3Server
 
 ROOT = Path(__file__).parent.parent
 
@@ -32,6 +35,28 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Have Java for whatever a test of Spark starts, and in whatever order the tests run."""
+    if item.get_closest_marker("spark") is not None:
+        from penstock.executors.spark.java import ensure_java
+
+        ensure_java()
+
+
+def pytest_collection_finish() -> None:
+    """Keep thousands of tests, which stay until the end, out of all garbage collections."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_waiting_for_the_disk() -> Iterator[None]:
+    """Files outlive every process at once; only a machine that goes down makes fsync matter."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda file: None)
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -95,3 +120,25 @@ def redis_server() -> Iterator[RedisServer]:
     server = RedisServer()
     yield server
     server.stop()
+
+
+@pytest.fixture(scope="session")
+def s3_process() -> Iterator[tuple[S3Server, str]]:
+    """The one S3 of all tests, and the URL of its bucket; see `s3`."""
+    from tests.servers.s3_server import S3Server
+
+    server = S3Server()
+    yield server, server.make_bucket()
+    server.stop()
+
+
+@pytest.fixture
+def s3(
+    s3_process: tuple[S3Server, str], monkeypatch: pytest.MonkeyPatch
+) -> Iterator[tuple[S3Server, str]]:
+    """An S3 that the environment leads to, and the URL of a folder in it that is the test's own."""
+    server, bucket = s3_process
+    for name, value in server.environment.items():
+        monkeypatch.setenv(name, value)
+    yield server, f"{bucket}/{uuid.uuid4().hex}"
+    server.lost_answers = 0

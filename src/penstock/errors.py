@@ -268,3 +268,99 @@ class AsyncTimeoutError(PenstockError, TimeoutError):
 
 class AsyncResultError(PenstockError, TypeError):
     """Raised when an asynchronous function gave what is no list of results."""
+
+
+class EpochTakenError(PenstockError):
+    """Raised when an epoch is to be committed that was committed before, by another driver."""
+
+
+class LocationInUseError(PenstockError):
+    """Raised when a second driver is started on a checkpoint location, or has taken it over."""
+
+
+class CheckpointMismatchError(PenstockError):
+    """Raised when a program, its checkpoint and what Spark remembers of it do not belong together."""
+
+
+class NoCheckpointLocationWarning(UserWarning):
+    """Warns that a streaming job has state and no checkpoint location: the state dies with the job."""
+
+
+class ObstoreNotFoundError(PenstockError, ImportError):
+    """Raised when checkpoints are in an object store and obstore is not installed."""
+
+
+class ObjectStoreError(PenstockError, OSError):
+    """Raised when an object store cannot be opened, or refuses to read or write a file."""
+
+
+class SavepointError(PenstockError):
+    """Raised when a savepoint cannot be written or read, or there is none."""
+
+
+class EpochListenerWarning(UserWarning):
+    """Warns of an epoch listener that raised; the job goes on."""
+
+
+class WaitInListenerError(PenstockError):
+    """Raised when an epoch listener waits for the end of the job that it listens to."""
+
+
+class CheckpointNotFoundError(PenstockError):
+    """Raised when there is no checkpoint at a location, or not the epoch that was asked for."""
+
+
+class UnknownOperatorError(InvalidArgumentError):
+    """Raised when a checkpoint has no operator of that name, or several."""
+
+
+class StateClassNotFoundError(PenstockError, ImportError):
+    """Raised when state can only be read where the class of its keys can be imported."""
+
+
+class UnknownStateError(InvalidArgumentError):
+    """Raised when an operator has no state of that name in a checkpoint."""
+
+
+class SinkError(PenstockError):
+    """Base class of what penstock's own sinks raise for what they write to."""
+
+
+class LostOutputError(SinkError):
+    """Raised when what a sink prepared is no longer there, or not what was written."""
+
+
+class SinkNotWritableError(SinkError, OSError):
+    """Raised when the place that a sink writes to refuses it: no room, no right, not reached."""
+
+
+class SinkTableError(SinkError):
+    """Raised when the table that a sink writes to, or one of its columns, does not exist."""
+
+
+class SinkRowError(SinkError, ValueError):
+    """Raised when the table that a sink writes to does not take a row."""
+
+
+class PsycopgNotFoundError(PenstockError, ImportError):
+    """Raised when rows go to PostgreSQL and psycopg is not installed."""
+
+
+class CheckpointNotWritableError(PenstockError, OSError):
+    """Raised when the checkpoint location cannot be written: it is full, say, or read-only."""
+
+
+class SessionLostError(JobFailedError):
+    """Raised when the SparkSession that a job ran on has ended, so that it cannot be restarted there."""
+
+
+class MaxParallelismChangedError(PenstockError):
+    """Raised when state is to be taken up by a program that divides keys into other key groups."""
+
+
+class UnclaimedStateError(PenstockError):
+    """Raised when a checkpoint holds state of an operator that the program does not have."""
+
+
+class StateNotRescalableError(UnsupportedOperationError):
+    """Raised when an operator's parallelism was changed, and its state cannot be divided anew."""

@@ -2,56 +2,71 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from penstock.checkpoint.epoch_store import (
-    EpochRecord,
-    EpochStore,
-    FolderEpochStore,
-    MemoryEpochStore,
-)
+from penstock.checkpoint.epoch_record import EpochRecord, digest_of_record
+from penstock.checkpoint.epoch_store import EpochStore, MemoryEpochStore, StoredEpochs
 from penstock.checkpoint.handles import StateHandle
+from penstock.checkpoint.storage import LocalStorage
+from penstock.errors import DamagedStateError, EpochTakenError
 
 RECORD = EpochRecord(
     3,
+    lineage="history",
     handles={(1, 0): (StateHandle("a", 1, 2, is_snapshot=True),)},
     finished=frozenset({1}),
-    printed=["line"],
-    collected=[("id", [1, 2])],
     prepared=[("sink", "path")],
     operators={"id": {"records_in": 1}},
     duration=12,
 )
 
 
+def stored(folder: Path) -> StoredEpochs:
+    return StoredEpochs(LocalStorage(str(folder)))
+
+
 @pytest.fixture(params=["memory", "folder"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> EpochStore:
-    return MemoryEpochStore() if request.param == "memory" else FolderEpochStore(str(tmp_path))
+    return MemoryEpochStore() if request.param == "memory" else stored(tmp_path)
 
 
 def test_gives_back_what_was_committed(store: EpochStore) -> None:
     store.commit(EpochRecord(2))
-    store.commit(RECORD)
+    digest = store.commit(RECORD)
 
     assert store.get(3) == RECORD
     assert store.get(2) == EpochRecord(2)
+    assert digest == digest_of_record(RECORD)
 
 
 def test_knows_nothing_of_other_epochs(store: EpochStore) -> None:
     assert store.get(3) is None
+    assert store.numbers() == []
     store.commit(RECORD)
+    store.commit(EpochRecord(12))
 
-    assert [number for number in range(-1, 40) if store.get(number) is not None] == [3]
+    assert [number for number in range(-1, 40) if store.get(number) is not None] == [3, 12]
+    assert store.numbers() == [3, 12]
 
 
 def test_an_epoch_is_committed_once(store: EpochStore) -> None:
     store.commit(RECORD)
 
-    with pytest.raises(FileExistsError):
-        store.commit(EpochRecord(3, printed=["something else"]))
+    with pytest.raises(EpochTakenError, match="Epoch 3 was committed before by driver 1"):
+        store.commit(EpochRecord(3, generation=2))
     assert store.get(3) == RECORD
+
+
+def test_another_record_takes_the_place_of_one(store: EpochStore) -> None:
+    store.commit(RECORD)
+    changed = replace(RECORD, lineage="another")
+    store.replace(changed)
+
+    assert store.get(3) == changed
+    assert store.numbers() == [3]
 
 
 def test_forgets_one_epoch(store: EpochStore) -> None:
@@ -65,7 +80,6 @@ def test_forgets_one_epoch(store: EpochStore) -> None:
 
 def test_forgets_what_it_does_not_know(store: EpochStore) -> None:
     store.forget(7)
-    store.forget(-2)
     store.commit(RECORD)
     store.forget(3)
     store.forget(3)
@@ -73,25 +87,33 @@ def test_forgets_what_it_does_not_know(store: EpochStore) -> None:
     assert store.get(3) is None
 
 
-class TestFolder:
+class TestInAStorage:
     def test_is_read_by_another_process(self, tmp_path: Path) -> None:
-        FolderEpochStore(str(tmp_path)).commit(RECORD)
+        stored(tmp_path).commit(RECORD)
 
-        assert FolderEpochStore(str(tmp_path)).get(3) == RECORD
+        assert stored(tmp_path).get(3) == RECORD
 
-    def test_holds_one_file_for_each_epoch_and_no_drafts(self, tmp_path: Path) -> None:
-        store = FolderEpochStore(str(tmp_path))
+    def test_is_one_file_for_each_epoch_and_no_drafts(self, tmp_path: Path) -> None:
+        store = stored(tmp_path)
         store.commit(RECORD)
-        with pytest.raises(FileExistsError):
+        with pytest.raises(EpochTakenError):
             store.commit(RECORD)
 
         assert [path.name for path in (tmp_path / "epochs").iterdir()] == ["00000003"]
+
+    def test_a_damaged_record_is_named(self, tmp_path: Path) -> None:
+        stored(tmp_path).commit(RECORD)
+        path = tmp_path / "epochs" / "00000003"
+        path.write_bytes(path.read_bytes().replace(b'"duration":12', b'"duration":13'))
+
+        with pytest.raises(DamagedStateError, match=r"epochs.00000003 is damaged"):
+            stored(tmp_path).get(3)
 
     @pytest.mark.parametrize("step", ["fsync", "link"])
     def test_an_epoch_is_committed_whole_or_not_at_all(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
     ) -> None:
-        store = FolderEpochStore(str(tmp_path))
+        store = stored(tmp_path)
 
         def fail(*arguments: object) -> None:
             assert store.get(3) is None
@@ -123,6 +145,7 @@ class TestFolder:
         for step in ("fsync", "link"):
             monkeypatch.setattr(os, step, watched(step))
 
-        FolderEpochStore(str(tmp_path)).commit(RECORD)
+        stored(tmp_path).commit(RECORD)
 
-        assert steps == ["fsync", "link"]
+        # The content, then the name, then the folder that holds the name.
+        assert steps == ["fsync", "link", "fsync"]

@@ -8,7 +8,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from penstock.checkpoint.handles import StateHandle, read_state_file, write_state_file
+from penstock.checkpoint.handles import (
+    StateHandle,
+    join_state_files,
+    read_state_file,
+    verify_state_file,
+    write_state_file,
+)
+from penstock.checkpoint.storage import LocalStorage
 from penstock.errors import DamagedStateError
 
 in_one_folder = settings(
@@ -16,30 +23,73 @@ in_one_folder = settings(
 )
 
 
+frames_of_files = st.lists(st.lists(st.binary(), max_size=3), min_size=1, max_size=4)
+
+
 @in_one_folder
-@given(frames=st.lists(st.binary(), max_size=4), is_snapshot=st.booleans())
+@given(
+    frames=st.lists(st.binary(), max_size=4),
+    whole=st.lists(st.binary(), max_size=2),
+    is_snapshot=st.booleans(),
+    at_once=st.sampled_from([0, 1 << 20]),
+)
 def test_what_is_read_is_what_was_written(
-    tmp_path: Path, frames: list[bytes], is_snapshot: bool
+    tmp_path: Path, frames: list[bytes], whole: list[bytes], is_snapshot: bool, at_once: int
 ) -> None:
-    folder = tmp_path / "deep" / "folder"
-
-    handle = write_state_file(str(folder), "00000007", iter(frames), is_snapshot=is_snapshot)
-
-    assert list(read_state_file(handle)) == frames
-    content = Path(handle.path).read_bytes()
-    assert handle == StateHandle(
-        handle.path, len(content), zlib.crc32(content), is_snapshot=is_snapshot
+    storage = LocalStorage(str(tmp_path))
+    handle = write_state_file(
+        storage, "deep/00000007", iter(frames), is_snapshot=is_snapshot, whole=whole, groups=3
     )
-    assert os.path.dirname(handle.path) == str(folder)
-    assert os.path.basename(handle.path).startswith("00000007-")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("penstock.checkpoint.handles._AT_ONCE", at_once)
+        assert list(read_state_file(storage, handle)) == frames + whole
+    content = storage.read(handle.name)
+    held = sum(8 + len(frame) for frame in whole)
+    assert handle == StateHandle(
+        handle.name, len(content), zlib.crc32(content), is_snapshot, groups=3, held=held
+    )
+    assert handle.name.startswith("deep/00000007-")
+    assert handle.version == handle.name
+
+
+@in_one_folder
+@given(frames=frames_of_files)
+def test_a_joined_file_holds_what_the_files_held(tmp_path: Path, frames: list[list[bytes]]) -> None:
+    storage = LocalStorage(str(tmp_path))
+    handles = [
+        write_state_file(storage, "a", found, is_snapshot=place == 0, whole=[b"w"], groups=2)
+        for place, found in enumerate(frames)
+    ]
+
+    joined = join_state_files(storage, "b", handles)
+    twice = join_state_files(storage, "c", [joined])
+
+    contents = [frame for found in frames for frame in (*found, b"w")]
+    assert list(read_state_file(storage, joined)) == contents
+    assert list(read_state_file(storage, twice)) == contents
+    assert (joined.is_snapshot, joined.level, twice.level) == (True, 1, 2)
+    assert (joined.groups, joined.held) == (2 * len(handles), 9 * len(handles))
+    assert joined.version == twice.version == handles[-1].name
+
+
+def test_damage_is_found_when_files_are_joined(tmp_path: Path) -> None:
+    storage = LocalStorage(str(tmp_path))
+    handles = [write_state_file(storage, "a", [b"x"], is_snapshot=False) for _ in range(2)]
+    storage.write(handles[1].name, [b"something else"])
+
+    with pytest.raises(DamagedStateError, match=storage.url(handles[1].name)):
+        join_state_files(storage, "b", handles)
+    assert sorted(storage.names()) == sorted(handle.name for handle in handles)
 
 
 def test_two_writers_of_one_name_do_not_meet(tmp_path: Path) -> None:
-    one = write_state_file(str(tmp_path), "00000007", [b"one"], is_snapshot=False)
-    other = write_state_file(str(tmp_path), "00000007", [b"other"], is_snapshot=False)
+    storage = LocalStorage(str(tmp_path))
+    one = write_state_file(storage, "00000007", [b"one"], is_snapshot=False)
+    other = write_state_file(storage, "00000007", [b"other"], is_snapshot=False)
 
-    assert list(read_state_file(one)) == [b"one"]
-    assert list(read_state_file(other)) == [b"other"]
+    assert list(read_state_file(storage, one)) == [b"one"]
+    assert list(read_state_file(storage, other)) == [b"other"]
 
 
 def test_the_bytes_are_on_disk_before_anybody_hears_of_them(
@@ -48,9 +98,9 @@ def test_the_bytes_are_on_disk_before_anybody_hears_of_them(
     synced: list[int] = []
     monkeypatch.setattr(os, "fsync", lambda file: synced.append(os.fstat(file).st_size))
 
-    handle = write_state_file(str(tmp_path), "00000007", [b"content"], is_snapshot=False)
+    handle = write_state_file(LocalStorage(str(tmp_path)), "a", [b"content"], is_snapshot=False)
 
-    assert synced == [handle.length]
+    assert synced[0] == handle.length
 
 
 @in_one_folder
@@ -58,8 +108,9 @@ def test_the_bytes_are_on_disk_before_anybody_hears_of_them(
 def test_any_damage_is_found_before_anything_is_read(
     tmp_path: Path, frames: list[bytes], data: st.DataObject
 ) -> None:
-    handle = write_state_file(str(tmp_path), "a", frames, is_snapshot=False)
-    content = Path(handle.path).read_bytes()
+    storage = LocalStorage(str(tmp_path))
+    handle = write_state_file(storage, "a", frames, is_snapshot=False)
+    content = storage.read(handle.name)
     place = data.draw(st.integers(0, len(content) - 1))
     kind = data.draw(st.sampled_from(["flipped", "truncated", "longer"]))
     damaged = bytearray(content)
@@ -69,22 +120,26 @@ def test_any_damage_is_found_before_anything_is_read(
         del damaged[place:]
     else:
         damaged += b"\0"
-    Path(handle.path).write_bytes(damaged)
+    storage.write(handle.name, [bytes(damaged)])
 
-    with pytest.raises(DamagedStateError) as raised:
-        next(read_state_file(handle))
+    for at_once in (0, 1 << 20):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("penstock.checkpoint.handles._AT_ONCE", at_once)
+            with pytest.raises(DamagedStateError) as raised:
+                next(read_state_file(storage, handle))
 
-    assert handle.path in raised.value.message
-    assert f"it has {len(damaged)} bytes" in raised.value.message
-    assert raised.value.hint
+        assert storage.url(handle.name) in raised.value.message
+        assert f"it has {len(damaged)} bytes" in raised.value.message
+        assert raised.value.hint
+    with pytest.raises(DamagedStateError):
+        verify_state_file(storage, handle)
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    handle = StateHandle(str(tmp_path / "gone"), 1, 0, is_snapshot=True)
+    handle = StateHandle("gone", 1, 0, is_snapshot=True)
 
     with pytest.raises(DamagedStateError, match=r"gone cannot be read: .*No such file") as raised:
-        next(read_state_file(handle))
+        next(read_state_file(LocalStorage(str(tmp_path)), handle))
 
-    assert raised.value.hint == (
-        "The checkpoint folder must be reached by all workers under the same path."
-    )
+    assert raised.value.hint is not None
+    assert raised.value.hint.startswith("The checkpoint folder must be reached by all workers")

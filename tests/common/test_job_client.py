@@ -31,6 +31,15 @@ class FakeJob:
         self.status = JobStatus.CANCELED
         self.ended.set()
 
+    def check_may_wait(self) -> None:
+        pass
+
+    def stop(self) -> None:
+        raise NotImplementedError
+
+    def savepoint(self, path: str | None = None, **options: object) -> str:
+        raise NotImplementedError
+
 
 def test_a_running_job() -> None:
     client = JobClient(FakeJob())
@@ -48,7 +57,12 @@ def test_a_finished_job() -> None:
     result = future.result()
     assert result.get_job_id() == client.get_job_id()
     assert result.get_net_runtime() >= 0
-    assert result.metrics == {"epochs": 2, "records_in": 10, "operators": {"id": {"name": "Map"}}}
+    assert result.metrics == {
+        "epochs": 2,
+        "records_in": 10,
+        "restarts": 0,
+        "operators": {"id": {"name": "Map"}},
+    }
 
 
 def test_a_cancelled_job() -> None:

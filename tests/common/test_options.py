@@ -34,6 +34,7 @@ def test_no_option_is_forgotten_or_defined_twice() -> None:
         ("execution.target", "spark"),
         ("execution.epoch.interval", Duration.of_millis(0)),
         ("execution.epoch.available-now", False),
+        ("execution.epoch.end-of-input", True),
         ("pipeline.operator-chaining.enabled", True),
         ("execution.checkpointing.mode", "EXACTLY_ONCE"),
         ("state.backend.type", "hashmap"),

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.common import Row
@@ -53,6 +53,7 @@ pairs = st.lists(st.tuples(st.integers(0, 3), st.integers(-5, 5)), min_size=1, m
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("method", METHODS)
+@settings(max_examples=25)
 @given(pairs=pairs)
 def test_every_result_is_that_of_the_model(
     method: str, kind: str, pairs: list[tuple[int, int]]

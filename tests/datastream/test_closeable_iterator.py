@@ -40,6 +40,15 @@ class FakeJob:
         self.error = error
         self.ended.set()
 
+    def check_may_wait(self) -> None:
+        pass
+
+    def stop(self) -> None:
+        raise NotImplementedError
+
+    def savepoint(self, path: str | None = None, **options: object) -> str:
+        raise NotImplementedError
+
 
 def iterator_of(job: FakeJob) -> tuple[CloseableIterator, Results]:
     results = Results()

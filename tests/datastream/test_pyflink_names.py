@@ -9,6 +9,10 @@ from typing import Any
 
 import pytest
 
+from penstock.common.job_client import JobClient
+from penstock.common.job_execution_result import JobExecutionResult
+from penstock.common.restart_strategy import RestartStrategies
+from penstock.common.serialization import Encoder
 from penstock.common.watermark_strategy import TimestampAssigner, WatermarkStrategy
 from penstock.datastream import (
     AggregateFunction,
@@ -20,12 +24,17 @@ from penstock.datastream import (
     BroadcastConnectedStream,
     BroadcastProcessFunction,
     BroadcastStream,
+    CheckpointConfig,
+    CheckpointingMode,
     CoFlatMapFunction,
     CoMapFunction,
     ConnectedStreams,
     CoProcessFunction,
     DataStream,
     DataStreamSink,
+    ExternalizedCheckpointRetention,
+    FileSystemCheckpointStorage,
+    JobManagerCheckpointStorage,
     KeyedBroadcastProcessFunction,
     KeyedCoProcessFunction,
     KeyedProcessFunction,
@@ -35,6 +44,12 @@ from penstock.datastream import (
     StreamExecutionEnvironment,
     TimeDomain,
     WindowedStream,
+)
+from penstock.datastream.connectors.file_system import (
+    BucketAssigner,
+    FileSink,
+    OutputFileConfig,
+    RollingPolicy,
 )
 from penstock.datastream.data_stream import CloseableIterator
 from penstock.datastream.functions import (
@@ -171,10 +186,34 @@ MODULES = {
     "penstock.datastream.execution_mode": ["RuntimeExecutionMode"],
     "penstock.datastream.connectors": ["Sink", "Source"],
     "penstock.datastream.connectors.base": ["Sink", "Source"],
+    "penstock.datastream.connectors.file_system": [
+        "BucketAssigner",
+        "DefaultRollingPolicy",
+        "FileSink",
+        "OnCheckpointRollingPolicy",
+        "OutputFileConfig",
+        "RollingPolicy",
+    ],
+    "penstock.datastream.formats.parquet": ["ParquetBulkWriters"],
+    "penstock.common.serialization": ["BulkWriterFactory", "Encoder"],
     "penstock.datastream.connectors.number_seq": ["NumberSequenceSource"],
     "penstock.common.job_client": ["JobClient"],
+    "penstock.common.restart_strategy": ["RestartStrategies", "RestartStrategyConfiguration"],
+    "penstock.datastream.checkpoint_config": ["CheckpointConfig"],
+    "penstock.datastream.checkpointing_mode": ["CheckpointingMode"],
+    "penstock.datastream.externalized_checkpoint_retention": ["ExternalizedCheckpointRetention"],
+    "penstock.datastream.checkpoint_storage": [
+        "CheckpointStorage",
+        "FileSystemCheckpointStorage",
+        "JobManagerCheckpointStorage",
+    ],
     "penstock.common.completable_future": ["CompletableFuture"],
 }
+
+FILE_SINK_BUILDER = (
+    "with_bucket_check_interval(interval) with_bucket_assigner(bucket_assigner) "
+    "with_rolling_policy(rolling_policy) with_output_file_config(output_file_config) build()"
+)
 
 WINDOWED = (
     "get_execution_environment() get_input_type() trigger(trigger) allowed_lateness(time_ms) "
@@ -185,6 +224,10 @@ WINDOWED = (
 )
 
 SIGNATURES: dict[type, str] = {
+    FileSink.RowFormatBuilder: FILE_SINK_BUILDER,
+    FileSink.BulkFormatBuilder: FILE_SINK_BUILDER,
+    OutputFileConfig: "__init__(part_prefix,part_suffix) get_part_prefix() get_part_suffix()",
+    OutputFileConfig.OutputFileConfigBuilder: "with_part_prefix(prefix) with_part_suffix(suffix) build()",
     DataStream: "get_name() name(name) uid(uid) set_uid_hash(uid_hash) set_parallelism(parallelism) "
     "set_max_parallelism(max_parallelism) get_type() get_execution_environment() "
     "get_execution_config() force_non_parallel() set_buffer_timeout(timeout_millis) "
@@ -221,7 +264,39 @@ SIGNATURES: dict[type, str] = {
     "add_python_file(file_path) execute(job_name=None) "
     "execute_async(job_name='Flink Streaming Job') get_execution_plan() "
     "from_source(source,watermark_strategy,source_name,type_info=None) "
-    "from_collection(collection,type_info=None) close()",
+    "from_collection(collection,type_info=None) close() "
+    "get_checkpoint_config() enable_checkpointing(interval,mode=None) get_checkpoint_interval() "
+    "get_checkpointing_mode() get_checkpointing_consistency_mode() "
+    "enable_changelog_state_backend(enabled) is_changelog_state_backend_enabled() "
+    "set_default_savepoint_directory(directory) get_default_savepoint_directory() "
+    "is_unaligned_checkpoints_enabled() is_force_unaligned_checkpoints()",
+    CheckpointConfig: "is_checkpointing_enabled() get_checkpointing_mode() "
+    "set_checkpointing_mode(checkpointing_mode) get_checkpoint_interval() "
+    "set_checkpoint_interval(checkpoint_interval) get_checkpoint_timeout() "
+    "set_checkpoint_timeout(checkpoint_timeout) get_min_pause_between_checkpoints() "
+    "set_min_pause_between_checkpoints(min_pause_between_checkpoints) "
+    "get_max_concurrent_checkpoints() set_max_concurrent_checkpoints(max_concurrent_checkpoints) "
+    "is_fail_on_checkpointing_errors() "
+    "set_fail_on_checkpointing_errors(fail_on_checkpointing_errors) "
+    "get_tolerable_checkpoint_failure_number() "
+    "set_tolerable_checkpoint_failure_number(tolerable_checkpoint_failure_number) "
+    "set_externalized_checkpoint_retention(retention_mode) is_externalized_checkpoints_enabled() "
+    "get_externalized_checkpoint_retention() is_unaligned_checkpoints_enabled() "
+    "enable_unaligned_checkpoints(enabled=True) disable_unaligned_checkpoints() "
+    "set_aligned_checkpoint_timeout(alignment_timeout) get_aligned_checkpoint_timeout() "
+    "set_alignment_timeout(alignment_timeout) get_alignment_timeout() "
+    "set_force_unaligned_checkpoints(force_unaligned_checkpoints=True) "
+    "is_force_unaligned_checkpoints()",
+    FileSystemCheckpointStorage: "__init__(checkpoint_path=None,file_state_size_threshold=None,"
+    "write_buffer_size=-1) get_checkpoint_path() get_savepoint_path() "
+    "get_min_file_size_threshold() get_write_buffer_size()",
+    JobManagerCheckpointStorage: "__init__(checkpoint_path=None,max_state_size=None) "
+    "get_checkpoint_path() get_max_state_size() get_savepoint_path()",
+    JobClient: "get_job_id() get_job_status() cancel() "
+    "stop_with_savepoint(advance_to_end_of_event_time,savepoint_directory=None) "
+    "trigger_savepoint(savepoint_directory=None) get_accumulators() get_job_execution_result()",
+    JobExecutionResult: "get_job_id() get_net_runtime() get_accumulator_result(accumulator_name) "
+    "get_all_accumulator_results()",
     AggregateFunction: "create_accumulator() add(value,accumulator) get_result(accumulator) "
     "merge(acc_a,acc_b)",
     ProcessFunction: "process_element(value,ctx)",
@@ -312,6 +387,16 @@ SIGNATURES: dict[type, str] = {
 }
 
 STATIC: dict[type, str] = {
+    Encoder: "simple_string_encoder(charset_name='UTF-8')",
+    FileSink: "for_row_format(base_path,encoder) for_bulk_format(base_path,writer_factory)",
+    BucketAssigner: "base_path_bucket_assigner() "
+    "date_time_bucket_assigner(format_str='yyyy-MM-dd--HH',timezone_id=None)",
+    RollingPolicy: "default_rolling_policy(part_size=134217728,rollover_interval=60000,"
+    "inactivity_interval=60000) on_checkpoint_rolling_policy()",
+    OutputFileConfig: "builder()",
+    RestartStrategies: "no_restart() fall_back_restart() "
+    "fixed_delay_restart(restart_attempts,delay_between_attempts) "
+    "failure_rate_restart(failure_rate,failure_interval,delay_interval)",
     AsyncRetryStrategy: "no_restart() "
     "fixed_delay(max_attempts,backoff_time_millis,result_predicate,exception_predicate)",
     StateTtlConfig: "new_builder(ttl)",
@@ -320,6 +405,9 @@ STATIC: dict[type, str] = {
 }
 
 CONSTANTS: dict[type[Enum], str] = {
+    CheckpointingMode: "EXACTLY_ONCE AT_LEAST_ONCE",
+    ExternalizedCheckpointRetention: "DELETE_ON_CANCELLATION RETAIN_ON_CANCELLATION "
+    "NO_EXTERNALIZED_CHECKPOINTS",
     TimeDomain: "EVENT_TIME PROCESSING_TIME",
     StateTtlConfig.UpdateType: "Disabled OnCreateAndWrite OnReadAndWrite",
     StateTtlConfig.StateVisibility: "ReturnExpiredIfNotCleanedUp NeverReturnExpired",

@@ -293,6 +293,9 @@ class InterruptedJob:
     def cancel(self) -> None:
         self.cancelled = True
 
+    def check_may_wait(self) -> None:
+        pass
+
 
 def executing(job: InterruptedJob, monkeypatch: pytest.MonkeyPatch) -> StreamExecutionEnvironment:
     class Executor:

@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.docs.programs import run_as_main
 
 from penstock.executors.spark.java import ensure_java
 
@@ -41,20 +42,24 @@ def examples() -> list[object]:
 
 @pytest.mark.parametrize(("program", "output"), examples())
 def test_example(program: str, output: str | None, tmp_path: Path) -> None:
-    ensure_java()
     script = tmp_path / "program.py"
     script.write_text(program, encoding="utf-8")
-    run = subprocess.run(
+    run = run_as_main(script) if LOCAL.search(program) else run_on_spark(script)
+    assert run.returncode == 0, run.stderr
+    if output is not None:
+        assert run.stdout.rstrip() == output.rstrip()
+
+
+def run_on_spark(script: Path) -> subprocess.CompletedProcess[str]:
+    ensure_java()
+    return subprocess.run(
         [sys.executable, "-W", "error", script],
         capture_output=True,
         encoding="utf-8",
         check=False,
-        cwd=tmp_path,
+        cwd=script.parent,
         env={**os.environ, "PYTHONUTF8": "1"},
     )
-    assert run.returncode == 0, run.stderr
-    if output is not None:
-        assert run.stdout.rstrip() == output.rstrip()
 
 
 def test_there_are_examples() -> None:

@@ -1,15 +1,23 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.runtime.programs import ProgramBuilder, operator_id, subtask_report
 
-from penstock.checkpoint.epoch_store import EpochRecord, FolderEpochStore, MemoryEpochStore
+from penstock.checkpoint.epoch_record import EpochRecord, digest_of_record
 from penstock.checkpoint.handles import StateHandle, write_state_file
-from penstock.errors import InconsistentEpochError, LostBufferError, UserFunctionError
+from penstock.common import Configuration
+from penstock.errors import (
+    CheckpointMismatchError,
+    InconsistentEpochError,
+    LostBufferError,
+    UserFunctionError,
+)
+from penstock.executors.checkpoints import Checkpoints
+from penstock.executors.epoch_feed import EpochFeed, EpochResult
 from penstock.executors.job import EpochRunner, new_job_id
 from penstock.runtime.buffer import Buffer
 from penstock.runtime.epoch import Epoch
@@ -71,20 +79,50 @@ class Engine:
         return self._results.pop(0) if len(self._results) > 1 else self._results[0]
 
 
+class Place:
+    """Where epochs of a job are committed, from one start of it to the next.
+
+    Args:
+        folder: The checkpoint location; None for a job that has none.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
+        self.configuration = Configuration()
+        if folder is not None:
+            self.configuration.set_string("execution.checkpointing.dir", str(folder))
+        self.feed = EpochFeed()
+        self.checkpoints: Checkpoints | None = None
+
+    def open(self) -> Checkpoints:
+        """Return it for another start; one in memory does not outlive the process."""
+        if self.checkpoints is None or self.checkpoints.is_durable:
+            self.close()
+            self.checkpoints = Checkpoints(self.configuration, has_epochs=True)
+        return self.checkpoints
+
+    def close(self) -> None:
+        if self.checkpoints is not None:
+            self.checkpoints.close()
+
+    def committed(self) -> list[int]:
+        assert self.checkpoints is not None
+        return self.checkpoints._store.numbers()
+
+
 @pytest.fixture(params=["memory", "folder"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> MemoryEpochStore | FolderEpochStore:
-    return MemoryEpochStore() if request.param == "memory" else FolderEpochStore(str(tmp_path))
-
-
-Store = MemoryEpochStore | FolderEpochStore
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
+    made = Place(None if request.param == "memory" else tmp_path / "job")
+    yield made
+    made.close()
 
 
 def runner(
-    store: Store,
-    publish: Callable[[list[tuple[str, str]]], None] = lambda files: None,
-    folder: str | None = None,
+    place: Place, publish: Callable[[EpochRecord], None] = lambda record: None
 ) -> EpochRunner:
-    return EpochRunner(PROGRAM, "job", store, folder, publish)
+    """Start the job, as a driver does."""
+    made = EpochRunner(PROGRAM, "job", place.open(), publish, place.feed)
+    made.resume()
+    return made
 
 
 def run(
@@ -94,9 +132,15 @@ def run(
     return made.run(number, frozenset(finishing), engine, **options)
 
 
+def told(place: Place) -> EpochResult:
+    result = place.feed.next()
+    assert isinstance(result, EpochResult)
+    return result
+
+
 class TestAnEpoch:
-    def test_is_committed_with_all_that_came_of_it(self, store: Store) -> None:
-        handle = StateHandle("path", 1, 2, is_snapshot=True)
+    def test_is_committed_with_all_that_came_of_it(self, place: Place) -> None:
+        handle = StateHandle("name", 1, 2, is_snapshot=True)
         engine = Engine(
             epoch_of(
                 ("print", ["a", "b"]),
@@ -106,45 +150,58 @@ class TestAnEpoch:
             )
         )
 
-        record = run(runner(store), 0, engine, [0])
+        record = run(runner(place), 0, engine, [0])
 
-        assert store.get(0) == record
+        assert place.open().last() == record
         assert (record.number, record.finished, record.handles) == (
             0,
             frozenset({0}),
             {(1, 1): (handle,)},
         )
-        assert (record.printed, record.collected, record.prepared) == (
-            ["a", "b"],
-            [("id", [1])],
-            [("sink", "file")],
-        )
-        assert record.operators[operator_id("Op1.0")] == {
-            "name": "Op1.0",
-            "records_in": 0,
-            "records_out": 0,
-            "input_watermark": 0,
-            "output_watermark": 0,
-            "user": {},
-        }
+        assert record.prepared == [("sink", "file")]
+        assert record.operators[operator_id("Op1.0")]["records_in"] == 0
         assert record.duration >= 0
 
-    def test_is_told_what_it_has_to_know(self, store: Store, tmp_path: Path) -> None:
-        engine = Engine()
-        run(runner(store, folder=str(tmp_path)), 0, engine, [0], is_last=True)
+    def test_is_told_to_the_client(self, place: Place) -> None:
+        engine = Engine(epoch_of(("print", ["a", "b"]), ("collect", ("id", [1]))))
 
+        record = run(runner(place), 0, engine)
+        result = told(place)
+
+        assert (result.record, result.printed, result.collected) == (
+            record,
+            ["a", "b"],
+            [("id", [1])],
+        )
+        assert result.operators[operator_id("Op1.0")]["name"] == "Op1.0"
+        assert place.feed.next() is None
+
+    def test_is_told_what_it_has_to_know(self, place: Place) -> None:
+        engine = Engine()
+        made = runner(place)
+        record = run(made, 0, engine, [0], is_last=True)
+
+        location = place.checkpoints.location if place.checkpoints else None
+        assert location is not None
         assert engine.epochs == [
-            Epoch("job", 0, finishing=frozenset({0}), is_last=True, folder=str(tmp_path), state={})
+            Epoch(
+                "job",
+                0,
+                record.lineage,
+                finishing=frozenset({0}),
+                is_last=True,
+                location=location,
+            )
         ]
 
-    def test_goes_on_from_the_one_before(self, store: Store) -> None:
+    def test_goes_on_from_the_one_before(self, place: Place) -> None:
         first, second, third = (StateHandle(name, 1, 2, is_snapshot=False) for name in "abc")
         engine = Engine(
             epoch_of(handles={0: (first,), 1: (second,)}),
             epoch_of(handles={1: (second, third)}),
             epoch_of(),
         )
-        made = runner(store)
+        made = runner(place)
 
         run(made, 0, engine, [0])
         run(made, 1, engine, [0, 1])
@@ -159,94 +216,120 @@ class TestAnEpoch:
         ]
         assert (record.finished, record.handles) == (frozenset({0, 1, 2}), after_second)
 
-    def test_remembers_nothing_but_what_is_stored(self, store: Store) -> None:
+    def test_goes_on_from_the_last_one_of_an_earlier_driver(self, place: Place) -> None:
         engine = Engine()
-        run(runner(store), 0, engine, [0])
-        run(runner(store), 1, engine)
+        first = run(runner(place), 0, engine, [0])
+        again = runner(place)
+        assert again.next == 1
+        second = run(again, 1, engine)
 
         assert engine.epochs[1].finished == {0}
+        assert second.lineage == first.lineage
+        assert second.previous == digest_of_record(first)
+
+    @pytest.mark.parametrize("number", [0, 3])
+    def test_is_the_next_one_or_the_last(self, place: Place, number: int) -> None:
+        made = runner(place)
+        run(made, 0, Engine())
+        run(made, 1, Engine())
+
+        with pytest.raises(
+            CheckpointMismatchError, match=f"Epoch {number} is to be run, but .* 1:"
+        ):
+            run(runner(place), number, Engine())
 
 
 class TestACommittedEpoch:
-    def test_is_published_again_but_not_run_again(self, store: Store) -> None:
-        published: list[list[tuple[str, str]]] = []
+    def test_is_published_again_but_not_run_again(self, place: Place) -> None:
+        published: list[EpochRecord] = []
         engine = Engine(epoch_of(("prepared", ("sink", "file"))))
-        record = run(runner(store, published.append), 0, engine)
-        again = run(runner(store, published.append), 0, engine)
+        record = run(runner(place, published.append), 0, engine)
+        again = run(runner(place, published.append), 0, engine)
 
         assert again == record
         assert len(engine.epochs) == 1
-        assert published == [[("sink", "file")]] * 2
+        assert published == [record, record]
 
-    def test_is_committed_before_it_is_published(self, store: Store) -> None:
+    def test_is_committed_before_it_is_published(self, place: Place) -> None:
         class CrashError(Exception):
             pass
 
-        def crash(files: list[tuple[str, str]]) -> None:
-            assert store.get(0) is not None
+        def crash(record: EpochRecord) -> None:
+            assert place.committed() == [0]
             raise CrashError
 
         engine = Engine()
         with pytest.raises(CrashError):
-            run(runner(store, crash), 0, engine)
-        published: list[Any] = []
-        run(runner(store, published.append), 0, engine)
+            run(runner(place, crash), 0, engine)
+        published: list[EpochRecord] = []
+        run(runner(place, published.append), 0, engine)
 
-        assert (len(engine.epochs), published) == (1, [[]])
+        assert (len(engine.epochs), len(published)) == (1, 1)
 
-    def test_needs_no_state_files_that_only_the_one_before_needed(
-        self, store: Store, tmp_path: Path
-    ) -> None:
-        old, kept, new = (
-            write_state_file(str(tmp_path / "state"), name, [b"x"], is_snapshot=False)
-            for name in ("old", "kept", "new")
-        )
-        gone = StateHandle(str(tmp_path / "gone"), 1, 1, is_snapshot=False)
-        engine = Engine(
-            epoch_of(handles={0: (old, gone), 1: (kept,)}), epoch_of(handles={0: (new,)})
-        )
-        made = runner(store)
-        run(made, 0, engine)
-        assert Path(old.path).exists()
-        run(made, 1, engine)
+    def test_is_published_when_a_driver_starts_again(self, place: Place) -> None:
+        published: list[EpochRecord] = []
+        record = run(runner(place), 0, Engine())
+        runner(place, published.append).republish()
 
-        assert [Path(handle.path).exists() for handle in (old, kept, new)] == [False, True, True]
+        assert published == [record]
+
+    def test_the_files_of_old_ones_go(self, place: Place) -> None:
+        place.configuration.set_integer("execution.checkpointing.num-retained", 2)
+        made = runner(place)
+        assert place.checkpoints is not None
+        storage = place.checkpoints.storage
+
+        def write(name: str) -> StateHandle:
+            return write_state_file(storage, f"state/{name}", [b"x"], is_snapshot=False)
+
+        gone = StateHandle("state/gone", 1, 1, is_snapshot=False)
+        old, kept = write("old"), write("kept")
+        run(made, 0, Engine(epoch_of(handles={0: (old, gone), 1: (kept,)})))
+        new = write("new")
+        run(made, 1, Engine(epoch_of(handles={0: (new,)})))
+        assert storage.names("state") == sorted(one.name for one in (old, kept, new))
+        newer = write("newer")
+        run(made, 2, Engine(epoch_of(handles={0: (new, newer)})))
+
+        assert storage.names("state") == sorted(one.name for one in (kept, new, newer))
+        assert place.committed() == [1, 2]
 
 
 class TestAnEpochThatFails:
     @pytest.mark.parametrize("error", [InconsistentEpochError("mixed"), LostBufferError("lost")])
-    def test_in_the_exchange_is_run_again(self, store: Store, error: Exception) -> None:
+    def test_in_the_exchange_is_run_again(self, place: Place, error: Exception) -> None:
         engine = Engine(failing_with(error), failing_with(error), epoch_of(("print", ["good"])))
 
-        record = run(runner(store), 0, engine)
+        record = run(runner(place), 0, engine)
 
-        assert record.printed == ["good"]
+        assert record.number == 0
+        assert told(place).printed == ["good"]
         assert [epoch.attempt for epoch in engine.epochs] == [0, 1, 2]
         assert [epoch.number for epoch in engine.epochs] == [0, 0, 0]
 
-    def test_in_the_exchange_again_and_again_is_given_up(self, store: Store) -> None:
+    def test_in_the_exchange_again_and_again_is_given_up(self, place: Place) -> None:
         engine = Engine(failing_with(LostBufferError("lost")))
 
         with pytest.raises(LostBufferError, match="lost"):
-            run(runner(store), 0, engine)
+            run(runner(place), 0, engine)
         assert len(engine.epochs) == 3
-        assert store.get(0) is None
+        assert place.committed() == []
 
-    def test_in_a_users_function_is_not_run_again(self, store: Store) -> None:
+    def test_in_a_users_function_is_not_run_again(self, place: Place) -> None:
         engine = Engine(failing_with(UserFunctionError("mine")))
 
         with pytest.raises(UserFunctionError, match="mine"):
-            run(runner(store), 0, engine)
+            run(runner(place), 0, engine)
         assert len(engine.epochs) == 1
-        assert store.get(0) is None
+        assert place.committed() == []
 
-    def test_is_neither_committed_nor_published(self, store: Store) -> None:
-        def publish(files: list[tuple[str, str]]) -> None:
+    def test_is_neither_committed_nor_published(self, place: Place) -> None:
+        def publish(record: EpochRecord) -> None:
             raise AssertionError("never")
 
         with pytest.raises(UserFunctionError):
-            run(runner(store, publish), 0, Engine(failing_with(UserFunctionError("mine"))))
-        assert store.get(0) is None
+            run(runner(place, publish), 0, Engine(failing_with(UserFunctionError("mine"))))
+        assert place.committed() == []
 
 
 def test_a_job_id_is_one_of_flink() -> None:

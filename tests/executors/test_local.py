@@ -278,7 +278,7 @@ class TestWhatNeedsSpark:
 
     def test_may_be_a_sink(self) -> None:
         steps = Steps()
-        steps.sink(steps.source(epochs_of([1])), PreparedSinkOperator("id", None))
+        steps.sink(steps.source(epochs_of([1])), PreparedSinkOperator(None))
 
         with pytest.raises(UnsupportedOperationError, match="'Sink' writes with Spark"):
             steps.start()

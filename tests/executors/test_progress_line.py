@@ -3,6 +3,7 @@ from __future__ import annotations
 import io
 from itertools import pairwise
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -49,8 +50,8 @@ class Shown:
         self.line = ProgressLine("flights", configuration)
 
 
-def progress(epochs: int = 2, records: int = 3000) -> JobProgress:
-    return JobProgress(JobStatus.RUNNING, epochs, records)
+def progress(epochs: int = 2, records: int = 3000, **more: Any) -> JobProgress:
+    return JobProgress(JobStatus.RUNNING, epochs, records, **more)
 
 
 def test_shows_how_far_the_job_has_come(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,3 +185,32 @@ def test_says_nothing_of_calls_where_there_are_none(monkeypatch: pytest.MonkeyPa
     shown.line.show(found)
 
     assert "calls" not in shown.terminal.taken()
+
+
+@pytest.mark.parametrize(
+    ("columns", "more", "shown_text"),
+    [
+        (200, {}, "0.0 s"),
+        (200, {"restarts": 1, "state_size": 999}, "0.0 s · 1 restart · 999 B of state"),
+        (200, {"restarts": 2, "state_size": 12_340_000}, "0.0 s · 2 restarts · 12.3 MB of state"),
+        (200, {"state_size": 5_000_000_000_000}, "0.0 s · 5000.0 GB of state"),
+        (75, {"restarts": 2, "state_size": 12_340_000}, "0.0 s · 2 restarts"),
+        (40, {"restarts": 2, "state_size": 12_340_000}, "0.0 s"),
+    ],
+)
+def test_shows_restarts_and_state_if_there_is_room(
+    monkeypatch: pytest.MonkeyPatch, columns: int, more: dict[str, int], shown_text: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    shown = Shown(monkeypatch)
+    shown.line.show(progress(**more))
+    assert shown.terminal.taken().endswith(shown_text)
+
+
+def test_says_that_a_job_is_waiting_for_a_restart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    shown = Shown(monkeypatch)
+    waiting = progress(restarts=3)
+    waiting.status = JobStatus.RESTARTING
+    shown.line.show(waiting)
+    assert shown.terminal.taken().endswith("0.0 s · restarting · 3 restarts")

@@ -171,13 +171,14 @@ class Harness:
             processing_time=self.time,
             state=state,
             batch=batch,
+            operator_id=operator_id(name),
         )
         self.operator.open()
         self.begin_epoch()
 
-    def begin_epoch(self, number: int = 0) -> None:
+    def begin_epoch(self, number: int = 0, **options: Any) -> None:
         """Begin an epoch, whatever became of the one before."""
-        self.operator.begin_epoch(Epoch("job", number))
+        self.operator.begin_epoch(Epoch("job", number, **options))
 
     def process(
         self,

@@ -8,31 +8,30 @@ import pytest
 from penstock.runtime.epoch import Epoch
 
 
-def test_attempts_of_an_epoch_prepare_files_in_folders_of_their_own(tmp_path: Path) -> None:
-    paths = [
-        Path(Epoch("job", number, attempt=attempt, folder=str(tmp_path)).prepared_file("a.parquet"))
-        for number, attempt in [(7, 0), (7, 1), (8, 0)]
-    ]
+def test_sinks_prepare_files_below_a_folder_that_is_named_for_the_epoch() -> None:
+    name = Epoch("job", 7, attempt=1).prepared_name("a.parquet")
 
-    assert [path.parent for path in paths] == [
-        tmp_path / "prepared" / "00000007-0",
-        tmp_path / "prepared" / "00000007-1",
-        tmp_path / "prepared" / "00000008-0",
-    ]
-    for path in paths:
-        path.write_bytes(b"content")
+    assert name.startswith("prepared/00000007-1-")
+    assert name.endswith("-a.parquet")
 
 
-def test_processes_prepare_files_of_their_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_no_attempt_in_whatever_process_is_given_the_name_of_another(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    epoch = Epoch("job", folder=str(tmp_path))
-    here = epoch.prepared_file("a")
+    epoch = Epoch("job")
+    names = {epoch.prepared_name("a"), epoch.prepared_name("a")}
     monkeypatch.setattr(os, "getpid", lambda: -1)
 
-    assert epoch.prepared_file("a") != here
+    assert len({*names, epoch.prepared_name("a")}) == 3
 
 
-def test_files_need_a_folder() -> None:
-    with pytest.raises(ValueError, match="The job has no folder"):
-        Epoch("job").prepared_file("a")
+def test_the_storage_is_that_of_the_location(tmp_path: Path) -> None:
+    storage = Epoch("job", location=str(tmp_path)).storage
+
+    assert storage.location == str(tmp_path)
+    assert Epoch("job", 1, location=str(tmp_path)).storage is storage
+
+
+def test_a_job_without_a_location_has_no_storage() -> None:
+    with pytest.raises(ValueError, match="no place for checkpoints"):
+        Epoch("job").storage  # noqa: B018

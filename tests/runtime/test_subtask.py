@@ -342,20 +342,20 @@ class TestState:
 
         here, there = joined(), joined()
         folder = str(tmp_path)
-        report = here.epoch(Block(["a", "b"], None, [1, 2]), folder=folder)
+        report = here.epoch(Block(["a", "b"], None, [1, 2]), location=folder)
         assert report.handles is not None
         state = {(1, 0): report.handles}
-        report = there.epoch(Block(["c"], None, [1]), number=1, folder=folder, state=state)
+        report = there.epoch(Block(["c"], None, [1]), number=1, location=folder, state=state)
         assert self.values(there) == ["ac"]
         assert report.handles is not None
         state = {(1, 0): report.handles}
-        here.epoch(Block(["d", "e"], None, [1, 2]), number=2, folder=folder, state=state)
+        here.epoch(Block(["d", "e"], None, [1, 2]), number=2, location=folder, state=state)
 
         assert self.values(here) == ["acd", "be"]
 
     def test_is_not_written_in_the_last_epoch(self, tmp_path: Path) -> None:
         ready = Ready(ReduceOperator(max))
-        report = ready.epoch(Block([1], None, [1]), folder=str(tmp_path), is_last=True)
+        report = ready.epoch(Block([1], None, [1]), location=str(tmp_path), is_last=True)
 
         assert report.handles == ()
         assert not list(tmp_path.rglob("*"))

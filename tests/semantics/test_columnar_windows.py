@@ -108,8 +108,9 @@ TABLES = st.lists(st.lists(ROWS, max_size=12).map(table), min_size=1, max_size=4
 
 def run(stream: DataStream) -> tuple[list[str], int]:
     """The results, and how many records were late."""
-    found = list(map(repr, stream.execute_and_collect()))
-    reports = operators(metrics_of(stream))
+    results = stream.execute_and_collect()
+    found = list(map(repr, results))
+    reports = operators(results._client.wait().metrics)
     late = sum(report["user"].get("num_late_records_dropped", 0) for report in reports.values())
     return found, late
 

@@ -26,7 +26,6 @@ from penstock.testing import local_environment
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-MANY = settings(max_examples=200)
 FEW = settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture])
 BLOCK_SIZES = st.sampled_from([1, 7, 1024])
 
@@ -99,7 +98,7 @@ def final_values(env: StreamExecutionEnvironment, data: st.DataObject, longest: 
 
 def rolling_values(env: StreamExecutionEnvironment, data: st.DataObject, longest: int) -> None:
     """In STREAMING mode a keyed reduce takes the records of its key one by one, in some order."""
-    sources = [data.draw(inputs(most=5)), data.draw(inputs(most=5))]
+    sources = [data.draw(inputs(most=2)), data.draw(inputs(most=2))]
     program = data.draw(steps(2, most=longest, folds=False))
     cuts = [data.draw(cut(records)) for records in sources]
     one_by_one = build(env, cuts, data.draw(BLOCK_SIZES), program).map(lambda record: (record,))
@@ -119,7 +118,6 @@ LAWS = pytest.mark.parametrize("law", [in_order, final_values, rolling_values])
 
 
 @LAWS
-@MANY
 @given(st.data())
 def test_random_programs(law: Law, data: st.DataObject) -> None:
     env = local_environment(1 if law is in_order else data.draw(st.integers(1, 5)))

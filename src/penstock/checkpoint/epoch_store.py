@@ -1,47 +1,15 @@
-"""What is known of a job's epochs: one record per epoch, committed whole or not at all."""
+"""Where the metadata of epochs is kept. To put a record in is to commit its epoch."""
 
 from __future__ import annotations
 
 import contextlib
-import os
-import pickle
-import uuid
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Final, Protocol
 
-from penstock.checkpoint.handles import StateHandle
+from penstock.checkpoint.epoch_record import EpochRecord, decode, digest_of_record, encode
+from penstock.checkpoint.storage import Storage
+from penstock.errors import EpochTakenError
 
-
-@dataclass(frozen=True)
-class EpochRecord:
-    """What is known of an epoch that is complete.
-
-    Attributes:
-        number: The number of the epoch.
-        handles: The state handles after it, by vertex and subtask.
-        progress: How far each subtask has come, by vertex and subtask.
-        finished: The sources that have ended, by their number.
-        printed: The lines that `print` gave.
-        collected: The results that the client collects, as pairs of an id and values.
-        prepared: The files that sinks prepared, as pairs of the sink's id and a path.
-        operators: What each operator did in it, by its id.
-        duration: How long it took, in milliseconds.
-    """
-
-    number: int
-    handles: dict[tuple[int, int], tuple[StateHandle, ...]] = field(default_factory=dict)
-    progress: dict[tuple[int, int], Any] = field(default_factory=dict)
-    finished: frozenset[int] = frozenset()
-    printed: list[str] = field(default_factory=list)
-    collected: list[tuple[str, list[Any]]] = field(default_factory=list)
-    prepared: list[tuple[str, str]] = field(default_factory=list)
-    operators: dict[str, Any] = field(default_factory=dict)
-    duration: int = 0
-
-    def next_wake_up(self) -> int | None:
-        """Return when an epoch is due even without records (milliseconds); None for never."""
-        times = (progress.next_wake_up for progress in self.progress.values())
-        return min((time for time in times if time is not None), default=None)
+FOLDER: Final = "epochs"
 
 
 class EpochStore(Protocol):
@@ -50,76 +18,106 @@ class EpochStore(Protocol):
     def get(self, number: int) -> EpochRecord | None:
         """Return the record of an epoch, or None if it was not committed."""
 
-    def commit(self, record: EpochRecord) -> None:
-        """Commit an epoch."""
+    def numbers(self) -> list[int]:
+        """Return the numbers of the epochs that were committed and not forgotten, in order."""
+
+    def commit(self, record: EpochRecord) -> str:
+        """Commit an epoch, and return the digest of its metadata.
+
+        Raises:
+            EpochTakenError: If it was committed before.
+        """
+
+    def replace(self, record: EpochRecord) -> None:
+        """Put another record in the place of one that was committed."""
 
     def forget(self, number: int) -> None:
         """Drop the record of an epoch that nobody needs any more."""
 
 
 class MemoryEpochStore:
-    """Keeps records in this process: for jobs whose driver and client are one process."""
+    """Keeps records in this process: for jobs that nobody will start again."""
 
     def __init__(self) -> None:
         self._records: dict[int, EpochRecord] = {}
 
     def get(self, number: int) -> EpochRecord | None:
-        """Return the record of an epoch, or None if it was not committed."""
         return self._records.get(number)
 
-    def commit(self, record: EpochRecord) -> None:
-        """Commit an epoch.
+    def numbers(self) -> list[int]:
+        return sorted(self._records)
 
-        Raises:
-            FileExistsError: If it was committed before.
-        """
+    def commit(self, record: EpochRecord) -> str:
         if record.number in self._records:
-            raise FileExistsError(f"Epoch {record.number} was committed before.")
+            raise _taken(record, self._records[record.number], "this process")
+        self._records[record.number] = record
+        return digest_of_record(record)
+
+    def replace(self, record: EpochRecord) -> None:
         self._records[record.number] = record
 
     def forget(self, number: int) -> None:
-        """Drop the record of an epoch that nobody needs any more."""
         self._records.pop(number, None)
 
 
-class FolderEpochStore:
-    """Keeps records in a folder, one file each, where a client in another process finds them.
+class StoredEpochs:
+    """Keeps records in a storage, one file each.
 
-    A record appears whole or not at all, and none replaces another.
+    A record appears whole or not at all, and none replaces another: whoever commits an epoch first has
+    committed it.
+
+    Args:
+        storage: The job's storage.
     """
 
-    def __init__(self, folder: str) -> None:
-        self._folder = os.path.join(folder, "epochs")
-
-    def _path(self, number: int) -> str:
-        return os.path.join(self._folder, f"{number:08d}")
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
 
     def get(self, number: int) -> EpochRecord | None:
-        """Return the record of an epoch, or None if it was not committed."""
-        try:
-            with open(self._path(number), "rb") as file:
-                return pickle.load(file)  # type: ignore[no-any-return]
-        except FileNotFoundError:
-            return None
-
-    def commit(self, record: EpochRecord) -> None:
-        """Commit an epoch.
+        """Return the record of an epoch, or None if it was not committed.
 
         Raises:
-            FileExistsError: If it was committed before.
+            DamagedStateError: If the record is not what was written.
         """
-        os.makedirs(self._folder, exist_ok=True)
-        draft = os.path.join(self._folder, f".{uuid.uuid4().hex}")
-        with open(draft, "xb") as file:
-            pickle.dump(record, file, pickle.HIGHEST_PROTOCOL)
-            file.flush()
-            os.fsync(file.fileno())
+        name = name_of(number)
         try:
-            os.link(draft, self._path(record.number))
-        finally:
-            os.unlink(draft)
+            data = self._storage.read(name)
+        except FileNotFoundError:
+            return None
+        return decode(data, self._storage.url(name))
+
+    def numbers(self) -> list[int]:
+        names = (name.rpartition("/")[2] for name in self._storage.names(FOLDER))
+        return [int(name) for name in names if name.isdecimal()]
+
+    def commit(self, record: EpochRecord) -> str:
+        data = encode(record)
+        name = name_of(record.number)
+        try:
+            self._storage.create(name, data)
+        except FileExistsError as error:
+            other = None
+            with contextlib.suppress(Exception):
+                other = self.get(record.number)
+            raise _taken(record, other, self._storage.url(name)) from error
+        return digest_of_record(record)
+
+    def replace(self, record: EpochRecord) -> None:
+        self._storage.write(name_of(record.number), [encode(record)])
 
     def forget(self, number: int) -> None:
-        """Drop the record of an epoch that nobody needs any more."""
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(self._path(number))
+        self._storage.delete([name_of(number)])
+
+
+def name_of(number: int) -> str:
+    """Return the name of the file that holds the record of an epoch."""
+    return f"{FOLDER}/{number:08d}"
+
+
+def _taken(record: EpochRecord, other: EpochRecord | None, where: str) -> EpochTakenError:
+    who = "" if other is None else f" by driver {other.generation}"
+    return EpochTakenError(
+        f"Epoch {record.number} was committed before{who}, so that driver {record.generation} cannot "
+        f"commit it: {where}.",
+        hint="Two drivers run the same job. Stop one of them; the other goes on from what is committed.",
+    )

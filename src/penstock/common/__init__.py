@@ -5,9 +5,12 @@ from __future__ import annotations
 from penstock.common.config_option import ConfigOption
 from penstock.common.configuration import Configuration
 from penstock.common.execution_config import ExecutionConfig
+from penstock.common.job_client import JobClient
 from penstock.common.job_execution_result import JobExecutionResult
 from penstock.common.job_id import JobID
 from penstock.common.job_status import JobStatus
+from penstock.common.restart_strategy import RestartStrategies, RestartStrategyConfiguration
+from penstock.common.serialization import BulkWriter, BulkWriterFactory, Encoder
 from penstock.common.time import Duration, Instant, Time
 from penstock.common.typeinfo import TypeInformation, Types
 from penstock.common.types import Row, RowKind
@@ -15,14 +18,20 @@ from penstock.common.watermark_generator import WatermarkGenerator, WatermarkOut
 from penstock.common.watermark_strategy import TimestampAssigner, WatermarkStrategy
 
 __all__ = [
+    "BulkWriter",
+    "BulkWriterFactory",
     "ConfigOption",
     "Configuration",
     "Duration",
+    "Encoder",
     "ExecutionConfig",
     "Instant",
+    "JobClient",
     "JobExecutionResult",
     "JobID",
     "JobStatus",
+    "RestartStrategies",
+    "RestartStrategyConfiguration",
     "Row",
     "RowKind",
     "Time",

@@ -19,6 +19,7 @@ class CompletableFuture(Generic[T]):
 
     Args:
         compute: Computes the result, in a thread of its own.
+        check: Raises in whoever may not wait for it. Default: everybody may.
 
     Example:
         >>> future = CompletableFuture(lambda: 6 * 7)
@@ -26,8 +27,11 @@ class CompletableFuture(Generic[T]):
         (42, True)
     """
 
-    def __init__(self, compute: Callable[[], T]) -> None:
+    def __init__(
+        self, compute: Callable[[], T], *, check: Callable[[], None] = lambda: None
+    ) -> None:
         self._future: Future[T] = Future()
+        self._check = check
         self._compute = compute
         threading.Thread(target=self._complete, name="future", daemon=True).start()
 
@@ -73,8 +77,10 @@ class CompletableFuture(Generic[T]):
 
         Raises:
             CancelledError: If the future was cancelled (of `concurrent.futures`).
+            WaitInListenerError: If an epoch listener waits for the end of its own job.
             PenstockError: What was raised in place of a result.
         """
+        self._check()
         return self._future.result()
 
     def exception(self) -> BaseException | None:
@@ -85,7 +91,9 @@ class CompletableFuture(Generic[T]):
 
         Raises:
             CancelledError: If the future was cancelled (of `concurrent.futures`).
+            WaitInListenerError: If an epoch listener waits for the end of its own job.
         """
+        self._check()
         return self._future.exception()
 
     def __str__(self) -> str:

@@ -28,6 +28,7 @@ class ConfigOption(Generic[T]):
             read without regard to case, and to whether words are joined by `-` or `_`.
         minimum: The least value; of a duration, in milliseconds.
         maximum: The greatest value; of a duration, in milliseconds.
+        fallback_keys: Older keys that say the same, read if the key is not set.
 
     Example:
         >>> ConfigOption("a.delay", Duration, None, "How long to wait.").parse("10 s")
@@ -44,6 +45,7 @@ class ConfigOption(Generic[T]):
         choices: tuple[str, ...] = (),
         minimum: float | None = None,
         maximum: float | None = None,
+        fallback_keys: tuple[str, ...] = (),
     ) -> None:
         self.key = key
         self.type = type
@@ -52,6 +54,7 @@ class ConfigOption(Generic[T]):
         self.choices = choices
         self.minimum = minimum
         self.maximum = maximum
+        self.keys = (key, *fallback_keys)
 
     def parse(self, text: str) -> T:
         """Read a value.

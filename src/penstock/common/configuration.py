@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypeAlias, TypeVar
 
 from penstock.common.config_option import ConfigOption
-from penstock.common.options import OPEN_PREFIXES, OPTIONS
+from penstock.common.options import OPEN_PREFIXES, OPTIONS, OPTIONS_BY_EVERY_KEY
 from penstock.errors import UnknownConfigurationKeyError
 
 __all__ = ["Configuration"]
@@ -64,7 +64,8 @@ class Configuration:
             >>> Configuration().get(AUTO_WATERMARK_INTERVAL)
             Duration.of_millis(200)
         """
-        text = self._values.get(option.key)
+        texts = (self._values[key] for key in option.keys if key in self._values)
+        text = next(texts, None)
         return option.default if text is None else option.parse(text)
 
     def set(self, option: ConfigOption[T], value: T) -> Configuration:
@@ -86,7 +87,8 @@ class Configuration:
             {'parallelism.default': '4'}
         """
         if value is None:
-            self.remove_config(option.key)
+            for key in option.keys:
+                self.remove_config(key)
             return self
         if isinstance(value, dict):
             return self._put(option.key, ",".join(f"{key}:{item}" for key, item in value.items()))
@@ -315,7 +317,7 @@ class Configuration:
 
     def _put(self, key: str, value: object) -> Configuration:
         text = str(value).lower() if isinstance(value, bool) else str(value)
-        option = OPTIONS.get(key)
+        option = OPTIONS_BY_EVERY_KEY.get(key)
         if option is not None:
             option.parse(text)
         elif not key.startswith(OPEN_PREFIXES):

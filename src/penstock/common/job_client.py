@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from penstock.common.job_execution_result import JobExecutionResult
+from penstock.common.job_execution_result import JobExecutionResult, accumulators_of
 from penstock.common.job_id import JobID
 from penstock.common.job_status import JobStatus
+from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock.common.completable_future import CompletableFuture
 
 __all__ = ["JobClient"]
+
+T = TypeVar("T")
 
 
 class Progress(Protocol):
@@ -23,12 +27,24 @@ class Progress(Protocol):
         epochs: How many epochs are complete.
         records_in: How many records its sources have read.
         operators: What each operator did so far, by its id.
+        restarts: How often it was restarted.
+        last_error: What it last failed with; None if it never did.
+        last_epoch: The number of the last epoch that was committed; None if none was.
+        checkpoint_duration: How long that epoch took, its checkpoint included, in milliseconds.
+        checkpoint_size: How many bytes of state it wrote.
+        state_size: How many bytes the files of all state have.
     """
 
     status: JobStatus
     epochs: int
     records_in: int
     operators: dict[str, dict[str, Any]]
+    restarts: int
+    last_error: BaseException | None
+    last_epoch: int | None
+    checkpoint_duration: int
+    checkpoint_size: int
+    state_size: int
 
 
 class RunningJob(Protocol):
@@ -42,8 +58,24 @@ class RunningJob(Protocol):
     def wait(self) -> Progress:
         """Wait until the job has ended; raise what it failed with."""
 
+    def check_may_wait(self) -> None:
+        """Raise if whoever calls this may not wait for the end of the job."""
+
     def cancel(self) -> None:
         """Stop the job."""
+
+    def stop(self) -> None:
+        """Stop the job after the epoch that is running, and wait for its end."""
+
+    def savepoint(
+        self,
+        path: str | None = None,
+        *,
+        directory: str | None = None,
+        stops: bool = False,
+        ends_event_time: bool = False,
+    ) -> str:
+        """Write a savepoint between two epochs, and return where it is."""
 
 
 class JobClient:
@@ -87,7 +119,7 @@ class JobClient:
         """Return a line for people that says how far the job has come, and whether it was stopped."""
         progress = self.progress()
         epochs, records = progress.epochs, progress.records_in
-        verb = "At" if progress.status is JobStatus.RUNNING else "Stopped after"
+        verb = "Stopped after" if progress.status.is_terminal_state() else "At"
         return (
             f"{verb} {epochs:,} complete epoch{'' if epochs == 1 else 's'} and {records:,} "
             f"record{'' if records == 1 else 's'}."
@@ -98,7 +130,12 @@ class JobClient:
 
         Returns:
             An object with `status`, `epochs` (how many are complete), `records_in` (how many records
-            the sources have read) and `operators` (what each did, by its id).
+            the sources have read), `restarts`, `last_error`, `last_epoch` (its number),
+            `checkpoint_duration` (milliseconds), `checkpoint_size` and `state_size` (bytes), and
+            `operators`: what each did, by its id, a dict of `name`, `records_in`, `records_out`,
+            `input_watermark`, `output_watermark` (milliseconds), `late_records`, `timers` (None where
+            they are not counted: in RocksDB), `state_size` (bytes, of its chain) and `user`, what its
+            functions counted.
         """
         return self._job.progress()
 
@@ -113,7 +150,90 @@ class JobClient:
             self._job.wait()
 
         self._job.cancel()
-        return _future(stopped)
+        return self._future_of_the_end(stopped)
+
+    def stop(self) -> CompletableFuture[None]:
+        """Stop the job after the epoch that is running. PyFlink has no such method.
+
+        What is committed stays, and the job counts as finished. Started again on its checkpoint location
+        it goes on from there.
+
+        Returns:
+            A future that is done when the job has stopped; it raises what the job failed with.
+        """
+        return self._future_of_the_end(self._job.stop)
+
+    def savepoint(self, path: str) -> CompletableFuture[str]:
+        """Write a savepoint to a place of your choice. PyFlink has no such method.
+
+        As `trigger_savepoint`, but for the place.
+
+        Args:
+            path: The folder, or the URL of a place in an object store; nothing may be there yet.
+
+        Returns:
+            A future of the path; it raises `SavepointError` if no savepoint can be written.
+        """
+        return _future(lambda: self._job.savepoint(path))
+
+    def trigger_savepoint(self, savepoint_directory: str | None = None) -> CompletableFuture[str]:
+        """Write a savepoint: a copy of the job's state that stands alone, and can be moved.
+
+        It is taken between two epochs; the next epoch waits for it. If no epoch is complete yet, the
+        first one is waited for. A job starts from it with `execution.state-recovery.path` and a new
+        checkpoint location.
+
+        Args:
+            savepoint_directory: A folder, or the URL of a place in an object store: a new folder is made
+                below it. Default: `execution.checkpointing.savepoint-dir`.
+
+        Returns:
+            A future of the path of the savepoint; it raises `SavepointError` if none can be written, as
+            when the job has ended or is bounded.
+        """
+        return _future(lambda: self._job.savepoint(directory=savepoint_directory))
+
+    def stop_with_savepoint(
+        self, advance_to_end_of_event_time: bool, savepoint_directory: str | None = None
+    ) -> CompletableFuture[str]:
+        """Stop the job after the epoch that is running, and write a savepoint of it.
+
+        Args:
+            advance_to_end_of_event_time: Whether all timers fire and all windows close before, in one
+                more epoch that has no records. All sources end with it: choose it for a job that is not
+                to go on.
+            savepoint_directory: A folder, or the URL of a place in an object store: a new folder is made
+                below it. Default: `execution.checkpointing.savepoint-dir`.
+
+        Returns:
+            A future of the path of the savepoint; it raises `SavepointError` if none can be written: the
+            job then goes on.
+
+        Raises:
+            InvalidArgumentError: If `advance_to_end_of_event_time` is not a bool.
+        """
+        if not isinstance(advance_to_end_of_event_time, bool):
+            raise InvalidArgumentError(
+                f"Whether to advance to the end of event time is True or False, not "
+                f"{advance_to_end_of_event_time!r}.",
+                hint="For instance: stop_with_savepoint(False, directory).",
+            )
+        return self._future_of_the_end(
+            lambda: self._job.savepoint(
+                directory=savepoint_directory,
+                stops=True,
+                ends_event_time=advance_to_end_of_event_time,
+            )
+        )
+
+    def get_accumulators(self) -> CompletableFuture[dict[str, Any]]:
+        """Ask for what the functions of the job have counted so far.
+
+        Returns:
+            A future of the numbers by the names of their metrics. Those of functions that use the same
+            name are added up.
+        """
+        return _future(lambda: accumulators_of(self.progress().operators))
 
     def get_job_execution_result(self) -> CompletableFuture[JobExecutionResult]:
         """Wait for the end of the job without blocking.
@@ -121,7 +241,10 @@ class JobClient:
         Returns:
             A future of the result; it raises what the job fails with.
         """
-        return _future(self.wait)
+        return self._future_of_the_end(self.wait)
+
+    def _future_of_the_end(self, compute: Callable[[], T]) -> CompletableFuture[T]:
+        return _future(compute, check=self._job.check_may_wait)
 
     def wait(self) -> JobExecutionResult:
         """Wait until the job has ended. PyFlink has no such method.
@@ -137,14 +260,17 @@ class JobClient:
         metrics = {
             "epochs": progress.epochs,
             "records_in": progress.records_in,
+            "restarts": progress.restarts,
             "operators": progress.operators,
         }
         return JobExecutionResult(self.get_job_id(), runtime, metrics)
 
 
-def _future(compute: Any) -> CompletableFuture[Any]:
+def _future(
+    compute: Callable[[], T], *, check: Callable[[], None] = lambda: None
+) -> CompletableFuture[T]:
     from penstock.common.completable_future import (
         CompletableFuture,
     )  # imports a thread pool's parts
 
-    return CompletableFuture(compute)
+    return CompletableFuture(compute, check=check)

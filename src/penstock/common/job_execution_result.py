@@ -50,5 +50,41 @@ class JobExecutionResult:
         """
         return self._net_runtime
 
+    def get_accumulator_result(self, accumulator_name: str) -> Any:
+        """Return what the functions of the job counted under a name.
+
+        Args:
+            accumulator_name: The name of the metric.
+
+        Returns:
+            The number; None if nothing was counted under that name.
+        """
+        return self.get_all_accumulator_results().get(accumulator_name)
+
+    def get_all_accumulator_results(self) -> dict[str, Any]:
+        """Return what the functions of the job counted, by the names of the metrics.
+
+        Returns:
+            A new dict. Numbers that several functions counted under one name are added up.
+
+        Example:
+            >>> from penstock.common.job_id import JobID
+            >>> operators = {"a": {"user": {"hits": 1}}, "b": {"user": {"hits": 2}}}
+            >>> result = JobExecutionResult(JobID(), 1500, {"operators": operators})
+            >>> result.get_all_accumulator_results()
+            {'hits': 3}
+        """
+        return accumulators_of(self.metrics.get("operators", {}))
+
     def __str__(self) -> str:
         return f"Job {self._job_id} finished after {self._net_runtime} ms."
+
+
+def accumulators_of(operators: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """Return what functions counted, by the names of the metrics, over all operators."""
+    found: dict[str, Any] = {}
+    for report in operators.values():
+        for name, value in report.get("user", {}).items():
+            is_sum = name in found and isinstance(value, int | float)
+            found[name] = found[name] + value if is_sum else value
+    return found

@@ -102,6 +102,15 @@ EPOCH_AVAILABLE_NOW: Final = ConfigOption(
     default=False,
     description="Whether a streaming job reads what is there when it starts, and then ends. Not in Flink.",
 )
+EPOCH_END_OF_INPUT: Final = ConfigOption(
+    "execution.epoch.end-of-input",
+    bool,
+    default=True,
+    description="Whether what is there when a job starts is all its input, with "
+    "execution.epoch.available-now: then event time ends with it, all windows and timers fire, and the job "
+    "has nothing left to do when it is started again. If not, its state is kept, and the next start on its "
+    "checkpoint location goes on with what has come since. Not in Flink.",
+)
 PROGRESS: Final = ConfigOption(
     "execution.progress",
     str,
@@ -123,66 +132,136 @@ CHECKPOINT_INTERVAL: Final[ConfigOption[Duration | None]] = ConfigOption(
     "execution.checkpointing.interval",
     Duration,
     None,
-    "The time between two checkpoints. Default: none are made.",
+    "How often changelogs are folded into snapshots. Each epoch is durable and a job can go on from any, "
+    "whatever is set here. If it is set, a job that fails is restarted: see restart-strategy.type. "
+    "Flink's only checkpoints are those of this interval.",
     minimum=1,
 )
 CHECKPOINT_MODE: Final = ConfigOption(
     "execution.checkpointing.mode",
     str,
     "EXACTLY_ONCE",
-    "What a restart guarantees.",
+    "What a restart guarantees. Without effect: state is exactly once in either mode.",
     choices=("EXACTLY_ONCE", "AT_LEAST_ONCE"),
 )
 CHECKPOINT_DIR: Final[ConfigOption[str | None]] = ConfigOption(
-    "execution.checkpointing.dir", str, None, "The folder or object store of the checkpoints."
+    "execution.checkpointing.dir",
+    str,
+    None,
+    "The folder or object store that is the job's own: a job that is started again on it goes on from "
+    "its last epoch. Default: a temporary folder, so that a job cannot be taken up. In Flink many jobs "
+    "may share it.",
+    fallback_keys=("state.checkpoints.dir",),
+)
+CHECKPOINT_STORAGE: Final[ConfigOption[str | None]] = ConfigOption(
+    "execution.checkpointing.storage",
+    str,
+    None,
+    "Accepted, so that a PyFlink program runs unchanged, and without effect: "
+    "execution.checkpointing.dir alone says where checkpoints are.",
+    choices=("jobmanager", "filesystem"),
+    fallback_keys=("state.checkpoint-storage",),
 )
 SAVEPOINT_DIR: Final[ConfigOption[str | None]] = ConfigOption(
     "execution.checkpointing.savepoint-dir",
     str,
     None,
     "The folder or object store of savepoints that are not given one.",
+    fallback_keys=("state.savepoints.dir",),
 )
 CHECKPOINT_TIMEOUT: Final = ConfigOption(
     "execution.checkpointing.timeout",
     Duration,
     Duration.of_minutes(10),
-    "How long a checkpoint may take before it is given up.",
+    "How long a checkpoint may take before it is given up. Without effect: it is part of its epoch.",
     minimum=1,
 )
 CHECKPOINT_MIN_PAUSE: Final = ConfigOption(
     "execution.checkpointing.min-pause",
     Duration,
     Duration.of_millis(0),
-    "The least time from the end of one checkpoint to the start of the next.",
+    "The least time from the end of one checkpoint to the start of the next. Without effect: see "
+    "execution.epoch.interval.",
     minimum=0,
 )
 MAX_CONCURRENT_CHECKPOINTS: Final = ConfigOption(
     "execution.checkpointing.max-concurrent-checkpoints",
     int,
     1,
-    "How many checkpoints may be under way at once.",
+    "How many checkpoints may be under way at once. Without effect: it is one.",
     minimum=1,
 )
 TOLERABLE_FAILED_CHECKPOINTS: Final = ConfigOption(
     "execution.checkpointing.tolerable-failed-checkpoints",
     int,
     0,
-    "How many checkpoints in a row may fail before the job does.",
+    "How many checkpoints in a row may fail before the job does. Without effect: what cannot be made "
+    "durable fails its epoch, and the restart strategy decides.",
     minimum=0,
 )
 CHECKPOINT_RETENTION: Final = ConfigOption(
     "execution.checkpointing.externalized-checkpoint-retention",
     str,
     "NO_EXTERNALIZED_CHECKPOINTS",
-    "What becomes of the checkpoints of a cancelled job.",
+    "What becomes of the checkpoints of a cancelled job. Without effect: what lies below "
+    "execution.checkpointing.dir stays, and a temporary folder is removed.",
     choices=("NO_EXTERNALIZED_CHECKPOINTS", "DELETE_ON_CANCELLATION", "RETAIN_ON_CANCELLATION"),
 )
 CHECKPOINTS_RETAINED: Final = ConfigOption(
     "execution.checkpointing.num-retained",
     int,
-    1,
-    "How many complete checkpoints are kept.",
+    3,
+    "Of how many epochs the state is kept, the last one included. Flink's default is 1.",
     minimum=1,
+    fallback_keys=("state.checkpoints.num-retained",),
+)
+UNALIGNED_CHECKPOINTS: Final = ConfigOption(
+    "execution.checkpointing.unaligned.enabled",
+    bool,
+    default=False,
+    description="Accepted, so that a PyFlink program runs unchanged, and without effect: no records are "
+    "under way between operators when an epoch ends.",
+    fallback_keys=("execution.checkpointing.unaligned",),
+)
+FORCE_UNALIGNED_CHECKPOINTS: Final = ConfigOption(
+    "execution.checkpointing.unaligned.forced",
+    bool,
+    default=False,
+    description="Accepted, so that a PyFlink program runs unchanged, and without effect: see "
+    "execution.checkpointing.unaligned.enabled.",
+)
+ALIGNED_CHECKPOINT_TIMEOUT: Final = ConfigOption(
+    "execution.checkpointing.aligned-checkpoint-timeout",
+    Duration,
+    Duration.of_millis(0),
+    "Accepted, so that a PyFlink program runs unchanged, and without effect: see "
+    "execution.checkpointing.unaligned.enabled.",
+    minimum=0,
+    fallback_keys=("execution.checkpointing.alignment-timeout",),
+)
+INCREMENTAL_CHECKPOINTS: Final = ConfigOption(
+    "execution.checkpointing.incremental",
+    bool,
+    default=False,
+    description="Accepted, so that a PyFlink program runs unchanged, and without effect: an epoch writes "
+    "what changed, whatever is set here.",
+    fallback_keys=("state.backend.incremental",),
+)
+CHANGELOG_ENABLED: Final[ConfigOption[bool | None]] = ConfigOption(
+    "state.changelog.enabled",
+    bool,
+    None,
+    "Accepted, so that a PyFlink program runs unchanged, and without effect: state is always kept as "
+    "snapshots and changelogs.",
+    fallback_keys=("state.backend.changelog.enabled",),
+)
+RESTORE_EPOCH: Final[ConfigOption[int | None]] = ConfigOption(
+    "execution.state-recovery.epoch",
+    int,
+    None,
+    "The epoch of the job's own location to go on from, for one start; later ones are given up. Default: "
+    "the last that was committed. Not in Flink.",
+    minimum=0,
 )
 STATE_BACKEND: Final = ConfigOption(
     "state.backend.type",
@@ -190,14 +269,42 @@ STATE_BACKEND: Final = ConfigOption(
     "hashmap",
     "Where keyed state lives while a job runs: in memory, or in RocksDB on disk.",
     choices=("hashmap", "rocksdb"),
+    fallback_keys=("state.backend",),
+)
+SAVEPOINT_PATH: Final[ConfigOption[str | None]] = ConfigOption(
+    "execution.state-recovery.path",
+    str,
+    None,
+    "The savepoint that a job starts from if its checkpoint location is new. Default: it starts from "
+    "nothing.",
+    fallback_keys=("execution.savepoint.path",),
+)
+IGNORE_UNCLAIMED_STATE: Final = ConfigOption(
+    "execution.state-recovery.ignore-unclaimed-state",
+    bool,
+    default=False,
+    description="Whether state of operators that the program no longer has is dropped; else such a start "
+    "is refused.",
+    fallback_keys=("execution.savepoint.ignore-unclaimed-state",),
+)
+RECOVERY_CLAIM_MODE: Final = ConfigOption(
+    "execution.state-recovery.claim-mode",
+    str,
+    "NO_CLAIM",
+    "Whose a savepoint is once a job has started from it. Without effect: it stays the user's, and the "
+    "job works on a copy.",
+    choices=("NO_CLAIM", "CLAIM", "LEGACY"),
+    fallback_keys=("execution.savepoint-restore-mode",),
 )
 
 RESTART_STRATEGY: Final[ConfigOption[str | None]] = ConfigOption(
     "restart-strategy.type",
     str,
     None,
-    "What follows a failure. Default: exponential-delay with checkpoints, else none.",
+    "What follows a failure: how a job is restarted from its last epoch. Default: exponential-delay if "
+    "execution.checkpointing.interval is set, else none.",
     choices=("none", "off", "disable", "fixed-delay", "exponential-delay", "failure-rate"),
+    fallback_keys=("restart-strategy",),
 )
 FIXED_DELAY_ATTEMPTS: Final = ConfigOption(
     "restart-strategy.fixed-delay.attempts",
@@ -253,7 +360,8 @@ EXPONENTIAL_ATTEMPTS: Final[ConfigOption[int | None]] = ConfigOption(
     "restart-strategy.exponential-delay.attempts-before-reset-backoff",
     int,
     None,
-    "How often a job is restarted before it fails. Default: without limit.",
+    "How often a job is restarted before it fails, counted from when the time was last the initial one. "
+    "Default: without limit.",
     minimum=1,
 )
 FAILURE_RATE_MAX: Final = ConfigOption(
@@ -324,5 +432,9 @@ PYTHON_BUNDLE_TIME: Final = ConfigOption(
 OPTIONS: Final[dict[str, ConfigOption[object]]] = {
     option.key: option for option in list(globals().values()) if isinstance(option, ConfigOption)
 }
+OPTIONS_BY_EVERY_KEY: Final[dict[str, ConfigOption[object]]] = {
+    key: option for option in OPTIONS.values() for key in option.keys
+}
+"""As `OPTIONS`, and by the older keys as well."""
 OPEN_PREFIXES: Final = ("spark.", "metrics.", f"{GLOBAL_JOB_PARAMETERS.key}.")
 """Any key that begins with one of these is accepted, and its value left as it is."""

@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+from penstock.common.epoch_listener import (
+    EpochCompleted,
+    EpochListener,
+    JobEnded,
+    JobRestarting,
+    JobStarted,
+)
 from penstock.datastream.async_data_stream import AsyncDataStream
 from penstock.datastream.async_functions import ResultFuture
 from penstock.datastream.async_options import (
@@ -12,6 +19,13 @@ from penstock.datastream.async_options import (
     RateLimit,
     ResultCache,
 )
+from penstock.datastream.checkpoint_config import CheckpointConfig
+from penstock.datastream.checkpoint_storage import (
+    CheckpointStorage,
+    FileSystemCheckpointStorage,
+    JobManagerCheckpointStorage,
+)
+from penstock.datastream.checkpointing_mode import CheckpointingMode
 from penstock.datastream.data_stream import (
     AllWindowedStream,
     BroadcastConnectedStream,
@@ -24,6 +38,7 @@ from penstock.datastream.data_stream import (
     WindowedStream,
 )
 from penstock.datastream.execution_mode import RuntimeExecutionMode
+from penstock.datastream.externalized_checkpoint_retention import ExternalizedCheckpointRetention
 from penstock.datastream.functions import (
     AggregateFunction,
     AllWindowFunction,
@@ -106,6 +121,9 @@ __all__ = [
     "BroadcastProcessFunction",
     "BroadcastState",
     "BroadcastStream",
+    "CheckpointConfig",
+    "CheckpointStorage",
+    "CheckpointingMode",
     "CloseableIterator",
     "CoFlatMapFunction",
     "CoGroupFunction",
@@ -116,12 +134,20 @@ __all__ = [
     "DataStream",
     "DataStreamSink",
     "EmbeddedRocksDBStateBackend",
+    "EpochCompleted",
+    "EpochListener",
+    "ExternalizedCheckpointRetention",
+    "FileSystemCheckpointStorage",
     "FilterFunction",
     "FlatJoinFunction",
     "FlatMapFunction",
     "Function",
     "GlobalWindow",
     "HashMapStateBackend",
+    "JobEnded",
+    "JobManagerCheckpointStorage",
+    "JobRestarting",
+    "JobStarted",
     "JoinFunction",
     "KeySelector",
     "KeyedBroadcastProcessFunction",

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from penstock.common.configuration import Configuration
+from penstock.common.epoch_listener import EpochListener
 from penstock.common.execution_config import ExecutionConfig
 from penstock.common.job_client import JobClient
 from penstock.common.job_execution_result import JobExecutionResult
@@ -27,6 +28,7 @@ from penstock.common.options import (
     TARGET,
 )
 from penstock.common.time import Duration
+from penstock.datastream.environment_checkpointing import EnvironmentCheckpointing
 from penstock.datastream.environment_sources import EnvironmentSources
 from penstock.datastream.execution_mode import RuntimeExecutionMode
 from penstock.datastream.operator_settings import check_buffer_timeout, check_parallelism
@@ -46,7 +48,7 @@ _WHOSE = "The environment"
 _DEFAULT_NAME = "Flink Streaming Job"
 
 
-class StreamExecutionEnvironment(EnvironmentSources):
+class StreamExecutionEnvironment(EnvironmentSources, EnvironmentCheckpointing):
     """The context in which a program is built and executed.
 
     Streams begin here: `from_collection`, `from_source`, `from_data_frame`, `read_text_file`,
@@ -73,6 +75,7 @@ class StreamExecutionEnvironment(EnvironmentSources):
         self.transformations = Transformations()
         self._configuration = configuration
         self._engine = engine
+        self._listeners: list[EpochListener] = []
 
     @staticmethod
     def get_execution_environment(
@@ -418,6 +421,7 @@ class StreamExecutionEnvironment(EnvironmentSources):
             collectors=collectors or {},
             engine=self._engine,
             python_files=tuple(files.split(",")) if files else (),
+            listeners=tuple(self._listeners),
         )
 
     def submit(

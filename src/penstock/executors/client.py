@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+import dataclasses
+import logging
 import sys
 import threading
 from collections.abc import Callable
 from typing import Any
 
-from penstock.checkpoint.epoch_store import EpochRecord, EpochStore
+from penstock.checkpoint.storage import Storage
+from penstock.common.epoch_listener import (
+    JobEnded,
+    JobRestarting,
+    JobStarted,
+)
 from penstock.common.job_status import JobStatus
+from penstock.errors import JobCancelledError, SavepointError, WaitInListenerError
 from penstock.executors.base import JobProgress, JobRequest
+from penstock.executors.epoch_feed import EpochFeed, EpochResult
+from penstock.executors.listeners import tell_all
 from penstock.executors.progress_line import ProgressLine
-from penstock.runtime.epoch_outcome import add_user_metrics
-from penstock.runtime.metrics import Distribution, Reading
+from penstock.executors.restart_strategy import restart_strategy_of
+from penstock.executors.restarts import Restart, run_with_restarts, summary_of
+from penstock.executors.savepoints import Savepoints
+from penstock.executors.tally import Tally
 from penstock.runtime.program import Program
 
+_LOG = logging.getLogger("penstock")
 _POLL_SECONDS = 0.02
 
 
@@ -25,9 +38,10 @@ class Job:
         job_id: The job's id.
         request: What was asked for.
         program: The compiled program.
-        store: Where the job's epochs are committed.
-        run: Runs the whole job; returns when it has ended, raises what it failed with. It is given an
-            event that is set when it should stop.
+        feed: Tells of the epochs that were committed.
+        run: Runs the job from its last epoch to its end; returns when it has ended, raises what it
+            failed with, and may then be called again. It is given an event that is set when it should
+            stop.
         interrupt: Interrupts what the engine is doing for the job now.
         clean_up: Removes what nobody needs once the job has ended.
     """
@@ -37,31 +51,31 @@ class Job:
         job_id: str,
         request: JobRequest,
         program: Program,
-        store: EpochStore,
+        feed: EpochFeed,
         run: Callable[[threading.Event], None],
         interrupt: Callable[[], None] = lambda: None,
         clean_up: Callable[[], None] = lambda: None,
     ) -> None:
         self.job_id = job_id
         self._request = request
-        self._store = store
+        self._feed = feed
         self._run = run
         self._interrupt = interrupt
         self._clean_up = clean_up
+        self._gate = feed.gate
+        self._savepoints = Savepoints(job_id, request.configuration, feed.gate)
+        self._strategy = restart_strategy_of(request.configuration)
+        self._last_savepoint: Storage | None = None
         self._stop = threading.Event()
+        self._waits_no_longer = threading.Event()
         self._is_cancelled = False
         self._is_told = False
         self._ended = threading.Event()
         self._done = threading.Event()
         self._error: BaseException | None = None
-        self._next = 0
         self._lock = threading.Lock()
-        self._progress = JobProgress(JobStatus.RUNNING)
-        self._sources = {
-            vertex.operators[0].operator_id
-            for vertex in program.vertices
-            if vertex.source is not None
-        }
+        self._tally = Tally(job_id, program)
+        self._progress = self._tally.progress
         self._line = ProgressLine(request.name, request.configuration)
         self._engine = threading.Thread(target=self._work, name=f"job-{job_id}", daemon=True)
         self._reader = threading.Thread(target=self._read, name=f"epochs-{job_id}", daemon=True)
@@ -70,57 +84,110 @@ class Job:
 
     def _work(self) -> None:
         try:
-            self._run(self._stop)
+            run_with_restarts(
+                self._run_once,
+                self._strategy,
+                self._stop,
+                tell=self._note_restart,
+                wait=self._wait_for_restart,
+            )
+            self._write_last_savepoint()
         except BaseException as error:  # noqa: BLE001 - the waiting client raises it
             self._error = error
         finally:
             self._ended.set()
+            self._gate.close()
+
+    def _write_last_savepoint(self) -> None:
+        with self._gate.between():
+            self._gate.close()
+            if self._last_savepoint is None:
+                return
+            if not self._gate.has_ended:
+                raise SavepointError("The job ended before its event time could be ended.")
+            self._savepoints.write(self._last_savepoint)
+
+    def _run_once(self) -> None:
+        with self._lock:
+            self._progress.status = JobStatus.RUNNING
+        try:
+            self._run(self._stop)
+        except JobCancelledError:
+            if not self._gate.is_closed:
+                raise
+
+    def _wait_for_restart(self, seconds: float) -> bool:
+        self._waits_no_longer.wait(seconds)
+        return self._stop.is_set()
+
+    def _end_soon(self) -> None:
+        """Let no epoch follow that has not begun."""
+        self._stop.set()
+        self._waits_no_longer.set()
+
+    def _note_restart(self, restart: Restart) -> None:
+        with self._lock:
+            self._progress.status = JobStatus.RESTARTING
+            self._progress.restarts = restart.number
+            self._progress.last_error = restart.error
+        last = self._gate.last
+        self._feed.put(dataclasses.replace(restart, epoch=0 if last is None else last.number + 1))
 
     def _read(self) -> None:
         """Hand on what epochs gave, until the job has ended and all its epochs are read."""
         try:
+            self._tell("on_job_started", JobStarted(self.job_id, self._request.name))
             while True:
                 ended = self._ended.wait(_POLL_SECONDS)
-                while (record := self._store.get(self._next)) is not None:
-                    self._consume(record)
+                while (result := self._feed.next()) is not None:
+                    if isinstance(result, Restart):
+                        self._tell_of_restart(result)
+                    else:
+                        self._consume(result)
                 if ended:
                     break
                 self._line.turn(self._progress)
         except BaseException as error:  # noqa: BLE001 - the waiting client raises it
             self._error = self._error or error
-            self._stop.set()
+            self._end_soon()
             self._interrupt()
             self._ended.wait()
         finally:
             self._finish()
             self._done.set()
 
-    def _consume(self, record: EpochRecord) -> None:
+    def _consume(self, result: EpochResult) -> None:
         self._line.clear()
-        sys.stdout.writelines(f"{text}\n" for text in record.printed)
+        sys.stdout.writelines(f"{text}\n" for text in result.printed)
         sys.stdout.flush()
-        for collect_id, values in record.collected:
+        for collect_id, values in result.collected:
             self._request.collectors[collect_id](values)
         with self._lock:
-            self._add(record)
-            self._next += 1
+            event = self._tally.add(result)
         self._line.show(self._progress)
-        # The epoch after this one still reads this record; older ones nobody does.
-        self._store.forget(record.number - 2)
+        self._tell("on_epoch_completed", event)
 
-    def _add(self, record: EpochRecord) -> None:
-        progress = self._progress
-        progress.epochs += 1
-        for operator_id, report in record.operators.items():
-            if operator_id in self._sources:
-                progress.records_in += report["records_out"]
-            known = progress.operators.get(operator_id)
-            progress.operators[operator_id] = report if known is None else _sum(known, report)
+    def _tell_of_restart(self, restart: Restart) -> None:
+        self._line.clear()
+        _LOG.warning(
+            "%s: epoch %d failed: %s; restart %d in %g s",
+            self._request.name,
+            restart.epoch,
+            summary_of(restart.error),
+            restart.number,
+            restart.delay / 1000,
+        )
+        event = JobRestarting(self.job_id, restart.number, restart.delay, restart.error)
+        self._tell("on_job_restarting", event)
+
+    def _tell(self, method: str, event: Any) -> None:
+        tell_all(self._request.listeners, method, event)
 
     def _finish(self) -> None:
         try:
             self._line.finish(self._progress)
-            self._clean_up()
+            with self._gate.between():
+                self._clean_up()
         except BaseException as error:  # noqa: BLE001 - the waiting client raises it
             self._error = self._error or error
         with self._lock:
@@ -128,8 +195,12 @@ class Job:
                 self._end_cancelled()
             elif self._error is not None:
                 self._progress.status = JobStatus.FAILED
+                self._progress.last_error = self._error
             else:
                 self._progress.status = JobStatus.FINISHED
+            progress = self._progress
+            event = JobEnded(self.job_id, progress.status, progress.epochs, self._error)
+        self._tell("on_job_ended", event)
 
     def _end_cancelled(self) -> None:
         # What the engine raises as it is stopped is no news to whoever stopped it.
@@ -139,16 +210,16 @@ class Job:
     def progress(self) -> JobProgress:
         """Return how far the job has come."""
         with self._lock:
-            found = self._progress
-            operators = {key: _plain(report) for key, report in found.operators.items()}
-            return JobProgress(found.status, found.epochs, found.records_in, operators)
+            return self._tally.shown()
 
     def wait(self) -> JobProgress:
         """Wait until the job has ended.
 
         Raises:
+            WaitInListenerError: If a listener of the job calls it.
             PenstockError: What the job failed with.
         """
+        self.check_may_wait()
         # An event and not the thread: a join that Ctrl-C interrupts takes the thread for ended. The
         # wait is bounded, so that Ctrl-C is heard in between.
         while not self._done.wait(0.1):
@@ -158,6 +229,19 @@ class Job:
             raise self._error
         return self.progress()
 
+    def check_may_wait(self) -> None:
+        """Make sure that whoever calls this may wait for the end of the job.
+
+        Raises:
+            WaitInListenerError: If it is a listener of the job, whose end waits for it.
+        """
+        if threading.current_thread() is self._reader and not self._done.is_set():
+            raise WaitInListenerError(
+                f"An epoch listener of {self._request.name!r} waits for the end of its own job, which "
+                "waits for the listener.",
+                hint="Call cancel() or stop() in a listener, and wait for the future outside of it.",
+            )
+
     def cancel(self) -> None:
         """Stop the job; what is not committed is given up.
 
@@ -166,29 +250,68 @@ class Job:
         """
         with self._lock:
             self._is_cancelled = True
-            self._stop.set()
+            self._end_soon()
             if self._progress.status is JobStatus.FAILED and not self._is_told:
                 self._end_cancelled()
-            is_running = self._progress.status is JobStatus.RUNNING
+            is_running = not self._progress.status.is_terminal_state()
         if is_running:
             self._interrupt()
 
+    def stop(self) -> None:
+        """Stop the job after the epoch that is running; it counts as finished.
 
-def _sum(known: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-    return {
-        **new,
-        "records_in": known["records_in"] + new["records_in"],
-        "records_out": known["records_out"] + new["records_out"],
-        "user": add_user_metrics(known["user"], new["user"]),
-    }
+        Raises:
+            PenstockError: What the job failed with before.
+        """
+        with self._gate.between():
+            self._end_here()
+        self.wait()
 
+    def _end_here(self) -> None:
+        """Let no epoch follow. None may be running."""
+        self._gate.close()
+        self._end_soon()
 
-def _plain(report: dict[str, Any]) -> dict[str, Any]:
-    """Return what an operator did, with gauges as they are and distributions as a few numbers."""
-    return {**report, "user": {name: _shown(value) for name, value in report["user"].items()}}
+    def savepoint(
+        self,
+        path: str | None = None,
+        *,
+        directory: str | None = None,
+        stops: bool = False,
+        ends_event_time: bool = False,
+    ) -> str:
+        """Write a savepoint between two epochs, and return where it is.
 
+        Args:
+            path: Where to.
+            directory: Without a path: a new folder below it. Default:
+                `execution.checkpointing.savepoint-dir`.
+            stops: Whether no epoch follows.
+            ends_event_time: Whether, before that, one more epoch ends all event time.
 
-def _shown(value: Any) -> Any:
-    if isinstance(value, Distribution):
-        return value.summary()
-    return value.value if isinstance(value, Reading) else value
+        Raises:
+            SavepointError: If there is nothing to save, or nowhere to save it to.
+            PenstockError: What the job failed with meanwhile.
+        """
+        target = self._savepoints.place(path, directory)
+        with self._gate.between(after_first=True):
+            self._check_running()
+            if stops and ends_event_time:
+                self._savepoints.check_before_the_end(target)
+                self._last_savepoint = target
+                self._gate.close(wants_end=True)
+                self._waits_no_longer.set()
+            else:
+                self._savepoints.write(target)
+                if stops:
+                    self._end_here()
+        if stops:
+            self.wait()
+        return target.location
+
+    def _check_running(self) -> None:
+        if self._ended.is_set() or self._gate.is_closed:
+            raise SavepointError(
+                "The job has ended, or is about to, so no savepoint can be taken of it.",
+                hint="Start the next job on its checkpoint location, or from an earlier savepoint.",
+            )

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-import os
 import time
 import uuid
 from collections.abc import Callable, Iterable
+from typing import Any
 
-from penstock.checkpoint.epoch_store import EpochRecord, EpochStore
-from penstock.errors import InconsistentEpochError, LostBufferError
+from penstock.checkpoint.epoch_record import EpochRecord, JobRecord
+from penstock.errors import CheckpointMismatchError, InconsistentEpochError, LostBufferError
+from penstock.executors.checkpoints import Checkpoints
+from penstock.executors.epoch_feed import EpochFeed, EpochResult
 from penstock.runtime.buffer import Buffer
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.epoch_outcome import EpochOutcome
+from penstock.runtime.job_description import describe
 from penstock.runtime.program import Program
+from penstock.runtime.restoring import Restored, restored
 
 RunEpoch = Callable[[Epoch], Iterable[Buffer]]
 """Runs an epoch and returns what its tasks told the driver."""
 
-Publish = Callable[[list[tuple[str, str]]], None]
-"""Makes the files that sinks prepared visible, given pairs of a sink's id and a path."""
+Publish = Callable[[EpochRecord], None]
+"""Makes visible what sinks prepared in an epoch, as often as it is asked to."""
 
 _MOST_ATTEMPTS = 3
 
@@ -28,78 +31,186 @@ _MOST_ATTEMPTS = 3
 class EpochRunner:
     """Runs one epoch after the other, and commits each.
 
-    Remembers nothing between epochs but what the store holds.
+    Tasks prepare, the metadata commits, sinks follow: what sinks prepared is published from the metadata
+    of a committed epoch, and again after a restart, but never computed again.
 
     Args:
         program: The program.
         job_id: Tells the runs of jobs apart.
-        store: Where epochs are committed.
-        folder: The job's folder; None if the job needs none.
+        checkpoints: Where epochs are committed.
         publish: Publishes what sinks prepared.
+        feed: Hears of each epoch that was committed.
     """
 
     def __init__(
         self,
         program: Program,
         job_id: str,
-        store: EpochStore,
-        folder: str | None,
+        checkpoints: Checkpoints,
         publish: Publish,
+        feed: EpochFeed,
     ) -> None:
         self._program = program
         self._job_id = job_id
-        self._store = store
-        self._folder = folder
+        self._checkpoints = checkpoints
         self._publish = publish
+        self._feed = feed
+        self._described = describe(program)
+        self._engine: dict[str, Any] = {}
+        self._last: EpochRecord | None = None
+        self._restored = Restored()
+        self._new_lineage = uuid.uuid4().hex
+
+    def resume(self) -> EpochRecord | None:
+        """Go on from the last epoch that was committed, and return it; None to begin anew.
+
+        Raises:
+            DamagedStateError: If its metadata is not what was written.
+            CheckpointMismatchError: If another program has ended there.
+            PenstockError: If the program cannot take its state up.
+        """
+        self._last = last = self._checkpoints.last()
+        self._restored = Restored()
+        if last is not None:
+            self._pass(last)
+        if last is not None and last.is_last:
+            self._check_ended(last)
+        if last is not None and not last.is_last:
+            self._restored = restored(
+                last, self._program, ignore_unclaimed_state=self._checkpoints.ignores_unclaimed
+            )
+        return last
+
+    def _check_ended(self, last: EpochRecord) -> None:
+        """Make sure that the job that has ended at the location is this one."""
+        if _operators(last.job) != _operators(self._described):
+            raise CheckpointMismatchError(
+                f"At {self._checkpoints.location} the job {last.job.name!r} has ended, and it had other "
+                "operators than this program: there is nothing to go on from.",
+                hint="Give the program a checkpoint location of its own.",
+            )
+
+    @property
+    def wants_end(self) -> bool:
+        """Whether only an epoch is to follow that ends all event time."""
+        return self._feed.gate.wants_end
+
+    @property
+    def next(self) -> int:
+        """The number of the epoch that comes next."""
+        return 0 if self._last is None else self._last.number + 1
+
+    def set_engine(self, engine: dict[str, Any]) -> None:
+        """Set what the executor has to find again after a restart; it goes into the metadata."""
+        self._engine = engine
+
+    def republish(self) -> None:
+        """Publish the last epoch again: whoever committed it may not have lived to do so."""
+        if self._last is not None:
+            self._publish(self._last)
 
     def run(
-        self, number: int, finishing: frozenset[int], run_epoch: RunEpoch, *, is_last: bool
+        self,
+        number: int,
+        finishing: frozenset[int],
+        run_epoch: RunEpoch,
+        *,
+        is_last: bool,
+        ends: bool = False,
     ) -> EpochRecord:
-        """Run an epoch and commit it; one that is committed already is only published again.
+        """Run an epoch and commit it; the last one that was committed is only published again.
 
         Args:
             number: The number of the epoch.
             finishing: The sources whose last records are in this epoch.
             run_epoch: Runs it.
             is_last: Whether no epoch follows.
+            ends: Whether sources only end in it, and read nothing, since the job is to be stopped.
 
         Raises:
+            JobCancelledError: If the job is to be stopped.
+            CheckpointMismatchError: If the epoch is neither the next one nor the last.
             PenstockError: What a task failed with.
         """
-        known = self._store.get(number)
-        if known is not None:
-            self._publish(known.prepared)
-            return known
-        before = self._store.get(number - 1) or EpochRecord(number - 1)
-        epoch = Epoch(
+        with self._feed.gate.epoch(ends=ends):
+            record = self._run(number, finishing, run_epoch, is_last=is_last, ends=ends)
+            self._pass(record)
+            return record
+
+    def _pass(self, record: EpochRecord) -> None:
+        checkpoints = self._checkpoints
+        has_files = checkpoints.location is not None
+        self._feed.gate.passed(record, checkpoints.storage if has_files else None)
+
+    def _run(
+        self,
+        number: int,
+        finishing: frozenset[int],
+        run_epoch: RunEpoch,
+        *,
+        is_last: bool,
+        ends: bool,
+    ) -> EpochRecord:
+        if self._last is not None and number == self._last.number:
+            self._publish(self._last)
+            return self._last
+        if number != self.next:
+            raise CheckpointMismatchError(
+                f"Epoch {number} is to be run, but the last one that was committed is {self.next - 1}: "
+                "the offsets and the metadata of the job are not of the same history.",
+                hint="Restore the whole checkpoint location, not parts of it.",
+            )
+        started = time.perf_counter()
+        epoch = dataclasses.replace(self._epoch(number, finishing, is_last=is_last), ends=ends)
+        outcome = self._attempt(epoch, run_epoch)
+        record = self._record(epoch, outcome, finishing)
+        record = dataclasses.replace(record, duration=round((time.perf_counter() - started) * 1000))
+        self._checkpoints.commit(record)
+        self._last = record
+        self._restored = Restored(
+            record.handles, {**self._restored.progress, **outcome.progress}, record.finished
+        )
+        operators = {key: dataclasses.asdict(report) for key, report in outcome.operators.items()}
+        self._feed.put(EpochResult(record, outcome.printed, outcome.collected, operators))
+        self._publish(record)
+        self._checkpoints.collect(record)
+        return record
+
+    def _epoch(self, number: int, finishing: frozenset[int], *, is_last: bool) -> Epoch:
+        known = self._restored
+        return Epoch(
             job_id=self._job_id,
             number=number,
-            finishing=finishing - before.finished,
-            finished=before.finished,
+            lineage=self._last.lineage if self._last else self._new_lineage,
+            finishing=finishing - known.finished,
+            finished=known.finished,
             is_last=is_last,
-            folder=self._folder,
-            state=before.handles,
-            progress=before.progress,
+            location=self._checkpoints.location,
+            may_fold=self._checkpoints.may_fold(self._last),
+            state=known.state,
+            progress=known.progress,
         )
-        started = time.perf_counter()
-        outcome = self._attempt(epoch, run_epoch)
-        record = EpochRecord(
-            number,
-            handles={**before.handles, **outcome.handles},
-            progress={**before.progress, **outcome.progress},
-            finished=before.finished | finishing,
-            printed=outcome.printed,
-            collected=outcome.collected,
+
+    def _record(
+        self, epoch: Epoch, outcome: EpochOutcome, finishing: frozenset[int]
+    ) -> EpochRecord:
+        progress = {**self._restored.progress, **outcome.progress}
+        return EpochRecord(
+            epoch.number,
+            lineage=epoch.lineage,
+            previous=self._checkpoints.digest,
+            generation=self._checkpoints.generation,
+            job=self._described,
+            handles={**self._restored.state, **outcome.handles},
+            progress={owner: found.to_plain() for owner, found in progress.items()},
+            finished=self._restored.finished | finishing,
+            is_last=epoch.is_last,
             prepared=outcome.prepared,
-            operators={
-                key: dataclasses.asdict(report) for key, report in outcome.operators.items()
-            },
-            duration=round((time.perf_counter() - started) * 1000),
+            operators={key: report.to_plain() for key, report in outcome.operators.items()},
+            committed_at=(now := time.time_ns() // 1_000_000),
+            folded_at=now if epoch.may_fold or self._last is None else self._last.folded_at,
+            engine=self._engine,
         )
-        self._store.commit(record)
-        self._publish(record.prepared)
-        _drop_state(before, record)
-        return record
 
     def _attempt(self, epoch: Epoch, run_epoch: RunEpoch) -> EpochOutcome:
         """Run an epoch, again if its tasks do not agree on what they read."""
@@ -114,14 +225,8 @@ class EpochRunner:
         raise AssertionError("unreachable")
 
 
-def _drop_state(before: EpochRecord, now: EpochRecord) -> None:
-    """Delete the state files that the epoch before needed and this one does not."""
-    needed = {handle.path for handles in now.handles.values() for handle in handles}
-    for handles in before.handles.values():
-        for handle in handles:
-            if handle.path not in needed:
-                with contextlib.suppress(FileNotFoundError):
-                    os.unlink(handle.path)
+def _operators(job: JobRecord) -> set[str]:
+    return {operator.operator_id for vertex in job.vertices for operator in vertex.operators}
 
 
 def new_job_id() -> str:

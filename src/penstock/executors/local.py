@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import itertools
-import shutil
-import tempfile
 import threading
 from collections import defaultdict
 from collections.abc import Iterable
+from contextlib import closing, suppress
 
-from penstock.checkpoint.epoch_store import MemoryEpochStore
-from penstock.errors import UnsupportedOperationError
+from penstock.errors import JobCancelledError, UnsupportedOperationError
 from penstock.executors.base import JobHandle, JobRequest
+from penstock.executors.checkpoints import Checkpoints
 from penstock.executors.client import Job
+from penstock.executors.epoch_feed import EpochFeed
 from penstock.executors.job import EpochRunner, new_job_id
+from penstock.executors.key_groups import with_known_key_groups
+from penstock.executors.publishing import Publisher, published_sinks
 from penstock.graph.alignment import refuse_alignment
 from penstock.graph.compiler import compile_program
 from penstock.graph.job_graph import JobGraph, create_job_graph
@@ -50,25 +52,30 @@ class LocalExecutor:
         for node in request.graph.nodes.values():
             _resolve(node)
         graph = create_job_graph(request.graph)
-        run = LocalRun(graph)
-        if run.epochs > 1:
-            refuse_alignment(request.graph)
-        return Job(run.job_id, request, run.program, run.store, run.run, run.interrupt)
+        run = LocalRun(graph, request)
+        return Job(run.job_id, request, run.program, run.feed, run.run, run.interrupt, run.clean_up)
 
 
 class LocalRun:
-    """One run of a job in this process."""
+    """A job in this process, which can be run again after it has failed."""
 
-    def __init__(self, graph: JobGraph) -> None:
+    def __init__(self, graph: JobGraph, request: JobRequest) -> None:
+        self._sinks = published_sinks(graph)
         self.program = compile_program(graph)
         self.job_id = new_job_id()
-        self.store = MemoryEpochStore()
-        self._layout = Layout(self.program, _CARRIERS)
-        self._tasks = Tasks(self._layout)
+        self.feed = EpochFeed()
         self._attempts = itertools.count()
         self._epochs = [
             node.source.epochs for node in graph.sources if isinstance(node.source, NativeSource)
         ]
+        if self.epochs > 1:
+            refuse_alignment(request.graph)
+        self._checkpoints = Checkpoints(
+            request.configuration, has_epochs=self.epochs > 1, has_files=bool(self._sinks)
+        )
+        self.program = with_known_key_groups(self.program, self._checkpoints)
+        self._layout = Layout(self.program, _CARRIERS)
+        self._tasks = Tasks(self._layout)
 
     @property
     def epochs(self) -> int:
@@ -84,22 +91,38 @@ class LocalRun:
         """Let operators no longer wait for calls."""
         self._tasks.interrupt()
 
+    def clean_up(self) -> None:
+        """Let go of the place where epochs are committed."""
+        self._checkpoints.close()
+
     def _run_all(self, stop: threading.Event) -> None:
-        last = self.epochs - 1
-        folder = tempfile.mkdtemp(prefix="penstock-") if last > 0 else None
-        runner = EpochRunner(self.program, self.job_id, self.store, folder, lambda _: None)
+        checkpoints = self._checkpoints
         try:
-            for number in range(last + 1):
+            with closing(Publisher(self._sinks, checkpoints.location)) as publish:
+                publish.open()
+                runner = EpochRunner(self.program, self.job_id, checkpoints, publish, self.feed)
+                self._run_epochs(runner, stop)
+        finally:
+            self._tasks.close()
+
+    def _run_epochs(self, runner: EpochRunner, stop: threading.Event) -> None:
+        """Run what is left of the epochs, or until `stop` is set."""
+        last = self.epochs - 1
+        resumed = runner.resume()
+        runner.republish()
+        if resumed is not None and resumed.is_last:
+            return
+        with suppress(JobCancelledError):
+            for number in range(runner.next, last + 1):
                 if stop.is_set():
                     break
                 finishing = frozenset(
                     source for source, epochs in enumerate(self._epochs) if epochs <= number + 1
                 )
                 runner.run(number, finishing, self.run_epoch, is_last=number == last)
-        finally:
-            self._tasks.close()
-            if folder is not None:
-                shutil.rmtree(folder, ignore_errors=True)
+        if runner.wants_end:
+            every = frozenset(range(len(self._epochs)))
+            runner.run(runner.next, every, self.run_epoch, is_last=False, ends=True)
 
     def run_epoch(self, epoch: Epoch) -> Iterable[Buffer]:
         """Run one epoch, level by level, and return what its tasks told the driver."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 
 from penstock.common import options
 from penstock.common.configuration import Configuration
+from penstock.common.job_status import JobStatus
 from penstock.executors.base import JobProgress
 
 _WHEEL = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
@@ -66,12 +68,40 @@ class ProgressLine:
         seconds = time.perf_counter() - self._started
         rate = progress.records_in / seconds if seconds else 0
         start = "\r\033[K" if self._moves else ""
-        epochs = "1 epoch" if progress.epochs == 1 else f"{progress.epochs:,} epochs"
-        sys.stderr.write(
-            f"{start}{sign} {self._name}: {epochs} · {progress.records_in:,} records · "
-            f"{rate:,.0f} records/s{_calls(progress)} · {seconds:.1f} s{end}"
+        text = (
+            f"{sign} {self._name}: {_counted(progress.epochs, 'epoch')} · "
+            f"{progress.records_in:,} records · {rate:,.0f} records/s{_calls(progress)} · {seconds:.1f} s"
         )
+        for extra in _extras(progress):
+            if not self._moves or len(text) + len(extra) < shutil.get_terminal_size().columns:
+                text += extra
+        sys.stderr.write(f"{start}{text}{end}")
         sys.stderr.flush()
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def _extras(progress: JobProgress) -> list[str]:
+    """Return what is shown if there is room, the most important first."""
+    extras = []
+    if progress.status is JobStatus.RESTARTING:
+        extras.append(" · restarting")
+    if progress.restarts:
+        extras.append(f" · {_counted(progress.restarts, 'restart')}")
+    if progress.state_size:
+        extras.append(f" · {_size(progress.state_size)} of state")
+    return extras
+
+
+def _size(count: float) -> str:
+    """Return a number of bytes with the largest unit that leaves at least 1."""
+    units = iter(("B", "kB", "MB", "GB"))
+    unit = next(units)
+    while count >= 1000 and (larger := next(units, None)) is not None:
+        count, unit = count / 1000, larger
+    return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
 
 
 def _calls(progress: JobProgress) -> str:

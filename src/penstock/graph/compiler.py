@@ -70,6 +70,7 @@ def _vertex(vertex: JobVertex, job_graph: JobGraph, edges: list[NetworkEdge]) ->
         inputs=tuple(edges[edge.index] for edge in vertex.inputs),
         source=job_graph.sources.index(head) if head.is_source else None,
         is_shared=head.is_source and not isinstance(head.source, NativeSource),
+        fixes_key_groups=head.fixes_max_parallelism,
     )
 
 
@@ -88,6 +89,10 @@ def _operator(
         network=tuple(
             edges[edge.index] for edge in vertex.outputs if edge.stream_edge.source_id == node.id
         ),
+        uid=node.uid,
+        is_keyed=node.operator.is_stateful,
+        has_broadcast_state=node.operator.has_broadcast_state,
+        keeps_records=node.operator.keeps_records,
     )
 
 

@@ -64,6 +64,7 @@ class StreamNode:
         chaining_strategy: Whether it may share a chain with its neighbours.
         parallelism: The number of subtasks.
         max_parallelism: The number of key groups.
+        fixes_max_parallelism: Whether the user set it.
         uid: What the user calls the operator; None if it has no such name.
         uid_hash: The operator's id as the user set it; None if it is computed.
         slot_sharing_group: Operators of different groups never share a chain.
@@ -84,6 +85,7 @@ class StreamNode:
     chaining_strategy: ChainingStrategy = ChainingStrategy.ALWAYS
     parallelism: int
     max_parallelism: int
+    fixes_max_parallelism: bool = False
     uid: str | None = None
     uid_hash: str | None = None
     slot_sharing_group: str = DEFAULT_SLOT_SHARING_GROUP
@@ -244,6 +246,7 @@ def _node(
 ) -> StreamNode:
     parallelism = default_parallelism if step.parallelism is None else step.parallelism
     key_groups = max_parallelism if step.max_parallelism is None else step.max_parallelism
+    is_fixed = key_groups is not None
     if key_groups is None:
         key_groups = default_max_parallelism(parallelism)
     _check_parallelism(step.name, parallelism, key_groups)
@@ -254,6 +257,7 @@ def _node(
         chaining_strategy=step.chaining_strategy,
         parallelism=parallelism,
         max_parallelism=key_groups,
+        fixes_max_parallelism=is_fixed,
         uid=step.uid,
         uid_hash=step.uid_hash,
         slot_sharing_group=_slot_sharing_group(step, inputs),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from penstock.common.types import Row, field_names_of
+from penstock.common.row_values import row_values
 from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def columns_text(schema: pa.Schema) -> str:
 
 def _columns(rows: Sequence[Any], fields: list[pa.Field]) -> list[pa.Array]:
     names = [field.name for field in fields]
-    tuples = [_as_tuple(row, names) for row in rows]
+    tuples = [row_values(row, names) for row in rows]
     columns = zip(*tuples, strict=True) if tuples else [()] * len(names)
     return [_array(column, field.type) for column, field in zip(columns, fields, strict=True)]
 
@@ -107,18 +107,3 @@ def _items(value: Any) -> list[Any]:
     if isinstance(value, (str, bytes)):
         raise TypeError(f"{value!r} is no list.")
     return list(value.items() if isinstance(value, dict) else value)
-
-
-def _as_tuple(row: Any, names: list[str]) -> tuple[Any, ...]:
-    if isinstance(row, dict):
-        return tuple(row[name] for name in names)
-    if isinstance(row, Row):
-        own = field_names_of(row)
-        if own is None:
-            return tuple(row)
-        if len(own) != len(names):
-            raise ValueError(f"{row!r} has {len(own)} fields, not {len(names)}.")
-        return tuple(row[name] for name in names)
-    if isinstance(row, (tuple, list)):
-        return tuple(row)
-    return (row,)

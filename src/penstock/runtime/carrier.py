@@ -109,7 +109,7 @@ class Carrier:
     def _read(self, native: NativeSource, vertex: Vertex, subtask: int) -> Iterator[Buffer]:
         self._step(vertex, subtask)
         blocks = native.read(self._epoch.number, subtask, vertex.parallelism)
-        while not self._is_aborted:
+        while not self._is_aborted and not self._epoch.ends:
             try:
                 block = next(blocks, None)
             except Exception as error:  # noqa: BLE001 - whatever it is, the driver has to hear of it

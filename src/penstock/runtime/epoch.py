@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final
 
+from penstock.checkpoint.epoch_record import SubtaskId
 from penstock.checkpoint.handles import StateHandle
+from penstock.checkpoint.storage import Storage, open_storage
 from penstock.runtime.progress import SubtaskProgress
-
-SubtaskId = tuple[int, int]
-"""The index of a vertex, and that of one of its subtasks."""
 
 SHARED: Final = -1
 """Stands where a subtask's index stands, for what all tasks of a source have in common."""
@@ -23,29 +25,47 @@ class Epoch:
     Attributes:
         job_id: Tells the runs of jobs apart.
         number: The number of the epoch, from 0.
+        lineage: Names the history that the epoch belongs to; see `EpochRecord`.
         attempt: How often this epoch was tried before.
         finishing: The sources whose last records are in this epoch.
         finished: The sources that ended in an earlier epoch.
         is_last: True if no epoch follows, so that no state need be kept.
-        folder: The job's folder, which all workers reach; None if the job needs none.
+        ends: True if sources only end in this epoch, and read nothing, since the job is to be stopped.
+        location: Where the job's checkpoints are, which all workers reach; None if it needs none.
+        may_fold: Whether changelogs may be folded into snapshots in this epoch.
         state: For each subtask with state, the files it is made of, oldest first.
         progress: How far each subtask has come.
     """
 
     job_id: str
     number: int = 0
+    lineage: str = ""
     attempt: int = 0
     finishing: frozenset[int] = frozenset()
     finished: frozenset[int] = frozenset()
     is_last: bool = False
-    folder: str | None = None
-    state: dict[SubtaskId, tuple[StateHandle, ...]] = field(default_factory=dict)
-    progress: dict[SubtaskId, SubtaskProgress] = field(default_factory=dict)
+    ends: bool = False
+    location: str | None = None
+    may_fold: bool = True
+    state: Mapping[SubtaskId, tuple[StateHandle, ...]] = field(default_factory=dict)
+    progress: Mapping[SubtaskId, SubtaskProgress] = field(default_factory=dict)
 
-    def prepared_file(self, name: str) -> str:
-        """Return where a sink may prepare a file of that name in this attempt of the epoch."""
-        if self.folder is None:
-            raise ValueError("The job has no folder.")
-        folder = os.path.join(self.folder, "prepared", f"{self.number:08d}-{self.attempt}")
-        os.makedirs(folder, exist_ok=True)
-        return os.path.join(folder, f"{os.getpid()}-{name}")
+    @property
+    def storage(self) -> Storage:
+        """Where the job's checkpoints are kept."""
+        if self.location is None:
+            raise ValueError("The job has no place for checkpoints.")
+        return _storage_at(self.location)
+
+    def prepared_name(self, name: str) -> str:
+        """Return the name in the job's storage under which a sink may prepare a file.
+
+        No other attempt of the epoch, by whatever process, is given the same.
+        """
+        attempt = f"{self.number:08d}-{self.attempt}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
+        return f"prepared/{attempt}-{name}"
+
+
+@lru_cache(maxsize=16)
+def _storage_at(location: str) -> Storage:
+    return open_storage(location)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from penstock.checkpoint.epoch_record import SubtaskId
 from penstock.errors import InconsistentEpochError, LostBufferError
 from penstock.runtime.buffer import Buffer, channel_number
-from penstock.runtime.epoch import SubtaskId
 from penstock.runtime.message import Message, SubtaskReport
 from penstock.runtime.program import NetworkEdge, Program
 

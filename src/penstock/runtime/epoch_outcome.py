@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from penstock.checkpoint.epoch_record import SubtaskId
 from penstock.checkpoint.handles import StateHandle
 from penstock.errors import PenstockError
 from penstock.runtime.buffer import Buffer
 from penstock.runtime.elements import MIN_TIMESTAMP
-from penstock.runtime.epoch import SHARED, SubtaskId
+from penstock.runtime.epoch import SHARED
 from penstock.runtime.epoch_check import check_reports, reports_of
 from penstock.runtime.message import Message, OperatorCounts, SubtaskReport
 from penstock.runtime.metrics import Reading
@@ -32,6 +33,7 @@ class OperatorReport:
         input_watermark: The lowest input watermark of its subtasks, in milliseconds.
         output_watermark: The lowest output watermark of its subtasks, in milliseconds.
         user: The sums of what the user's functions counted.
+        timers: How many timers it has; None where they are not counted.
     """
 
     name: str
@@ -40,6 +42,12 @@ class OperatorReport:
     input_watermark: int = MIN_TIMESTAMP
     output_watermark: int = MIN_TIMESTAMP
     user: dict[str, Any] = field(default_factory=dict)
+    timers: int | None = 0
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return it as data that JSON can hold; of what users count, the numbers."""
+        user = {name: value for name, value in self.user.items() if isinstance(value, int | float)}
+        return {**vars(self), "user": user}
 
 
 @dataclass
@@ -52,7 +60,7 @@ class EpochOutcome:
         progress: How far each subtask has come; the tasks of a source that Spark reads as one.
         printed: The lines to print.
         collected: The results of `execute_and_collect`, as pairs of an id and values.
-        prepared: The files that sinks prepared, as pairs of the sink's id and a path.
+        prepared: What sinks prepared, as pairs of the sink's id and a committable.
         calls: How many subtasks ran.
     """
 
@@ -61,7 +69,7 @@ class EpochOutcome:
     progress: dict[SubtaskId, SubtaskProgress] = field(default_factory=dict)
     printed: list[str] = field(default_factory=list)
     collected: list[tuple[str, list[Any]]] = field(default_factory=list)
-    prepared: list[tuple[str, str]] = field(default_factory=list)
+    prepared: list[tuple[str, Any]] = field(default_factory=list)
     calls: int = 0
 
     @classmethod
@@ -102,6 +110,9 @@ class EpochOutcome:
         vertex = program.vertices[message.vertex]
         for spec, metrics in zip(vertex.operators, report.metrics, strict=True):
             self._add_metrics(spec.operator_id, spec.name, metrics)
+        for spec, timers in zip(vertex.operators, report.timers, strict=False):
+            found = self.operators[spec.operator_id]
+            found.timers = _total(found.timers, timers)
 
     def _add_progress(self, program: Program, reports: dict[SubtaskId, SubtaskReport]) -> None:
         shared: dict[int, list[SubtaskProgress]] = {}
@@ -125,6 +136,10 @@ class EpochOutcome:
         known.input_watermark = min(known.input_watermark, input_watermark)
         known.output_watermark = min(known.output_watermark, output_watermark)
         known.user = add_user_metrics(known.user, user)
+
+
+def _total(one: int | None, other: int | None) -> int | None:
+    return None if one is None or other is None else one + other
 
 
 def _merge(vertex: Vertex, operator_id: str, snapshots: list[bytes]) -> bytes:

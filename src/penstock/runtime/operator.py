@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol
 
 from penstock.runtime.chaining_strategy import ChainingStrategy
 from penstock.runtime.context import RuntimeContext
@@ -22,6 +23,18 @@ class ToDriver(Protocol):
     def __call__(self, kind: str, content: Any) -> None: ...
 
 
+class OperatorPart(NamedTuple):
+    """What one subtask of an operator had when its job ended.
+
+    Attributes:
+        snapshot: What its `snapshot` gave.
+        watermark: Its input watermark, in milliseconds.
+    """
+
+    snapshot: bytes | None
+    watermark: int
+
+
 class StreamOperator:
     """Base class of all operators.
 
@@ -32,6 +45,7 @@ class StreamOperator:
 
     Attributes:
         name: The name users see.
+        operator_id: Its id, which stays the same from run to run.
         chaining_strategy: Whether the operator may share a chain with its neighbours.
         context: What the operator may ask about its task.
         output: Where its results go.
@@ -68,10 +82,14 @@ class StreamOperator:
     every epoch.
     """
 
+    keeps_records: bool = False
+    """Whether its snapshot may hold records, so that it must not get lost."""
+
     makes_watermarks: bool = False
     """Whether the watermarks it emits are its own, and not those it was given."""
 
     name: str
+    operator_id: str
     context: RuntimeContext
     output: Output
     metrics: OperatorMetrics
@@ -91,9 +109,11 @@ class StreamOperator:
         processing_time: ProcessingTimeService,
         state: KeyedStateBackend | None = None,
         batch: bool = False,
+        operator_id: str = "",
     ) -> None:
         """Give the operator its place in a chain."""
         self.name = name
+        self.operator_id = operator_id
         self.context = context
         self.output = output
         self.metrics = metrics
@@ -165,6 +185,26 @@ class StreamOperator:
     def merge_snapshots(self, snapshots: list[bytes]) -> bytes:
         """Join the snapshots of tasks that read parts of one split; called on the prototype."""
         raise TypeError(f"Snapshots of {type(self).__name__} cannot be merged: {len(snapshots)}.")
+
+    def redistribute(
+        self,
+        parts: Sequence[OperatorPart],
+        subtask: int,
+        parallelism: int,
+        subtask_of: Callable[[Any], int] | None,
+    ) -> bytes | None:
+        """Return what one subtask takes up of others, of another number; called on the prototype.
+
+        Args:
+            parts: What they had, in their order; at least one has a snapshot.
+            subtask: The index of the new subtask.
+            parallelism: How many there are now.
+            subtask_of: Tells the subtask that a record belongs to; None if any will do.
+
+        Raises:
+            NotImplementedError: If it cannot be divided anew.
+        """
+        raise NotImplementedError
 
     def flush(self) -> None:
         """Emit what is held back, as the epoch ends; called head to tail."""

@@ -93,6 +93,7 @@ class OperatorChain:
             processing_time=self._processing_time,
             state=state,
             batch=self._program.batch,
+            operator_id=spec.operator_id,
         )
         self._built[index] = operator
         is_copied = index > 0 and not self._program.object_reuse and not operator.takes_columns

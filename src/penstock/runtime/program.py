@@ -56,6 +56,10 @@ class OperatorSpec:
         prototype: The operator, pickled; every subtask loads a copy of its own.
         chained: The edges to operators of the same chain.
         network: The edges to other chains.
+        uid: The uid that the user gave it; None if none.
+        is_keyed: Whether it has keyed state.
+        has_broadcast_state: Whether it has broadcast state.
+        keeps_records: Whether its snapshot may hold records, so that it must not get lost.
     """
 
     operator_id: str
@@ -63,6 +67,15 @@ class OperatorSpec:
     prototype: bytes
     chained: tuple[ChainedEdge, ...] = ()
     network: tuple[NetworkEdge, ...] = ()
+    uid: str | None = None
+    is_keyed: bool = False
+    has_broadcast_state: bool = False
+    keeps_records: bool = False
+
+    @property
+    def is_stateful(self) -> bool:
+        """Whether it leaves state files."""
+        return self.is_keyed or self.has_broadcast_state
 
 
 @dataclass(frozen=True)
@@ -81,6 +94,7 @@ class Vertex:
         source: The number of the source in `Program.sources` that feeds the head; None otherwise.
         is_shared: True for a source that Spark reads: its tasks are not subtasks, but differ from epoch
             to epoch, and share what they know of its splits.
+        fixes_key_groups: Whether the user set the number of key groups.
     """
 
     index: int
@@ -93,6 +107,12 @@ class Vertex:
     inputs: tuple[NetworkEdge, ...] = ()
     source: int | None = None
     is_shared: bool = False
+    fixes_key_groups: bool = False
+
+    @property
+    def is_keyed(self) -> bool:
+        """Whether one of its operators has keyed state."""
+        return any(spec.is_keyed for spec in self.operators)
 
     @property
     def input_count(self) -> int:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from penstock.runtime.elements import MIN_TIMESTAMP, ChannelWatermark
 
@@ -29,6 +30,31 @@ class SubtaskProgress(NamedTuple):
     gauges: tuple[tuple[int, int], ...] = ()
     next_wake_up: int | None = None
     inputs: tuple[ChannelWatermark, ...] = ()
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return it as data that JSON can hold."""
+        return {
+            "watermark": list(self.watermark),
+            "outputs": [[edge, list(at)] for edge, at in self.outputs],
+            "clock": self.clock,
+            "operators": {key: b64encode(snapshot).decode() for key, snapshot in self.operators},
+            "gauges": list(map(list, self.gauges)),
+            "next_wake_up": self.next_wake_up,
+            "inputs": list(map(list, self.inputs)),
+        }
+
+    @classmethod
+    def from_plain(cls, plain: dict[str, Any]) -> SubtaskProgress:
+        """Return what `to_plain` made plain."""
+        return cls(
+            ChannelWatermark(*plain["watermark"]),
+            tuple((edge, ChannelWatermark(*at)) for edge, at in plain["outputs"]),
+            plain["clock"],
+            tuple((key, b64decode(text)) for key, text in plain["operators"].items()),
+            tuple((given, emitted) for given, emitted in plain["gauges"]),
+            plain["next_wake_up"],
+            tuple(ChannelWatermark(*at) for at in plain["inputs"]),
+        )
 
 
 Merge = Callable[[str, list[bytes]], bytes]

@@ -215,8 +215,7 @@ class Subtask:
             emit_status=self.chain.entry.emit_status,
         )
         if self._state is not None:
-            handles = self._handles_in(epoch)
-            self._state.begin_epoch(handles, tracks_changes=not epoch.is_last)
+            self._state.begin_epoch(epoch, self._handles_in(epoch))
         gauges = progress.gauges or [(MIN_TIMESTAMP, MIN_TIMESTAMP)] * len(self.chain.metrics)
         for metrics, shown in zip(self.chain.metrics, gauges, strict=True):
             metrics.input_watermark, metrics.output_watermark = shown
@@ -304,7 +303,12 @@ class Subtask:
             writer.emit_barrier(self._epoch.number, self._attempt, splits)
         metrics = [self._metrics_of(operator) for operator in self.chain.operators]
         self._is_half_way = False
-        report = SubtaskReport(metrics, attempts, handles, self._attempt, self._progress())
+        timers = tuple(
+            0 if operator.timers is None else operator.timers.size()
+            for operator in self.chain.operators
+        )
+        progress = self._progress()
+        report = SubtaskReport(metrics, attempts, handles, self._attempt, progress, timers)
         self._tell_driver("report", report)
         if is_finishing:
             self.close()

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from penstock.checkpoint.handles import StateHandle, read_state_file, write_state_file
+from penstock.checkpoint.folding import Handles, Part, joinable, next_part, round_start, with_file
+from penstock.checkpoint.handles import (
+    StateHandle,
+    join_state_files,
+    read_state_file,
+    write_state_file,
+)
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.state.backend import KeyedStateBackend
 
 _EMPTY: Final = ""
 _DIRTY: Final = "dirty"
-_MOST_CHANGELOGS: Final = 64
-_SMALL: Final = 1 << 16
 _END_OF_NAME: Final = b"\n"
 
 
@@ -29,39 +32,57 @@ class SubtaskState:
 
     def __init__(self, stores: Mapping[str, KeyedStateBackend]) -> None:
         self._stores = stores
+        self._groups = max((len(store.key_groups) for store in stores.values()), default=1)
         self._version = _EMPTY
-        self._handles: tuple[StateHandle, ...] = ()
+        self._handles: Handles = ()
 
     def can_catch_up(self, handles: Sequence[StateHandle]) -> bool:
         """Whether the state is of an earlier version of the one that the handles make up.
 
-        If it is not, it has seen an epoch that was not committed, and is of no use.
+        If it is not, it is too old, or has seen an epoch that was not committed, and is of no use.
         """
-        return self._version == _EMPTY or any(handle.path == self._version for handle in handles)
+        return self._version == _EMPTY or any(handle.version == self._version for handle in handles)
 
-    def begin_epoch(self, handles: Sequence[StateHandle], *, tracks_changes: bool) -> None:
+    def begin_epoch(self, epoch: Epoch, handles: Sequence[StateHandle]) -> None:
         """Bring the state to the version that the handles make up.
 
         Raises:
             DamagedStateError: If a file is missing or damaged.
+            StateTypeMismatchError: If a file holds a state of another type than the program has.
         """
         self._handles = tuple(handles)
-        paths = [_EMPTY, *(handle.path for handle in handles)]
-        missing = handles[paths.index(self._version) :]
+        versions = [_EMPTY, *(handle.version for handle in handles)]
+        # Of a foreign file several parts may be taken: it counts where it comes last.
+        known = len(versions) - versions[::-1].index(self._version)
+        missing = handles[known - 1 :]
         # Until the epoch is prepared, this copy is of no version that anybody could name.
         self._version = _DIRTY
         for handle in missing:
-            for frame in read_state_file(handle):
-                name, _, content = frame.partition(_END_OF_NAME)
-                self._stores[name.decode()].apply(content)
+            self._apply(epoch, handle)
         for store in self._stores.values():
-            store.tracks_changes = tracks_changes
+            store.tracks_changes = not epoch.is_last
 
-    def end_epoch(self, epoch: Epoch, name: str) -> tuple[StateHandle, ...]:
+    def _apply(self, epoch: Epoch, handle: StateHandle) -> None:
+        groups = range(handle.first, handle.end) if handle.is_foreign else None
+        for frame in read_state_file(epoch.storage, handle):
+            name, _, content = frame.partition(_END_OF_NAME)
+            try:
+                store = self._stores[name.decode()]
+            except KeyError:
+                # Another subtask's chain may have had operators that this one has not.
+                if handle.is_foreign:
+                    continue
+                raise
+            if store.is_keyed:
+                store.apply(content, only=groups)
+            elif handle.gives_broadcast:
+                store.apply(content)
+
+    def end_epoch(self, epoch: Epoch, name: str) -> Handles:
         """Write what the epoch changed, and return the handles of the state as it is now."""
-        if epoch.folder is not None and not epoch.is_last:
-            self._write(epoch, name)
-            self._version = self._handles[-1].path if self._handles else _EMPTY
+        if epoch.location is not None and not epoch.is_last:
+            self._write(epoch, f"state/{name}/{epoch.number:08d}")
+            self._version = self._handles[-1].version if self._handles else _EMPTY
         for store in self._stores.values():
             store.forget_changes()
         return self._handles
@@ -72,19 +93,40 @@ class SubtaskState:
             store.close()
 
     def _write(self, epoch: Epoch, name: str) -> None:
+        part = self._next_part(epoch)
+        if part is not None and part.begins:
+            for store in self._stores.values():
+                store.expire_before_snapshot()
         changes = self._changes()
         first = next(changes, None)
         if first is None:
             return
-        as_snapshot = self._is_snapshot_due()
-        frames = self._everything() if as_snapshot else _chained(first, changes)
+        is_whole = part is not None and part.begins and part.groups == self._groups
         handle = write_state_file(
-            os.path.join(epoch.folder or "", "state", name),
-            f"{epoch.number:08d}",
-            frames,
-            is_snapshot=as_snapshot,
+            epoch.storage,
+            name,
+            () if is_whole else _chained(first, changes),
+            is_snapshot=part is not None and part.begins,
+            whole=self._everything() if is_whole else self._whole(part),
+            groups=0 if part is None else part.groups,
         )
-        self._handles = (handle,) if as_snapshot else (*self._handles, handle)
+        self._handles = with_file(self._handles, handle, self._groups)
+        if (place := joinable(self._handles)) is not None:
+            joined = join_state_files(epoch.storage, name, self._handles[place])
+            self._handles = (*self._handles[: place.start], joined, *self._handles[place.stop :])
+
+    def _next_part(self, epoch: Epoch) -> Part | None:
+        """Return the part of a round that this epoch writes, if it may and can."""
+        part = next_part(self._handles, self._groups)
+        start = round_start(self._handles)
+        current = None if start is None else self._handles[start].version
+        is_urgent = part is not None and part.is_urgent
+        are_ready = [
+            store.follow_round(current, hurries=is_urgent) for store in self._stores.values()
+        ]
+        if part is None or part.must_be:
+            return part
+        return part if epoch.may_fold and (part.begins or all(are_ready)) else None
 
     def _changes(self) -> Iterator[bytes]:
         for name, store in self._stores.items():
@@ -96,15 +138,16 @@ class SubtaskState:
             for frame in store.everything():
                 yield name.encode() + _END_OF_NAME + frame
 
-    def _is_snapshot_due(self) -> bool:
-        """Whether the changelogs outweigh the snapshot they stand on."""
-        snapshots = sum(handle.length for handle in self._handles if handle.is_snapshot)
-        changelogs = sum(handle.length for handle in self._handles if not handle.is_snapshot)
-        return (
-            len(self._handles) > _MOST_CHANGELOGS
-            or not self._handles
-            or changelogs > max(snapshots, _SMALL)
-        )
+    def _whole(self, part: Part | None) -> Iterator[bytes]:
+        """Yield all there is in the key groups of a part."""
+        if part is None or not part.groups:
+            return
+        for name, store in self._stores.items():
+            # What changed has been written by now; from here on it need not be noted.
+            store.forget_changes()
+            groups = store.key_groups[part.first : part.first + part.groups]
+            for frame in store.everything_in(groups):
+                yield name.encode() + _END_OF_NAME + frame
 
 
 def _chained(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:

@@ -19,7 +19,7 @@ def test_a_sink_says_where_its_rows_go() -> None:
 def test_every_stream_gets_an_operator_of_its_own() -> None:
     sink = SparkSink(schema=Types.ROW_NAMED(["word"], [Types.STRING()]), table="counts")
     one, other = sink.create_operator(), sink.create_operator()
-    assert one.sink_id != other.sink_id
+    assert one is not other
     assert one.sink is sink
     assert one.schema is sink.schema
     cloudpickle.dumps(one)

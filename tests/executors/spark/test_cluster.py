@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 import pytest
-from tests.executors.spark.cluster import SOON_READY, bare_python, standalone_cluster
+from tests.servers.spark_cluster import SOON_READY, SparkCluster
 
 pytestmark = pytest.mark.spark
 
@@ -79,6 +81,20 @@ spark.stop()
 """
 
 
+def bare_python(folder: Path) -> Path:
+    """Make an interpreter that has what is installed, but not penstock, which the test installs.
+
+    An editable install is a .pth file; `-S` leaves those out.
+    """
+    script = folder / "python3"
+    packages = sysconfig.get_paths()["purelib"]
+    script.write_text(
+        f'#!/bin/sh\nPYTHONPATH="{packages}:$PYTHONPATH" exec "{sys.executable}" -S "$@"\n'
+    )
+    script.chmod(script.stat().st_mode | stat.S_IXUSR)
+    return script
+
+
 @pytest.mark.timeout(180)
 def test_code_reaches_the_workers(tmp_path: Path) -> None:
     script = tmp_path / "program" / "script.py"
@@ -87,9 +103,9 @@ def test_code_reaches_the_workers(tmp_path: Path) -> None:
     (script.parent / "shapes.py").write_text(MODULE)
     (tmp_path / "bin").mkdir()
 
-    with standalone_cluster(tmp_path) as master:
+    with SparkCluster(tmp_path) as cluster:
         run = subprocess.run(
-            [sys.executable, str(script), master, SOON_READY],
+            [sys.executable, str(script), cluster.master, SOON_READY],
             env=os.environ | {"PYSPARK_PYTHON": str(bare_python(tmp_path / "bin"))},
             capture_output=True,
             text=True,

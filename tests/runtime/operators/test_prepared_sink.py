@@ -8,32 +8,35 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.runtime.programs import Harness
+from tests.runtime.programs import Harness, operator_id
 
 from penstock.common.types import Row
 from penstock.errors import InvalidArgumentError
-from penstock.runtime.epoch import Epoch
 from penstock.runtime.operators.prepared_sink import PreparedSinkOperator
+from penstock.runtime.sinks import committable_from_plain
 
 SCHEMA = pa.schema([("id", pa.int64()), ("name", pa.string())])
 
 
 def prepared(tmp_path: Path, schema: pa.Schema = SCHEMA, **options: Any) -> Harness:
-    operator = PreparedSinkOperator("orders", None)
+    operator = PreparedSinkOperator(None)
     operator.arrow_schema = schema
     harness = Harness(operator, name="Sink: orders", **options)
-    harness.operator.begin_epoch(Epoch("job", 3, folder=str(tmp_path)))
+    harness.begin_epoch(3, location=str(tmp_path))
     return harness
 
 
-def files(harness: Harness) -> list[str]:
-    assert all((kind, content[0]) == ("prepared", "orders") for kind, content in harness.told)
-    return [content[1] for _, content in harness.told]
+def files(harness: Harness, folder: Path) -> list[str]:
+    sink_id = operator_id("Sink: orders")
+    assert all((kind, content[0]) == ("prepared", sink_id) for kind, content in harness.told)
+    return [str(folder / committable_from_plain(content[1])) for _, content in harness.told]
 
 
-def rows(harness: Harness) -> list[tuple[Any, ...]]:
+def rows(harness: Harness, folder: Path) -> list[tuple[Any, ...]]:
     return [
-        tuple(row.values()) for path in files(harness) for row in pq.read_table(path).to_pylist()
+        tuple(row.values())
+        for path in files(harness, folder)
+        for row in pq.read_table(path).to_pylist()
     ]
 
 
@@ -49,9 +52,12 @@ def test_the_files_hold_all_rows(tmp_path: Path, blocks: list[list[int]], size: 
             harness.process([(number, str(number)) for number in block])
         harness.operator.flush()
 
-    assert rows(harness) == [(number, str(number)) for block in blocks for number in block]
-    assert len(set(files(harness))) == len(files(harness))
-    largest = max((pq.read_metadata(path).num_rows for path in files(harness)), default=0)
+    assert rows(harness, tmp_path) == [
+        (number, str(number)) for block in blocks for number in block
+    ]
+    found = files(harness, tmp_path)
+    assert len(set(found)) == len(found)
+    largest = max((pq.read_metadata(path).num_rows for path in found), default=0)
     assert largest < size + max(map(len, blocks), default=1)
 
 
@@ -60,9 +66,10 @@ def test_names_files_after_epoch_attempt_subtask_and_sink(tmp_path: Path) -> Non
     harness.process([(1, "a")])
     harness.operator.flush()
 
-    [path] = map(Path, files(harness))
-    assert path.parent == tmp_path / "prepared" / "00000003-0"
-    assert path.name.endswith("-orders-4-0.parquet")
+    [path] = map(Path, files(harness, tmp_path))
+    assert path.parent == tmp_path / "prepared"
+    assert path.name.startswith("00000003-0-")
+    assert path.name.endswith(f"-{operator_id('Sink: orders')}-4-0.parquet")
     assert pq.read_schema(path) == SCHEMA
 
 
@@ -77,12 +84,12 @@ def test_an_epoch_without_records_prepares_no_file(tmp_path: Path) -> None:
 def test_an_epoch_that_failed_leaves_no_rows_for_the_next(tmp_path: Path) -> None:
     harness = prepared(tmp_path)
     harness.process([(1, "left over")])
-    harness.operator.begin_epoch(Epoch("job", 3, attempt=1, folder=str(tmp_path)))
+    harness.begin_epoch(3, attempt=1, location=str(tmp_path))
     harness.process([(2, "new")])
     harness.operator.flush()
 
-    assert rows(harness) == [(2, "new")]
-    assert "00000003-1" in files(harness)[0]
+    assert rows(harness, tmp_path) == [(2, "new")]
+    assert "00000003-1" in files(harness, tmp_path)[0]
 
 
 @pytest.mark.parametrize(

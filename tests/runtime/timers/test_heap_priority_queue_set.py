@@ -41,6 +41,17 @@ def test_a_timer_that_joins_its_like_while_they_fire_comes_last() -> None:
     assert [timer.key for timer in drain(queue)] == [2, 0]
 
 
+def test_a_timer_that_is_registered_again_comes_last_whoever_has_looked() -> None:
+    looked_at, other = (queue_of(*timers(3)) for _ in range(2))
+    looked_at.peek()
+    for queue in looked_at, other:
+        for key in 0, 1:
+            queue.remove(InternalTimer(7, key, None))
+            queue.add(InternalTimer(7, key, None))
+    assert [timer.key for timer in drain(looked_at)] == [2, 0, 1]
+    assert [timer.key for timer in drain(other)] == [2, 0, 1]
+
+
 def test_an_earlier_timer_interrupts_a_timestamp_that_fires() -> None:
     queue = queue_of(*timers(3))
     queue.poll()

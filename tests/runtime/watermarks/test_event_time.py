@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pickle
 from collections.abc import Hashable
 from typing import Any
 
@@ -20,7 +21,12 @@ from penstock.runtime.elements import (
     WatermarkStatus,
 )
 from penstock.runtime.timers.manual_clock import ManualClock
-from penstock.runtime.watermarks.event_time import EventTime, merge_event_time
+from penstock.runtime.watermarks.event_time import (
+    EventTime,
+    _Split,
+    least_event_time,
+    merge_event_time,
+)
 
 IDLE, ACTIVE = WatermarkStatus.IDLE, WatermarkStatus.ACTIVE
 
@@ -333,3 +339,33 @@ class TestMerging:
     def test_needs_no_merging_where_each_split_was_read_by_one(self) -> None:
         strategy = WatermarkStrategy.for_generator(Marking)
         merge_event_time(self.states(strategy, {"old": [None]}, {"new": [None]}), "Mine")
+
+
+class TestTheLeastOfSeveralTasks:
+    def state(self, emitted: int, *, is_idle: bool = False, **splits: tuple[int, bool]) -> bytes:
+        made = {
+            name: _Split(None, watermark=at, is_idle=idle) for name, (at, idle) in splits.items()
+        }
+        return pickle.dumps((made, emitted, is_idle))
+
+    def test_is_ahead_of_none(self) -> None:
+        states = [self.state(5, a=(5, False)), self.state(3, a=(3, False))]
+
+        splits, emitted, is_idle = pickle.loads(least_event_time(states))
+
+        assert (splits["a"].watermark, emitted, is_idle) == (3, 3, False)
+
+    def test_is_that_of_an_active_one(self) -> None:
+        states = [self.state(5, a=(5, False)), self.state(3, is_idle=True, a=(3, True))]
+
+        splits, emitted, is_idle = pickle.loads(least_event_time(states))
+
+        assert (splits["a"].watermark, splits["a"].is_idle) == (5, False)
+        assert (emitted, is_idle) == (3, False)
+
+    def test_knows_the_splits_of_all(self) -> None:
+        states = [self.state(5, a=(5, False)), self.state(3, b=(3, False))]
+
+        splits, _, _ = pickle.loads(least_event_time(states))
+
+        assert {name: split.watermark for name, split in splits.items()} == {"a": 5, "b": 3}

@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 from penstock.datastream.connectors.base import Sink, Source
+from penstock.datastream.connectors.file_system import FileSink
 from penstock.datastream.connectors.number_seq import NumberSequenceSource
+from penstock.datastream.connectors.postgres import PostgresSink
 from penstock.datastream.connectors.spark import SparkSink
+from penstock.datastream.connectors.two_phase_commit import TwoPhaseCommitSink
 
-__all__ = ["NumberSequenceSource", "Sink", "Source", "SparkSink"]
+__all__ = [
+    "FileSink",
+    "NumberSequenceSource",
+    "PostgresSink",
+    "Sink",
+    "Source",
+    "SparkSink",
+    "TwoPhaseCommitSink",
+]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
+from penstock.errors import JobCancelledError
 from penstock.executors.job import EpochRunner
 from penstock.executors.spark.interruption import Interruption
 from penstock.executors.spark.workers import close_functions
@@ -38,15 +40,26 @@ class BoundedRun:
 
     def _run_epochs(self, stop: threading.Event) -> None:
         frames = self._job.frames()
-        for number in range(self._epochs):
-            if stop.is_set():
-                break
-            rows = frames.rows(self._job.sources) if number == 0 else None
+        self._runner.resume()
+        self._runner.republish()
+        with suppress(JobCancelledError):
+            for number in range(self._runner.next, self._epochs):
+                if stop.is_set():
+                    break
+                rows = frames.rows(self._job.sources) if number == 0 else None
+                self._runner.run(
+                    number,
+                    self._finishing(number),
+                    partial(frames.run, rows=rows, note=self._interruption.note),
+                    is_last=number == self._epochs - 1,
+                )
+        if self._runner.wants_end:
             self._runner.run(
-                number,
-                self._finishing(number),
-                partial(frames.run, rows=rows, note=self._interruption.note),
-                is_last=number == self._epochs - 1,
+                self._runner.next,
+                self._finishing(self._epochs),
+                partial(frames.run, rows=None, note=self._interruption.note),
+                is_last=False,
+                ends=True,
             )
 
     def _finishing(self, number: int) -> frozenset[int]:
@@ -65,3 +78,6 @@ class BoundedRun:
         """Close the functions that still live in workers; the last epoch has closed them."""
         if self._epochs > 1:
             close_functions(self._job.spark, self._job.job_id, self._job.layout.cores)
+
+    def clean_up(self) -> None:
+        """Nothing: what tasks wrote goes with the place they wrote it to."""

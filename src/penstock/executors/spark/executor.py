@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import codecs
-import os
 import pickle
-import shutil
-import tempfile
 import threading
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
@@ -15,24 +13,33 @@ from typing import NamedTuple
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from penstock.checkpoint.epoch_store import EpochStore, FolderEpochStore, MemoryEpochStore
-from penstock.common import options
-from penstock.errors import InvalidArgumentError, PenstockError, SourceNotReadableError
+from penstock.errors import (
+    InvalidArgumentError,
+    NoCheckpointLocationWarning,
+    PenstockError,
+    SourceNotReadableError,
+)
 from penstock.executors.base import JobHandle, JobRequest
+from penstock.executors.checkpoints import Checkpoints
 from penstock.executors.client import Job
+from penstock.executors.epoch_feed import EpochFeed
 from penstock.executors.job import EpochRunner, new_job_id
+from penstock.executors.key_groups import with_known_key_groups
+from penstock.executors.publishing import Publisher, published_sinks
 from penstock.executors.spark.bounded import BoundedRun
 from penstock.executors.spark.failures import as_penstock_error
 from penstock.executors.spark.frames import EpochFrames, SparkSource
+from penstock.executors.spark.liveness import is_alive, session_lost
 from penstock.executors.spark.session import cores_of, session, time_zone_of
 from penstock.executors.spark.shipping import ship_code
-from penstock.executors.spark.sinks import SparkPublisher, resolve_sinks
+from penstock.executors.spark.sinks import resolve_sinks, spark_sinks
 from penstock.executors.spark.streaming import StreamingRun
 from penstock.graph.alignment import refuse_alignment
 from penstock.graph.compiler import compile_program
 from penstock.graph.job_graph import JobGraph, create_job_graph
 from penstock.graph.source_descriptions import FrameSource, SocketTextSource, TextFileSource
 from penstock.graph.stream_graph import StreamNode
+from penstock.runtime.job_description import describe
 from penstock.runtime.layout import Layout
 from penstock.runtime.operators.source import SourceOperator
 from penstock.runtime.program import Program
@@ -57,17 +64,24 @@ class PreparedJob:
         }
         operators = [node.operator for node in request.graph.nodes.values()]
         self.wants_ticks = any(operator.wants_wake_ups for operator in operators)
-        self.sinks = resolve_sinks(request.graph, time_zone_of(self.spark))
         graph = create_job_graph(request.graph)
+        self.sinks = {**published_sinks(graph), **spark_sinks(graph, self.spark)}
+        resolve_sinks(request.graph, time_zone_of(self.spark))
         self.program: Program = compile_program(graph)
-        self.layout = Layout(self.program, cores_of(self.spark))
+        self._cores = cores_of(self.spark)
         self.sources = _spark_sources(graph, self.program, frames)
         self.native = {
             number: node.source
             for number, node in enumerate(graph.sources)
             if isinstance(node.source, NativeSource)
         }
+        self.source_ids = describe(self.program).sources
         ship_code(self.spark, request.python_files)
+
+    @property
+    def layout(self) -> Layout:
+        """Where subtasks run."""
+        return Layout(self.program, self._cores)
 
     @property
     def is_streaming(self) -> bool:
@@ -109,63 +123,69 @@ class SparkExecutor:
         if job.is_streaming:
             refuse_alignment(request.graph)
         epochs = max((source.epochs for source in job.native.values()), default=1)
-        folder = None
-        store: EpochStore = MemoryEpochStore()
-        if job.is_streaming or job.sinks or epochs > 1:
-            folder = JobFolder(request, job.job_id)
-            store = FolderEpochStore(folder.path) if job.is_streaming else store
-        runner = EpochRunner(
-            job.program,
-            job.job_id,
-            store,
-            None if folder is None else folder.path,
-            SparkPublisher(job.spark, job.sinks),
+        checkpoints = Checkpoints(
+            request.configuration,
+            has_epochs=job.is_streaming or epochs > 1,
+            has_files=bool(job.sinks),
         )
+        if job.is_streaming and not checkpoints.is_durable:
+            _warn_of_state(request)
+        job.program = with_known_key_groups(job.program, checkpoints)
+        feed = EpochFeed()
+        publisher = Publisher(job.sinks, checkpoints.location)
+        publisher.open()
+        runner = EpochRunner(job.program, job.job_id, checkpoints, publisher, feed)
         run: BoundedRun | StreamingRun
         if job.is_streaming:
-            assert folder is not None
-            run = StreamingRun(job, runner, folder.path, request.configuration)
+            run = StreamingRun(job, runner, checkpoints, request.configuration)
         else:
             run = BoundedRun(job, runner, epochs)
         return Job(
             job.job_id,
             request,
             job.program,
-            store,
-            lambda stop: _work(run, stop, f"Job {request.name!r}"),
+            feed,
+            lambda stop: _work(run, stop, job.spark, f"Job {request.name!r}"),
             run.interrupt,
-            (lambda: None) if folder is None else folder.clean_up,
+            lambda: _clean_up(run, checkpoints, publisher),
         )
 
 
-def _work(run: BoundedRun | StreamingRun, stop: threading.Event, what: str) -> None:
+def _warn_of_state(request: JobRequest) -> None:
+    """Say so where state will be lost with the job."""
+    operators = [node.operator for node in request.graph.nodes.values()]
+    if any(operator.is_stateful or operator.has_broadcast_state for operator in operators):
+        warnings.warn(
+            NoCheckpointLocationWarning(
+                f"The streaming job {request.name!r} has state and no checkpoint location: when it ends, "
+                "by whatever cause, it can only begin anew.\n\nHint: Set execution.checkpointing.dir to "
+                "a folder that the driver and all workers reach."
+            ),
+            stacklevel=2,
+        )
+
+
+def _clean_up(
+    run: BoundedRun | StreamingRun, checkpoints: Checkpoints, publisher: Publisher
+) -> None:
+    run.clean_up()
+    publisher.close()
+    checkpoints.close()
+
+
+def _work(
+    run: BoundedRun | StreamingRun, stop: threading.Event, spark: SparkSession, what: str
+) -> None:
     try:
         with spark_errors(what):
             run(stop)
+    except PenstockError as error:
+        if stop.is_set() or is_alive(spark, error):
+            raise
+        raise session_lost(what, error) from error
     finally:
-        run.close_functions()
-
-
-class JobFolder:
-    """The folder of a job, which its driver and all workers reach under one path.
-
-    It lies below `execution.checkpointing.dir`, or, if that is not set, in a temporary place of this
-    machine, and is then removed when the job has ended.
-    """
-
-    def __init__(self, request: JobRequest, job_id: str) -> None:
-        place = request.configuration.get(options.CHECKPOINT_DIR) or ""
-        self._is_temporary = not place
-        if self._is_temporary:
-            self.path = tempfile.mkdtemp(prefix="penstock-")
-        else:
-            self.path = os.path.join(place.removeprefix("file://"), job_id)
-            os.makedirs(self.path, exist_ok=True)
-
-    def clean_up(self) -> None:
-        """Remove the folder, if it was a temporary one."""
-        if self._is_temporary:
-            shutil.rmtree(self.path, ignore_errors=True)
+        if is_alive(spark):
+            run.close_functions()
 
 
 @contextmanager

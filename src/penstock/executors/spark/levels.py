@@ -13,6 +13,7 @@ from pyspark import TaskContext
 from penstock.errors import SourceNotReadableError
 from penstock.executors.spark.buffers import from_batches, to_batches
 from penstock.executors.spark.interruption import write_note
+from penstock.executors.spark.workers import end_quietly
 from penstock.runtime.arrow_columns import parts_by_split, rows_of
 from penstock.runtime.buffer import Buffer
 from penstock.runtime.carrier import Carrier
@@ -86,6 +87,7 @@ class Work:
         """Return the carrier that the running task of Spark is."""
         context = TaskContext.get()
         assert context is not None
+        end_quietly()
         return Carrier(
             (tasks := tasks_of(self.job_id, self.program, self.cores)).layout,
             self.epoch,

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import Any
 
 from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
+from penstock.executors.publishing import PublishedSink
+from penstock.graph.job_graph import JobGraph
 from penstock.graph.stream_graph import StreamGraph
 from penstock.runtime.operators.prepared_sink import PreparedSinkOperator
+from penstock.runtime.sinks import CommitContext, Committer
 
 
 def spark_schema(schema: Any) -> StructType:
@@ -29,47 +31,59 @@ def spark_schema(schema: Any) -> StructType:
     return from_arrow_schema(schema if isinstance(schema, pa.Schema) else arrow_schema_of(schema))
 
 
-def resolve_sinks(graph: StreamGraph, time_zone: str) -> dict[str, Any]:
-    """Give the sinks of a program their Arrow schemas, and return what they publish to, by id."""
-    sinks = {}
+def spark_sinks(graph: JobGraph, spark: SparkSession) -> dict[str, PublishedSink]:
+    """Return the sinks of a job that Spark writes to, by their operators' ids."""
+    return {
+        graph.operator_ids[node.id]: PublishedSink(
+            node.name, SparkCommitter(spark, node.operator.sink)
+        )
+        for node in graph.stream_graph.nodes.values()
+        if isinstance(node.operator, PreparedSinkOperator)
+    }
+
+
+def resolve_sinks(graph: StreamGraph, time_zone: str) -> None:
+    """Give the operators of the sinks that Spark writes to their Arrow schemas; workers need no more."""
     for node in graph.nodes.values():
         operator = node.operator
         if isinstance(operator, PreparedSinkOperator):
             operator.arrow_schema = to_arrow_schema(
                 spark_schema(operator.schema), timezone=time_zone
             )
-            sinks[operator.sink_id] = operator.sink
             operator.sink = None
-    return sinks
 
 
-class SparkPublisher:
-    """Writes prepared files to where their sinks belong.
+class SparkCommitter(Committer):
+    """Writes prepared files to where a sink belongs.
 
-    At least once: where the driver dies between the write and Spark's own commit, the next start
-    writes the epoch's rows again.
+    At least once: where the driver dies in Spark's write or after it, the next start writes the epoch's
+    rows again.
 
     Args:
         spark: The session.
-        sinks: What each sink writes to, by its id.
+        sink: The sink.
     """
 
-    def __init__(self, spark: SparkSession, sinks: dict[str, Any]) -> None:
+    def __init__(self, spark: SparkSession, sink: Any) -> None:
         self._spark = spark
-        self._sinks = sinks
+        self._sink = sink
 
-    def __call__(self, prepared: list[tuple[str, str]]) -> None:
-        paths: dict[str, list[str]] = defaultdict(list)
-        for sink_id, path in prepared:
-            paths[sink_id].append(path)
-        for sink_id, files in paths.items():
-            sink = self._sinks[sink_id]
-            schema = spark_schema(sink.schema)
-            frame = self._spark.read.schema(schema).parquet(*files)
-            writer = frame.write.mode(sink.mode).options(**(sink.options or {}))
-            if sink.format is not None:
-                writer = writer.format(sink.format)
-            if sink.table is not None:
-                writer.saveAsTable(sink.table)
-            else:
-                writer.save(sink.path)
+    def commit(self, committables: list[str], context: CommitContext) -> None:
+        sink = self._sink
+        frame = self._spark.read.schema(spark_schema(sink.schema)).parquet(
+            *map(context.url, committables)
+        )
+        writer = frame.write.mode(sink.mode).options(**self._options(context))
+        if sink.format is not None:
+            writer = writer.format(sink.format)
+        if sink.table is not None:
+            writer.saveAsTable(sink.table)
+        else:
+            writer.save(sink.path)
+
+    def _options(self, context: CommitContext) -> dict[str, str]:
+        found = dict(self._sink.options or {})
+        if self._sink.format == "delta":
+            found.setdefault("txnAppId", f"{context.lineage}-{context.sink_id}")
+            found.setdefault("txnVersion", str(context.epoch))
+        return found

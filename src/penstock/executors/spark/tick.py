@@ -14,6 +14,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import ReadLimit
 from pyspark.sql.types import StructType
 
 _NAME = "penstock-tick"
@@ -55,31 +56,32 @@ class TickReader(DataSourceStreamReader):
     """Counts ticks: its offset grows by one whenever the time has come.
 
     Args:
-        folder: The job's folder.
+        folder: The folder in which word is left.
     """
 
     def __init__(self, folder: str) -> None:
         self._path = os.path.join(folder, _FILE)
-        self._ticks = 0
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802 - Spark's name
         """Return where a new query begins."""
         return {"ticks": 0}
 
-    def latestOffset(self, *_: Any) -> dict[str, int]:  # noqa: N802 - Spark's name
+    def latestOffset(  # noqa: N802 - Spark's name
+        self, start: dict[str, int], limit: ReadLimit
+    ) -> dict[str, int]:
         """Return one more than the last time, if the time has come."""
+        return {"ticks": start["ticks"] + 1} if self._is_due() else start
+
+    def _is_due(self) -> bool:
         try:
             with open(self._path, encoding="ascii") as file:
                 text = file.read()
         except FileNotFoundError:
-            text = ""
-        if text and int(text) <= time.time_ns() // 1_000_000:
-            self._ticks += 1
-        return {"ticks": self._ticks}
+            return False
+        return bool(text) and int(text) <= time.time_ns() // 1_000_000
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[InputPartition]:
         """Return nothing to read."""
-        self._ticks = max(self._ticks, end["ticks"])
         return []
 
     def read(self, partition: InputPartition) -> Iterator[tuple[Any, ...]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import traceback
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -12,6 +14,29 @@ from pyspark.sql import SparkSession
 from penstock.runtime.registry import forget
 
 _MOST_IDLE: Final = 32
+
+
+class QuietTraceback:
+    """Prints the traceback of what is handled, unless it is that Spark is gone."""
+
+    @staticmethod
+    def print_exc() -> None:
+        """Print it."""
+        if not isinstance(sys.exc_info()[1], BrokenPipeError):
+            traceback.print_exc()
+
+    format_exc = staticmethod(traceback.format_exc)
+
+
+def end_quietly() -> None:
+    """Let the running worker of Spark end without a word when Spark does.
+
+    An idle worker whose JVM has ended reports that to the JVM, and what comes of it is a traceback on the
+    terminal of whoever has just pressed Ctrl-C.
+    """
+    daemon = sys.modules["__main__"]
+    if getattr(daemon, "traceback", None) is traceback and hasattr(daemon, "worker"):
+        daemon.traceback = QuietTraceback  # type: ignore[attr-defined]
 
 
 def close_functions(spark: SparkSession, job_id: str, cores: int) -> None:

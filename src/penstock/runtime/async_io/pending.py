@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from penstock.runtime.async_io.queue_entries import (
@@ -66,3 +66,37 @@ def restored_entries(snapshot: bytes | None) -> Iterator[StreamElementQueueEntry
             yield StatusQueueEntry(found)
         else:
             yield StreamRecordQueueEntry(found.value, found.timestamp, found.entry_id)
+
+
+def dealt_out(
+    parts: Sequence[tuple[bytes | None, int]],
+    subtask: int,
+    parallelism: int,
+    subtask_of: Callable[[Any], int] | None,
+) -> bytes | None:
+    """Return what one subtask takes up of the input that was under way in others.
+
+    The watermarks between the records are left out. In their place the least of those that the others had
+    been given comes at the end, when all records are done that were before it.
+
+    Args:
+        parts: Of each subtask there was, its snapshot and its input watermark (milliseconds).
+        subtask: The index of the new subtask.
+        parallelism: How many there are now.
+        subtask_of: Tells the subtask that a record belongs to; None to deal them out in turn.
+    """
+    pending: Pending = [
+        found for snapshot, _ in parts if snapshot is not None for found in pickle.loads(snapshot)
+    ]
+    records = [found for found in pending if isinstance(found, PendingRecord)]
+    own: Pending = [
+        record
+        for place, record in enumerate(records)
+        if subtask == (place % parallelism if subtask_of is None else subtask_of(record.value))
+    ]
+    if any(isinstance(found, Watermark) for found in pending):
+        own.append(Watermark(min(watermark for _, watermark in parts)))
+    if any(isinstance(found, WatermarkStatus) for found in pending):
+        # Whoever is taken to be active is waited for.
+        own.append(WatermarkStatus.ACTIVE)
+    return pickle.dumps(own, pickle.HIGHEST_PROTOCOL) if own else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from penstock.errors import AsyncResultError, AsyncTimeoutError, EventLoopBlockedWarning
@@ -17,7 +17,7 @@ from penstock.runtime.async_io.function_life import FunctionLife
 from penstock.runtime.async_io.invoker import Invoker
 from penstock.runtime.async_io.mailbox import Mailbox
 from penstock.runtime.async_io.ordered_stream_element_queue import OrderedStreamElementQueue
-from penstock.runtime.async_io.pending import restored_entries, snapshot_of
+from penstock.runtime.async_io.pending import dealt_out, restored_entries, snapshot_of
 from penstock.runtime.async_io.queue_entries import (
     StatusQueueEntry,
     StreamElementQueueEntry,
@@ -28,6 +28,7 @@ from penstock.runtime.async_io.settings import AsyncSettings
 from penstock.runtime.async_io.unordered_stream_element_queue import UnorderedStreamElementQueue
 from penstock.runtime.elements import Block, WatermarkStatus
 from penstock.runtime.epoch import Epoch
+from penstock.runtime.operator import OperatorPart
 from penstock.runtime.operators.function_operator import FunctionOperator
 from penstock.runtime.user_code import function_failure, record_text
 
@@ -57,6 +58,8 @@ class AsyncWaitOperator(FunctionOperator):
 
     method = "async_invoke"
     needs_its_subtask = True
+
+    keeps_records = True
     wants_wake_ups = True
     event_loop: EventLoop | None = None
 
@@ -258,6 +261,18 @@ class AsyncWaitOperator(FunctionOperator):
 
     def snapshot(self) -> bytes | None:
         return snapshot_of(self._queue.values(), self.name)
+
+    def redistribute(
+        self,
+        parts: Sequence[OperatorPart],
+        subtask: int,
+        parallelism: int,
+        subtask_of: Callable[[Any], int] | None,
+    ) -> bytes | None:
+        """Deal out the records under way: by key where they come by key, else in turn."""
+        return dealt_out(
+            [(part.snapshot, part.watermark) for part in parts], subtask, parallelism, subtask_of
+        )
 
     def next_wake_up(self) -> int | None:
         """Return a time by which calls under way may be done: the longer they run, the later."""

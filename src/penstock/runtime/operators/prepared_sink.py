@@ -8,6 +8,7 @@ from penstock.runtime.arrow_rows import results_to_table
 from penstock.runtime.elements import Block
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.operator import StreamOperator
+from penstock.runtime.sinks import committable_to_plain
 
 
 class PreparedSinkOperator(StreamOperator):
@@ -16,7 +17,6 @@ class PreparedSinkOperator(StreamOperator):
     Nothing is published here: the driver does, from the list of files of a committed epoch.
 
     Args:
-        sink_id: Names the sink whose files these are.
         schema: The schema of the rows, in whatever form the executor understands.
         sink: What the executor publishes to; it takes it away before the operator is shipped.
 
@@ -26,8 +26,7 @@ class PreparedSinkOperator(StreamOperator):
 
     rows_per_file = 1 << 18
 
-    def __init__(self, sink_id: str, schema: Any, sink: Any = None) -> None:
-        self.sink_id = sink_id
+    def __init__(self, schema: Any, sink: Any = None) -> None:
         self.schema = schema
         self.sink = sink
         self.arrow_schema: Any = None
@@ -47,13 +46,16 @@ class PreparedSinkOperator(StreamOperator):
             self._write()
 
     def _write(self) -> None:
+        import pyarrow as pa
         import pyarrow.parquet as pq
 
         table = results_to_table(self._rows, self.arrow_schema, f"Sink {self.name!r}")
-        path = self._epoch.prepared_file(
-            f"{self.sink_id}-{self.context.subtask}-{self._files}.parquet"
+        name = self._epoch.prepared_name(
+            f"{self.operator_id}-{self.context.subtask}-{self._files}.parquet"
         )
-        pq.write_table(table, path)
-        self.to_driver("prepared", (self.sink_id, path))
+        content = pa.BufferOutputStream()
+        pq.write_table(table, content)
+        self._epoch.storage.write(name, [content.getvalue().to_pybytes()])
+        self.to_driver("prepared", (self.operator_id, committable_to_plain(name)))
         self._files += 1
         self._rows = []

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import copy
-from typing import Self
+from collections.abc import Callable, Sequence
+from typing import Any, Self
 
 from penstock.common.watermark_strategy import WatermarkStrategy
 from penstock.runtime.elements import MAX_TIMESTAMP, Block, WatermarkStatus
 from penstock.runtime.epoch import Epoch
-from penstock.runtime.operator import StreamOperator
-from penstock.runtime.watermarks.event_time import EventTime, merge_event_time
+from penstock.runtime.operator import OperatorPart, StreamOperator
+from penstock.runtime.watermarks.event_time import EventTime, least_event_time, merge_event_time
 
 
 class TimestampsAndWatermarksOperator(StreamOperator):
@@ -97,3 +98,12 @@ class TimestampsAndWatermarksOperator(StreamOperator):
 
     def merge_snapshots(self, snapshots: list[bytes]) -> bytes:
         return merge_event_time(snapshots, "assign_timestamps_and_watermarks")
+
+    def redistribute(
+        self,
+        parts: Sequence[OperatorPart],
+        subtask: int,
+        parallelism: int,
+        subtask_of: Callable[[Any], int] | None,
+    ) -> bytes | None:
+        return least_event_time([part.snapshot for part in parts if part.snapshot is not None])

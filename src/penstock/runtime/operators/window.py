@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar, Final
 
 from penstock.errors import (
@@ -14,7 +14,7 @@ from penstock.errors import (
 )
 from penstock.runtime.elements import MAX_TIMESTAMP, Block
 from penstock.runtime.epoch import Epoch
-from penstock.runtime.operator import StreamOperator
+from penstock.runtime.operator import OperatorPart, StreamOperator
 from penstock.runtime.operators.collector import Collector
 from penstock.runtime.operators.window_call import WindowCall
 from penstock.runtime.operators.window_contents import ListedRecords, WindowContents
@@ -136,6 +136,16 @@ class WindowOperator(StreamOperator):
 
     def restore(self, snapshot: bytes | None) -> None:
         self.assigner.restore(None if snapshot is None else pickle.loads(snapshot))
+
+    def redistribute(
+        self,
+        parts: Sequence[OperatorPart],
+        subtask: int,
+        parallelism: int,
+        subtask_of: Callable[[Any], int] | None,
+    ) -> bytes | None:
+        # What an assigner takes along is its own to choose: where its windows are staggered to.
+        return parts[subtask * len(parts) // parallelism].snapshot
 
     def process_block(self, block: Block) -> None:
         keys = block.keys

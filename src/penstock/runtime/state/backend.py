@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, overload
 
 from penstock.errors import StateTypeMismatchError
+from penstock.runtime.key_groups import key_group
 from penstock.runtime.state.descriptors import (
     AggregatingStateDescriptor,
     ListStateDescriptor,
@@ -16,7 +17,14 @@ from penstock.runtime.state.descriptors import (
     StateDescriptor,
     ValueStateDescriptor,
 )
-from penstock.runtime.state.frames import TablePart, TimerPart, read_frame, write_frames
+from penstock.runtime.state.frames import (
+    TablePart,
+    TimerPart,
+    TypeNote,
+    read_frame,
+    write_frames,
+)
+from penstock.runtime.state.own_keys import only_of
 from penstock.runtime.state.states import (
     STATE_CLASSES,
     KeyedAggregatingState,
@@ -51,6 +59,9 @@ class KeyedStateBackend(ABC):
             `set_current_key`.
     """
 
+    is_keyed: bool = True
+    """Whether its entries belong to key groups; if not, every subtask has all of them."""
+
     def __init__(
         self, *, max_parallelism: int, key_groups: range, clock: Callable[[], int], operator: str
     ) -> None:
@@ -61,6 +72,8 @@ class KeyedStateBackend(ABC):
         self.current_key: Any = None
         self._tracks_changes = True
         self._states: dict[str, KeyedState] = {}
+        # The types of states, as the program or a file says.
+        self._types: dict[str, str] = {}
         self._queues: dict[str, KeyGroupedInternalPriorityQueue] = {}
         self._expiring: list[tuple[TtlTable, StateTtlConfig]] = []
         self._for_every_record: list[Callable[[], object]] = []
@@ -127,17 +140,23 @@ class KeyedStateBackend(ABC):
         return state
 
     def _make_state(self, descriptor: StateDescriptor) -> KeyedState:
-        config = descriptor.ttl_config
-        kind = descriptor.kind if config is None else descriptor.kind + WITH_TTL
+        config, kind = descriptor.ttl_config, _kind(descriptor)
         table = self._table(descriptor.name, kind)
         if table.kind != kind:
             raise _mismatch(self.operator, descriptor, table.kind)
+        self._check_type(descriptor, self._types.get(descriptor.name))
+        self._types[descriptor.name] = repr(descriptor.type_info)
         if config is None:
             return STATE_CLASSES[descriptor.kind](descriptor, self, table)
         expiring = TtlTable(table, TimeToLive(config, self._now))
         self._expiring.append((expiring, config))
         self._begin_cleaning(expiring, config)
         return STATE_CLASSES[descriptor.kind](descriptor, self, expiring)
+
+    def _check_type(self, descriptor: StateDescriptor, written: str | None) -> None:
+        """Refuse to read state as another type than it was written with."""
+        if written is not None and written != repr(descriptor.type_info):
+            raise _mismatch(self.operator, descriptor, f"{descriptor.kind} of type {written}")
 
     def _now(self) -> int:
         return self.clock()
@@ -176,12 +195,7 @@ class KeyedStateBackend(ABC):
             ValueNotSerializableError: If a value cannot be pickled.
             MutatedKeyError: If a key was changed after state was kept under it.
         """
-        timers = (
-            TimerPart(name, frame)
-            for name, queue in self._queues.items()
-            for frame in queue.changes()
-        )
-        return write_frames(itertools.chain(self._changed_parts(), timers), self.operator)
+        return self._frames(self._changed_parts(), lambda queue: queue.changes())
 
     def everything(self) -> Iterator[bytes]:
         """Yield all there is, in frames of bounded size.
@@ -190,15 +204,57 @@ class KeyedStateBackend(ABC):
             ValueNotSerializableError: If a value cannot be pickled.
             MutatedKeyError: If a key was changed after state was kept under it.
         """
-        for table, config in self._expiring:
-            if config.get_cleanup_strategies().in_full_snapshot():
-                table.expire_all()
+        self.expire_before_snapshot()
+        return self._frames(self._parts(), lambda queue: queue.everything())
+
+    def everything_in(self, key_groups: range) -> Iterator[bytes]:
+        """Yield all there is in some key groups, in frames of bounded size.
+
+        It may be asked for once `follow_round` returned True.
+
+        Raises:
+            ValueNotSerializableError: If a value cannot be pickled.
+        """
+        return self._frames(
+            self._parts_in(key_groups), lambda queue: queue.everything_in(key_groups)
+        )
+
+    def _frames(
+        self,
+        parts: Iterator[TablePart],
+        of_queue: Callable[[KeyGroupedInternalPriorityQueue], Iterator[bytes]],
+    ) -> Iterator[bytes]:
         timers = (
             TimerPart(name, frame)
             for name, queue in self._queues.items()
-            for frame in queue.everything()
+            for frame in of_queue(queue)
         )
-        return write_frames(itertools.chain(self._parts(), timers), self.operator)
+        return write_frames(itertools.chain(self._with_types(parts), timers), self.operator)
+
+    def _with_types(self, parts: Iterator[TablePart]) -> Iterator[TablePart | TypeNote]:
+        """Put the type of each state before the first of its parts."""
+        noted: set[str] = set()
+        for part in parts:
+            if part.table not in noted:
+                noted.add(part.table)
+                if (known := self._types.get(part.table)) is not None:
+                    yield TypeNote(part.table, part.kind, known)
+            yield part
+
+    def expire_before_snapshot(self) -> None:
+        """Remove what has expired of the states that are to be cleaned when a snapshot is written."""
+        for table, config in self._expiring:
+            if config.get_cleanup_strategies().in_full_snapshot():
+                table.expire_all()
+
+    def follow_round(self, began: str | None, *, hurries: bool) -> bool:
+        """Get ready for `everything_in`, a bounded piece of work at a time; return whether it is done.
+
+        Args:
+            began: The version with which the round of snapshots began; None if there is none under way.
+            hurries: Whether to do all of the work now.
+        """
+        return True
 
     @abstractmethod
     def _changed_parts(self) -> Iterator[TablePart]:
@@ -208,16 +264,42 @@ class KeyedStateBackend(ABC):
     def _parts(self) -> Iterator[TablePart]:
         """Yield all there is in all tables."""
 
-    def apply(self, frame: bytes) -> None:
+    @abstractmethod
+    def _parts_in(self, key_groups: range) -> Iterator[TablePart]:
+        """Yield all there is in all tables in some key groups."""
+
+    def apply(self, frame: bytes, *, only: range | None = None) -> None:
         """Take over a frame of `changes` or `everything`, without noting it as a change.
 
         The state must have no changes that were not forgotten.
+
+        Args:
+            frame: The frame.
+            only: The key groups whose entries count; None for all.
+
+        Raises:
+            StateTypeMismatchError: If a state in it has another type here.
         """
         for part in read_frame(frame):
-            if isinstance(part, TimerPart):
-                self.timer_queue(part.queue).apply(part.frame)
-            else:
-                self._apply(part)
+            if isinstance(part, TypeNote):
+                self._note_type(part)
+                continue
+            own = part if only is None else only_of(part, lambda key: self._is_in(key, only))
+            if not isinstance(own, TimerPart):
+                self._apply(own)
+            elif own.frame:
+                self.timer_queue(own.queue).apply(own.frame)
+
+    def _is_in(self, key: Any, key_groups: range) -> bool:
+        return key_group(key, self.max_parallelism) in key_groups
+
+    def _note_type(self, note: TypeNote) -> None:
+        state = self._states.get(note.table)
+        if state is not None:
+            if note.kind != _kind(state.descriptor):
+                raise _mismatch(self.operator, state.descriptor, note.kind)
+            self._check_type(state.descriptor, note.type_name)
+        self._types[note.table] = note.type_name
 
     @abstractmethod
     def _apply(self, part: TablePart) -> None:
@@ -259,6 +341,10 @@ class KeyedStateBackend(ABC):
         """Let go of everything."""
 
 
+def _kind(descriptor: StateDescriptor) -> str:
+    return descriptor.kind if descriptor.ttl_config is None else descriptor.kind + WITH_TTL
+
+
 def _type(descriptor: StateDescriptor) -> tuple[object, ...]:
     return descriptor.kind, descriptor.type_info, descriptor.ttl_config is None
 
@@ -272,8 +358,9 @@ def _mismatch(operator: str, wanted: StateDescriptor, known: str) -> StateTypeMi
     return StateTypeMismatchError(
         f"Operator {operator!r} asks for its state {wanted.name!r} as {_type_name(wanted)}, but it "
         f"was asked for, or written, as {known}.",
-        hint="Give each state a name of its own; state that was written as another kind cannot be "
-        "read.",
+        hint="Give each state a name of its own, and another name if its type has to change. To drop what "
+        "a checkpoint holds of the operator, give the operator another uid and set "
+        "execution.state-recovery.ignore-unclaimed-state.",
     )
 
 

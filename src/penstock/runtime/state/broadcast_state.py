@@ -23,6 +23,8 @@ class BroadcastStateStore(HashMapKeyedStateBackend, OperatorStateStore):
         operator: The name of the operator, for messages.
     """
 
+    is_keyed = False
+
     def __init__(self, operator: str) -> None:
         # Nothing expires here, so no time is ever asked for.
         super().__init__(max_parallelism=1, key_groups=range(1), clock=lambda: 0, operator=operator)

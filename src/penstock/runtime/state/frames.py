@@ -1,15 +1,16 @@
 """State as bytes: what changelogs and snapshots are made of, the same for all backends.
 
 A frame is a run of pickled parts. A part holds entries of one table and namespace, or timers of one
-queue.
+queue, or says of what type the values of a table are.
 """
 
 from __future__ import annotations
 
 import io
 import pickle
-from collections.abc import Iterable, Iterator
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from contextvars import ContextVar
+from typing import IO, Any, Final, NamedTuple
 
 from penstock.errors import ValueNotSerializableError
 from penstock.runtime.state.tables import ABSENT
@@ -19,6 +20,11 @@ _FRAME_SIZE: Final = 1 << 20
 _PART_SIZE: Final = 1 << 18
 _PART_ENTRIES: Final = 128
 
+
+UNPICKLER: Final[ContextVar[Callable[[IO[bytes]], pickle.Unpickler]]] = ContextVar(
+    "unpickler", default=pickle.Unpickler
+)
+"""Reads what is pickled in state; whoever only looks at state takes one that knows no classes."""
 
 Change = tuple[Any, Any, bool, Any]
 """What became of one key: namespace, key, whether what was there is gone, what is new.
@@ -58,6 +64,29 @@ class TimerPart(NamedTuple):
     frame: bytes
 
 
+class TypeNote(NamedTuple):
+    """The type of the values of one table; comes before its parts.
+
+    Attributes:
+        table: The name of the table.
+        kind: Its kind.
+        type_name: The type that the program gave it, as text.
+    """
+
+    table: str
+    kind: str
+    type_name: str
+
+
+Part = TablePart | TimerPart | TypeNote
+"""What frames are made of."""
+
+
+_PARTS: Final[dict[int, Callable[..., Part]]] = {
+    len(kind._fields): kind for kind in (TablePart, TimerPart, TypeNote)
+}
+
+
 def table_parts(
     table: str, kind: str, changes: Iterable[Change], *, are_pickled: bool
 ) -> Iterator[TablePart]:
@@ -82,7 +111,7 @@ def table_parts(
         yield part
 
 
-def write_frames(parts: Iterable[TablePart | TimerPart], operator: str) -> Iterator[bytes]:
+def write_frames(parts: Iterable[Part], operator: str) -> Iterator[bytes]:
     """Yield frames that hold the parts, of about a megabyte each.
 
     Raises:
@@ -107,17 +136,18 @@ def write_frames(parts: Iterable[TablePart | TimerPart], operator: str) -> Itera
         yield b"".join(pending)
 
 
-def read_frame(frame: bytes) -> Iterator[TablePart | TimerPart]:
+def read_frame(frame: bytes) -> Iterator[Part]:
     """Yield the parts of a frame."""
     for part in read_pickles(frame):
-        yield TimerPart(*part) if len(part) == len(TimerPart._fields) else TablePart(*part)
+        yield _PARTS[len(part)](*part)
 
 
 def read_pickles(data: bytes) -> Iterator[Any]:
     """Yield what is pickled one after the other."""
+    unpickler = UNPICKLER.get()
     stream = io.BytesIO(data)
     while stream.tell() < len(data):
-        yield pickle.load(stream)
+        yield unpickler(stream).load()
 
 
 def pickle_value(value: Any, operator: str, state: str, key: Any) -> bytes:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from penstock.runtime.key_groups import key_group
 from penstock.runtime.state.backend import KeyedStateBackend
 from penstock.runtime.state.frames import TablePart
+from penstock.runtime.state.group_index import GroupIndex
 from penstock.runtime.state.hashmap_tables import (
     HashMapLists,
     HashMapMaps,
@@ -22,7 +23,9 @@ from penstock.runtime.state.ttl_views import TtlTable
 if TYPE_CHECKING:
     from penstock.runtime.timers.heap_priority_queue_set import HeapPriorityQueueSet
 
-_RAW = "value"
+_RAW: Final = "value"
+_KEYS_A_STEP: Final = 8192
+"""How many keys an epoch looks at, about 6 ms, until it is known which belong to which key group."""
 
 
 class HashMapKeyedStateBackend(KeyedStateBackend):
@@ -34,6 +37,9 @@ class HashMapKeyedStateBackend(KeyedStateBackend):
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self._tables: dict[str, HashMapTable] = {}
+        self._round: str | None = None
+        # The keys in each table and namespace that were there as the round began, by key group.
+        self._index: GroupIndex[tuple[HashMapTable, Any], Any] | None = None
 
     def _follow_tracking(self) -> None:
         for table in self._tables.values():
@@ -77,6 +83,32 @@ class HashMapKeyedStateBackend(KeyedStateBackend):
     def _parts(self) -> Iterator[TablePart]:
         for table in self._tables.values():
             yield from table.parts()
+
+    def follow_round(self, began: str | None, *, hurries: bool) -> bool:
+        if began != self._round:
+            self._round = began
+            self._index = None if began is None else self._new_index()
+            for queue in self._queues.values():
+                queue.begin_index(begins=began is not None)
+        if self._index is None:
+            return False
+        count = None if hurries else _KEYS_A_STEP
+        are_ready = [queue.advance_index(count) for queue in self._queues.values()]
+        return self._index.advance(count) and all(are_ready)
+
+    def _new_index(self) -> GroupIndex[tuple[HashMapTable, Any], Any]:
+        keys = [
+            ((table, namespace), table.findable_keys(namespace))
+            for table in self._tables.values()
+            for namespace in table.namespaces()
+        ]
+        return GroupIndex(keys, partial(key_group, max_parallelism=self.max_parallelism))
+
+    def _parts_in(self, key_groups: range) -> Iterator[TablePart]:
+        assert self._index is not None
+        for group in key_groups:
+            for (table, namespace), keys in self._index.of(group):
+                yield from table.parts_of(namespace, keys)
 
     def _apply(self, part: TablePart) -> None:
         self._table(part.table, part.kind).apply(part)

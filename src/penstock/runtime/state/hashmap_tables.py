@@ -49,9 +49,30 @@ class HashMapTable(StateTable):
     def parts(self) -> Iterator[TablePart]:
         """Yield all there is."""
         changes = chain.from_iterable(
-            self._everything_in(namespace, entries)
+            self._everything_in(namespace, entries, replaces=False)
             for namespace, entries in self._namespaces.items()
         )
+        return table_parts(self.name, self.kind, changes, are_pickled=False)
+
+    def namespaces(self) -> list[Any]:
+        """Return all namespaces."""
+        return list(self._namespaces)
+
+    def findable_keys(self, namespace: Any) -> list[Any]:
+        """Return the keys in a namespace.
+
+        Raises:
+            MutatedKeyError: If one was changed since state was kept under it.
+        """
+        keys = list(self._namespaces[namespace])
+        self._require_findable(self._namespaces[namespace])
+        return keys
+
+    def parts_of(self, namespace: Any, keys: list[Any]) -> Iterator[TablePart]:
+        """Yield all there is under some keys of a namespace, in the place of what was."""
+        entries = self._namespaces.get(namespace, {})
+        found = {key: entries[key] for key in keys if key in entries}
+        changes = self._everything_in(namespace, found, replaces=True)
         return table_parts(self.name, self.kind, changes, are_pickled=False)
 
     @abstractmethod
@@ -63,8 +84,8 @@ class HashMapTable(StateTable):
         """Yield what changed in a namespace."""
 
     @abstractmethod
-    def _everything_in(self, namespace: Any, entries: Any) -> Iterator[Change]:
-        """Yield all there is in a namespace."""
+    def _everything_in(self, namespace: Any, entries: Any, *, replaces: bool) -> Iterator[Change]:
+        """Yield entries of a namespace; where `replaces`, so that they can be applied over others."""
 
     def some_keys(self, after: Any, count: int) -> tuple[list[tuple[Any, Any]], Any]:
         if after is None:
@@ -126,7 +147,9 @@ class HashMapValues(HashMapTable):
             value = entries.get(key, ABSENT)
             yield (namespace, key, value is ABSENT, value)
 
-    def _everything_in(self, namespace: Any, entries: dict[Any, Any]) -> Iterator[Change]:
+    def _everything_in(
+        self, namespace: Any, entries: dict[Any, Any], *, replaces: bool
+    ) -> Iterator[Change]:
         self._require_findable(entries)
         for key, value in entries.items():
             yield (namespace, key, False, value)
@@ -162,9 +185,13 @@ class HashMapLists(HashMapTable):
                 yield (namespace, key, True, ABSENT)
             yield from _runs(namespace, key, entries.get(key, [])[known:])
 
-    def _everything_in(self, namespace: Any, entries: dict[Any, list[Any]]) -> Iterator[Change]:
+    def _everything_in(
+        self, namespace: Any, entries: dict[Any, list[Any]], *, replaces: bool
+    ) -> Iterator[Change]:
         self._require_findable(entries)
         for key, elements in entries.items():
+            if replaces:
+                yield (namespace, key, True, ABSENT)
             yield from _runs(namespace, key, elements)
 
 
@@ -224,7 +251,7 @@ class HashMapMaps(HashMapTable):
             yield (namespace, pair, value is ABSENT, value)
 
     def _everything_in(
-        self, namespace: Any, entries: dict[Any, dict[Any, Any]]
+        self, namespace: Any, entries: dict[Any, dict[Any, Any]], *, replaces: bool
     ) -> Iterator[Change]:
         self._require_findable(entries)
         for key, found in entries.items():

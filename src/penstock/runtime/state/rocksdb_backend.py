@@ -14,9 +14,9 @@ from penstock.runtime.state.backend import KeyedStateBackend
 from penstock.runtime.state.frames import TablePart, table_parts
 from penstock.runtime.state.key_bytes import key_bytes
 from penstock.runtime.state.rocksdb_database import RocksDatabase
+from penstock.runtime.state.rocksdb_lists import RocksLists
 from penstock.runtime.state.rocksdb_tables import (
     Address,
-    RocksLists,
     RocksMaps,
     RocksTable,
     RocksValues,
@@ -77,9 +77,11 @@ class RocksDBKeyedStateBackend(KeyedStateBackend):
         group, as_bytes = known
         return self._prefix + _GROUP_AND_TABLE(group, table) + key_bytes(namespace) + as_bytes
 
-    def rows(self, table: int, start: bytes | None = None) -> Iterator[tuple[bytes, bytes]]:
-        """Yield the rows of a table with their keys, in order, from one on."""
-        for group in self.key_groups:
+    def rows(
+        self, table: int, start: bytes | None = None, key_groups: range | None = None
+    ) -> Iterator[tuple[bytes, bytes]]:
+        """Yield the rows of a table with their keys, in order, from one on; of all key groups or some."""
+        for group in self.key_groups if key_groups is None else key_groups:
             prefix = self._prefix + _GROUP_AND_TABLE(group, table)
             yield from self.database.scan(prefix, start or b"")
 
@@ -158,6 +160,14 @@ class RocksDBKeyedStateBackend(KeyedStateBackend):
         self.write_caches()
         for table in self._tables.values():
             changes = (table.change_of(row) for _, row in self.rows(table.number))
+            yield from table_parts(table.name, table.kind, changes, are_pickled=True)
+
+    def _parts_in(self, key_groups: range) -> Iterator[TablePart]:
+        self.write_caches()
+        for table in self._tables.values():
+            changes = table.replacements(
+                row for _, row in self.rows(table.number, key_groups=key_groups)
+            )
             yield from table_parts(table.name, table.kind, changes, are_pickled=True)
 
     def _apply(self, part: TablePart) -> None:

@@ -19,7 +19,6 @@ from penstock.runtime.state.frames import (
     Change,
     TablePart,
     pickle_value,
-    read_pickles,
 )
 from penstock.runtime.state.key_bytes import key_bytes
 from penstock.runtime.state.tables import ABSENT, MapView, StateTable, ValueView, ignore
@@ -33,13 +32,13 @@ if TYPE_CHECKING:
 Address = tuple[Any, ...]
 """Namespace and key, and in maps the key in the map."""
 
-_ENTRY_SIZE: Final = 300
+ENTRY_SIZE: Final = 300
 """About how many bytes an entry takes in a cache beside its value."""
 
+_MOST_UNWRITTEN: Final = 1 << 12
+_WRITTEN_AT_A_TIME: Final = 1 << 11
+
 _LENGTH: Final = struct.Struct(">I")
-_CHUNK: Final = struct.Struct(">Q").pack
-_REPLACED: Final = b"0"
-_EXTENDED: Final = b"1"
 
 _pickle = pickle.dumps
 _unpickle = pickle.loads
@@ -124,6 +123,10 @@ class RocksTable(StateTable):
         address = address_of(row)
         return (address[0], _key_of(address), False, value_of(row))
 
+    def replacements(self, rows: Iterable[bytes]) -> Iterator[Change]:
+        """Yield rows as changes that make them, also where something else was there."""
+        return map(self.change_of, rows)
+
     def some_keys(self, after: Any, count: int) -> tuple[list[tuple[Any, Any]], Any]:
         self._backend.write_caches()
         rows = list(itertools.islice(self._backend.rows(self.number, after), count))
@@ -164,7 +167,7 @@ class RocksEntries(RocksTable):
             row = self._database.get(self._row_key(address))
             found = None if row is None else value_of(row)
             self._cache[address] = found
-            self._database.note_cached(_ENTRY_SIZE + (0 if found is None else len(found)))
+            self._database.note_cached(ENTRY_SIZE + (0 if found is None else len(found)))
         return default if found is None else _unpickle(found)  # type: ignore[arg-type]
 
     def set(self, address: Address, value: Any) -> None:
@@ -176,7 +179,7 @@ class RocksEntries(RocksTable):
         before = self._cache.get(address)
         self._cache[address] = pickled
         self._mark(address)
-        known = -_ENTRY_SIZE if before is None else len(before)
+        known = -ENTRY_SIZE if before is None else len(before)
         self._database.note_cached(len(pickled) - known)
 
     def remove(self, address: Address) -> None:
@@ -190,19 +193,32 @@ class RocksEntries(RocksTable):
     def write(self, batch: WriteBatch, *, notes_changes: bool) -> None:
         self._require_findable(self._changed)
         for address in self._changed | self._unwritten:
-            key, value = self._row_key(address), self._cache[address]
-            if value is None:
-                batch.delete(key)
-            else:
-                batch.put(key, row_value(address, value))
+            key = self._row_key(address)
+            self._put(batch, address, key)
             if notes_changes and address in self._changed:
                 self._backend.note_change(batch, self.number, key, address)
         self._unwritten.clear()
         self._changed.clear()
 
     def forget(self) -> None:
+        count = max(_WRITTEN_AT_A_TIME, 2 * len(self._changed))
         self._unwritten |= self._changed
         self._changed.clear()
+        if len(self._unwritten) > _MOST_UNWRITTEN:
+            # So that no later epoch has to write very much at once.
+            batch = self._database.new_batch()
+            for _ in range(min(count, len(self._unwritten))):
+                address = self._unwritten.pop()
+                self._put(batch, address, self._row_key(address))
+            self._database.write(batch)
+
+    def _put(self, batch: WriteBatch, address: Address, key: bytes) -> None:
+        """Write what is in the cache."""
+        value = self._cache[address]
+        if value is None:
+            batch.delete(key)
+        else:
+            batch.put(key, row_value(address, value))
 
     def clear_cache(self) -> None:
         self._cache.clear()
@@ -251,7 +267,7 @@ class RocksValues(RocksEntries):
         for key, value in zip(part.keys, part.values, strict=True):
             pickled = value if part.are_pickled else _pickle(value, pickle.HIGHEST_PROTOCOL)
             cache[namespace, key] = pickled
-            size += _ENTRY_SIZE + len(pickled)
+            size += ENTRY_SIZE + len(pickled)
         self._unwritten.update((namespace, key) for key in (*part.removed, *part.keys))
         self._database.note_cached(size)
 
@@ -327,6 +343,14 @@ class RocksMaps(RocksEntries):
         super().write(batch, notes_changes=notes_changes)
         self._unwritten_maps.clear()
 
+    def _put(self, batch: WriteBatch, address: Address, key: bytes) -> None:
+        super()._put(batch, address, key)
+        unwritten = self._unwritten_maps.get(address[:2])
+        if unwritten is not None:
+            unwritten.discard(address[2])
+            if not unwritten:
+                del self._unwritten_maps[address[:2]]
+
     def map_keys(self, namespace: Any, key: Any) -> Iterator[Any]:
         """Yield the keys of the map under a key."""
         unwritten = self._unwritten_maps.get((namespace, key), ())
@@ -374,125 +398,3 @@ class _Maps(MapView):
 
     def is_empty(self, key: Any) -> bool:
         return next(self._table.map_keys(self._namespace, key), ABSENT) is ABSENT
-
-
-class RocksLists(RocksTable):
-    """One list a key: a row for each run of elements that was written at once, in their order."""
-
-    def __init__(
-        self, backend: RocksDBKeyedStateBackend, number: int, name: str, kind: str
-    ) -> None:
-        super().__init__(backend, number, name, kind)
-        self._removed: set[Address] = set()
-        self._added: dict[Address, list[bytes]] = {}
-        self._next_chunk = self._first_new_chunk = 0
-
-    def view(self, namespace: Any) -> _Lists:
-        return _Lists(self, namespace)
-
-    def read(self, address: Address) -> list[Any]:
-        """Return the elements at an address."""
-        written = b"" if address in self._removed else b"".join(self._chunks(address, 0))
-        return list(read_pickles(written + b"".join(self._added.get(address, ()))))
-
-    def extend(self, address: Address, values: Iterable[Any]) -> None:
-        """Add elements at an address."""
-        operator, name, key = self._backend.operator, self.name, address[1]
-        pickled = [pickle_value(value, operator, name, key) for value in values]
-        if pickled:
-            self._added.setdefault(address, []).extend(pickled)
-            self._database.note_cached(_ENTRY_SIZE + sum(map(len, pickled)))
-
-    def remove(self, address: Address) -> None:
-        """Remove all elements at an address."""
-        self._added.pop(address, None)
-        self._removed.add(address)
-
-    def write(self, batch: WriteBatch, *, notes_changes: bool) -> None:
-        self._require_findable(self._removed)
-        self._require_findable(self._added)
-        note = self._backend.note_change
-        for address in self._removed:
-            key = self._row_key(address)
-            for chunk, _ in self._database.scan(key):
-                batch.delete(chunk)
-            if notes_changes:
-                note(batch, self.number, key + _REPLACED, address)
-        for address, pickled in self._added.items():
-            key = self._row_key(address)
-            self._put_chunk(batch, address, key, b"".join(pickled))
-            if notes_changes:
-                note(batch, self.number, key + _EXTENDED, address)
-        self._removed.clear()
-        self._added.clear()
-
-    def _put_chunk(self, batch: WriteBatch, address: Address, key: bytes, elements: bytes) -> None:
-        batch.put(key + _CHUNK(self._next_chunk), row_value(address, elements))
-        self._next_chunk += 1
-
-    def _chunks(self, address: Address, first: int) -> Iterator[bytes]:
-        key = self._row_key(address)
-        for _, row in self._database.scan(key, key + _CHUNK(first)):
-            yield value_of(row)
-
-    def clear_cache(self) -> None:
-        """Do nothing: what was written is not cached."""
-
-    def forget(self) -> None:
-        batch = self._database.new_batch()
-        self.write(batch, notes_changes=False)
-        self._database.write(batch)
-        self._first_new_chunk = self._next_chunk
-
-    def changes(self) -> Iterator[Change]:
-        self._require_findable(self._removed)
-        self._require_findable(self._added)
-        for namespace, key in self._removed:
-            yield (namespace, key, True, ABSENT)
-        for (namespace, key), pickled in self._added.items():
-            yield (namespace, key, False, b"".join(pickled))
-
-    def noted(self, note: bytes, address: Address) -> Iterator[Change]:
-        namespace, key = address
-        if note.endswith(_REPLACED):
-            yield (namespace, key, True, ABSENT)
-        else:
-            for elements in self._chunks(address, self._first_new_chunk):
-                yield (namespace, key, False, elements)
-
-    def apply(self, part: TablePart, batch: WriteBatch) -> None:
-        for key in part.removed:
-            for chunk, _ in self._database.scan(self._row_key((part.namespace, key))):
-                batch.delete(chunk)
-        for key, elements in zip(part.keys, part.values, strict=True):
-            address = (part.namespace, key)
-            pickled = (
-                elements
-                if part.are_pickled
-                else b"".join(_pickle(element, pickle.HIGHEST_PROTOCOL) for element in elements)
-            )
-            self._put_chunk(batch, address, self._row_key(address), pickled)
-        self._first_new_chunk = self._next_chunk
-
-    def contents(self) -> Iterator[tuple[Any, Any, Any]]:
-        self._backend.write_caches()
-        rows = (row for _, row in self._backend.rows(self.number))
-        for (namespace, key), of_key in itertools.groupby(rows, address_of):
-            yield namespace, key, list(read_pickles(b"".join(map(value_of, of_key))))
-
-
-class _Lists:
-    """A view of lists in RocksDB."""
-
-    def __init__(self, table: RocksLists, namespace: Any) -> None:
-        self._table = table
-        self._namespace = namespace
-
-    def get(self, key: Any) -> list[Any]:
-        return self._table.read((self._namespace, key))
-
-    def extend(self, key: Any, values: Iterable[Any]) -> None:
-        self._table.extend((self._namespace, key), values)
-
-    def remove(self, key: Any) -> None:
-        self._table.remove((self._namespace, key))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from heapq import heappop, heappush
 from typing import Any, Final
 
+from penstock.runtime.state.group_index import GroupIndex
 from penstock.runtime.timers.internal_timer import InternalTimer
 from penstock.runtime.timers.key_grouped_priority_queue import KeyGroupedInternalPriorityQueue
 from penstock.runtime.timers.timer_frames import read_frame, write_frames
@@ -27,6 +28,8 @@ class HeapPriorityQueueSet(KeyGroupedInternalPriorityQueue):
         key_group: Gives the key group of a key.
     """
 
+    knows_size = True
+
     def __init__(self, key_group: Callable[[Any], int]) -> None:
         self._key_group = key_group
         self._timers: dict[int, InternalTimer | _Simultaneous] = {}
@@ -39,6 +42,7 @@ class HeapPriorityQueueSet(KeyGroupedInternalPriorityQueue):
         self._size = 0
         # What differs from the last version: each timer with whether it was there in that version.
         self._changed: dict[InternalTimer, bool] = {}
+        self._index: GroupIndex[None, InternalTimer] | None = None
 
     def peek(self) -> InternalTimer | None:
         if self._first is None:
@@ -122,8 +126,32 @@ class HeapPriorityQueueSet(KeyGroupedInternalPriorityQueue):
     def everything(self) -> Iterator[bytes]:
         return write_frames((timer, True) for timer in self.iterate())
 
+    def begin_index(self, *, begins: bool) -> None:
+        self._index = None
+        if begins:
+            timers = list(self.iterate())
+            self._index = GroupIndex([(None, timers)], lambda timer: self._key_group(timer.key))
+
+    def advance_index(self, count: int | None) -> bool:
+        return self._index is None or self._index.advance(count)
+
+    def everything_in(self, key_groups: range) -> Iterator[bytes]:
+        # A queue that was made after the round began has all its timers in changelogs of the round.
+        index = self._index
+        groups = () if index is None else map(index.of, key_groups)
+        return write_frames(
+            (timer, None)
+            for found in groups
+            for _, timers in found
+            for timer in timers
+            if self._contains(timer)
+        )
+
     def apply(self, frame: bytes) -> None:
         for timer, is_present in read_frame(frame):
+            if is_present is None:
+                self._put(timer)
+                continue
             # A timer that is there already was removed and registered again: it goes to the end.
             self._discard(timer)
             if is_present:
@@ -148,11 +176,11 @@ class HeapPriorityQueueSet(KeyGroupedInternalPriorityQueue):
         elif type(timers) is InternalTimer:
             if timers == timer:
                 return False
-            self._timers[timestamp] = _Simultaneous({timers: None, timer: None})
+            self._timers[timestamp] = _Simultaneous({timers: False, timer: False})
         elif timer in timers:
             return False
         else:
-            timers[timer] = None
+            timers[timer] = False
         self._size += 1
         return True
 
@@ -196,8 +224,12 @@ class HeapPriorityQueueSet(KeyGroupedInternalPriorityQueue):
             self._first = run[-1] if run else None
 
 
-class _Simultaneous(dict[InternalTimer, None]):
-    """Timers of one timestamp, in the order in which they were added."""
+class _Simultaneous(dict[InternalTimer, bool]):
+    """Timers of one timestamp, in the order in which they were added.
+
+    Each with whether it is in the queue: one that was removed and added again has left a trace there,
+    at a place that is no longer its own.
+    """
 
     __slots__ = ("_queue",)
 
@@ -208,12 +240,12 @@ class _Simultaneous(dict[InternalTimer, None]):
     def first(self) -> InternalTimer:
         queue: list[InternalTimer] | None = getattr(self, "_queue", None)
         while queue:
-            if queue[-1] in self:
+            if self.get(queue[-1]):
                 return queue[-1]
             queue.pop()
         timers = list(self)
         self.clear()
-        self.update(dict.fromkeys(timers))
+        self.update(dict.fromkeys(timers, True))
         self._queue = timers[::-1]
         return timers[0]
 

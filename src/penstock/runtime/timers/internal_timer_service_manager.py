@@ -60,6 +60,16 @@ class InternalTimerServiceManager:
         """All services, in the order in which they were made."""
         return tuple(self._services.values())
 
+    def size(self) -> int | None:
+        """Return the number of all timers; None if they would have to be counted."""
+        queues = [
+            queue
+            for service in self._services.values()
+            for queue in (service.event_time_queue, service.processing_time_queue)
+        ]
+        known = all(queue.knows_size for queue in queues)
+        return sum(queue.size() for queue in queues) if known else None
+
     def advance_watermark(self, timestamp: int) -> None:
         """Fire all event-time timers up to a watermark (milliseconds), before it is forwarded."""
         for service in self._services.values():

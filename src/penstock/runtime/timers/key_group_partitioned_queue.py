@@ -125,13 +125,17 @@ class KeyGroupPartitionedPriorityQueue(KeyGroupedInternalPriorityQueue):
     def everything(self) -> Iterator[bytes]:
         return write_frames((timer, True) for timer in self.iterate())
 
+    def everything_in(self, key_groups: range) -> Iterator[bytes]:
+        queues = (self._partitions[group].queue for group in key_groups)
+        return write_frames((timer, None) for queue in queues for timer in queue.iterate())
+
     def apply(self, frame: bytes) -> None:
         for timer, is_present in read_frame(frame):
             partition = self._partitions.get(self._key_group(timer.key))
             if partition is None:
                 continue
             queue = partition.queue
-            if queue.add(timer) if is_present else queue.remove(timer):
+            if queue.remove(timer) if is_present is False else queue.add(timer):
                 self._head_changed(partition)
 
     def _head_changed(self, partition: _Partition) -> None:

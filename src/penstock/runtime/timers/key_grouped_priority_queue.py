@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
+from typing import ClassVar
 
 from penstock.runtime.timers.internal_timer import InternalTimer
 
@@ -16,9 +17,11 @@ class KeyGroupedInternalPriorityQueue(ABC):
 
     Attributes:
         tracks_changes: False in a job's last epoch, whose changes nobody will read.
+        knows_size: Whether `size` is known without counting.
     """
 
     tracks_changes: bool = True
+    knows_size: ClassVar[bool] = False
 
     @abstractmethod
     def peek(self) -> InternalTimer | None:
@@ -81,6 +84,20 @@ class KeyGroupedInternalPriorityQueue(ABC):
     @abstractmethod
     def everything(self) -> Iterator[bytes]:
         """Yield all timers, in frames of bounded size for `apply`."""
+
+    @abstractmethod
+    def everything_in(self, key_groups: range) -> Iterator[bytes]:
+        """Yield all timers of some key groups; those that are there already keep their places.
+
+        It may be asked for once `advance_index` returned True.
+        """
+
+    def begin_index(self, *, begins: bool) -> None:  # noqa: B027 - only some have to look for them
+        """Begin to find out which timers are of which key group, or forget what was found."""
+
+    def advance_index(self, count: int | None) -> bool:
+        """Look at some more timers, None for all of them; return whether those were the last."""
+        return True
 
     @abstractmethod
     def apply(self, frame: bytes) -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import pickle
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Final
 
+from penstock.runtime.state.frames import UNPICKLER
 from penstock.runtime.timers.internal_timer import InternalTimer
 
-TimerChange = tuple[InternalTimer, bool]
-"""A timer, and whether it is there."""
+TimerChange = tuple[InternalTimer, bool | None]
+"""A timer, and whether it is there; None if it still is, and keeps its place among others of its time."""
 
 _TIMERS_A_FRAME: Final = 4096
 
@@ -26,5 +28,6 @@ def write_frames(changes: Iterable[TimerChange]) -> Iterator[bytes]:
 
 def read_frame(frame: bytes) -> Iterator[TimerChange]:
     """Yield the changes that a frame holds."""
-    for timestamp, key, namespace, present in zip(*pickle.loads(frame), strict=True):
+    columns = UNPICKLER.get()(io.BytesIO(frame)).load()
+    for timestamp, key, namespace, present in zip(*columns, strict=True):
         yield InternalTimer(timestamp, key, namespace), present

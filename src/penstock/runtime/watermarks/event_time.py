@@ -302,6 +302,26 @@ def merge_event_time(states: list[bytes], name: str) -> bytes:
     return pickle.dumps((merged, emitted, is_idle))
 
 
+def least_event_time(states: list[bytes]) -> bytes:
+    """Choose, of what several tasks knew of a split, that of the one which was least far.
+
+    So whoever reads on, in whatever task, is ahead of none of them.
+
+    Args:
+        states: What `EventTime.snapshot` gave in each task.
+    """
+    found = [pickle.loads(state) for state in states]
+    splits: dict[Hashable, _Split] = {}
+    for of_task, _, _ in found:
+        for key, split in of_task.items():
+            known = splits.get(key)
+            order = (split.is_idle, split.watermark)
+            if known is None or order < (known.is_idle, known.watermark):
+                splits[key] = split
+    emitted = min(emitted for _, emitted, _ in found)
+    return pickle.dumps((splits, emitted, all(is_idle for _, _, is_idle in found)))
+
+
 def combined(splits: Iterable[ChannelWatermark]) -> ChannelWatermark:
     """Return how far a source is whose splits are so far; there has to be one."""
     found = list(splits)

@@ -1,0 +1,230 @@
+"""What is known of an epoch that is complete: the metadata that commits it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final, NamedTuple
+
+from penstock.checkpoint.handles import StateHandle
+from penstock.errors import DamagedStateError
+
+FORMAT: Final = 1
+"""The version of the metadata's form."""
+
+SubtaskId = tuple[int, int]
+"""The index of a vertex, and that of one of its subtasks; see `penstock.runtime.epoch.SHARED`."""
+
+
+class OperatorRecord(NamedTuple):
+    """An operator of the job that wrote a checkpoint.
+
+    Attributes:
+        operator_id: Its stable id.
+        name: The name users see.
+        uid: The uid that the user gave it; None if none.
+        is_stateful: Whether it has keyed state or broadcast state.
+        keeps_records: Whether its snapshot may hold records, so that it must not get lost.
+    """
+
+    operator_id: str
+    name: str
+    uid: str | None
+    is_stateful: bool
+    keeps_records: bool = False
+
+
+class VertexRecord(NamedTuple):
+    """A chain of operators of the job that wrote a checkpoint.
+
+    Attributes:
+        number: Its place in the program, which subtask ids of this checkpoint refer to.
+        operators: Its operators, head first.
+        parallelism: The number of its subtasks.
+        max_parallelism: The number of its key groups.
+        is_shared: True for a source that Spark reads.
+    """
+
+    number: int
+    operators: tuple[OperatorRecord, ...]
+    parallelism: int
+    max_parallelism: int
+    is_shared: bool
+
+
+class EdgeRecord(NamedTuple):
+    """An exchange between two chains.
+
+    Attributes:
+        number: Its number, which the progress of subtasks refers to.
+        source: The id of the operator that sends.
+        target: The id of the operator that receives.
+        input: The number of the receiver's input.
+    """
+
+    number: int
+    source: str
+    target: str
+    input: int
+
+
+class JobRecord(NamedTuple):
+    """The job that wrote a checkpoint, as far as another start has to know it.
+
+    Attributes:
+        name: The job's name.
+        digest: Names the program; equal programs have equal digests.
+        state_backend: `hashmap` or `rocksdb`; the form of state is the same for both.
+        vertices: Its chains.
+        edges: The exchanges between them.
+        sources: The operator ids of its sources, by their numbers.
+    """
+
+    name: str = ""
+    digest: str = ""
+    state_backend: str = "hashmap"
+    vertices: tuple[VertexRecord, ...] = ()
+    edges: tuple[EdgeRecord, ...] = ()
+    sources: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class EpochRecord:
+    """What is known of an epoch that is complete. All of it is plain data that JSON can hold.
+
+    Attributes:
+        number: The number of the epoch, from 0; of a streaming job on Spark, that of the micro-batch.
+        lineage: Names the history that the epoch belongs to. A job that goes back to an earlier epoch, or
+            begins from a savepoint, begins another.
+        is_fork: Whether its lineage begins with it, though its content is older.
+        origin: Of a fork, the lineage in which it was computed, and its outputs may have been published.
+        generation: The number of the driver that committed it, from 1.
+        previous: The digest of the metadata of the epoch before; empty if there is none.
+        job: The job.
+        handles: The state handles after it, by vertex and subtask.
+        progress: How far each subtask has come, by vertex and subtask: `SubtaskProgress.plain`.
+        finished: The sources that have ended, by their numbers.
+        is_last: Whether the job has ended with it.
+        prepared: What sinks prepared, as pairs of the sink's operator id and a committable.
+        operators: What each operator did in it, by its id.
+        duration: How long it took, in milliseconds.
+        committed_at: When it was committed, in milliseconds of Unix time.
+        folded_at: When changelogs were last folded, in milliseconds of Unix time.
+        engine: What the executor has to find again, such as where Spark keeps its offsets.
+    """
+
+    number: int
+    lineage: str = ""
+    is_fork: bool = False
+    origin: str = ""
+    generation: int = 1
+    previous: str = ""
+    job: JobRecord = field(default_factory=JobRecord)
+    handles: Mapping[SubtaskId, tuple[StateHandle, ...]] = field(default_factory=dict)
+    progress: Mapping[SubtaskId, Any] = field(default_factory=dict)
+    finished: frozenset[int] = frozenset()
+    is_last: bool = False
+    prepared: list[tuple[str, Any]] = field(default_factory=list)
+    operators: dict[str, Any] = field(default_factory=dict)
+    duration: int = 0
+    committed_at: int = 0
+    folded_at: int = 0
+    engine: dict[str, Any] = field(default_factory=dict)
+
+    def next_wake_up(self) -> int | None:
+        """Return when an epoch is due even without records (milliseconds); None for never."""
+        times = (progress["next_wake_up"] for progress in self.progress.values())
+        return min((time for time in times if time is not None), default=None)
+
+    def files(self) -> set[str]:
+        """Return the names of all state files that the epoch's state is made of."""
+        return {handle.name for handles in self.handles.values() for handle in handles}
+
+
+def encode(record: EpochRecord) -> bytes:
+    """Return a record as a line with its SHA-256 digest, and JSON."""
+    plain = {
+        "format": FORMAT,
+        **asdict(record),
+        "job": _job_to_plain(record.job),
+        "handles": [[*owner, list(map(list, found))] for owner, found in record.handles.items()],
+        "progress": [[*owner, found] for owner, found in record.progress.items()],
+        "finished": sorted(record.finished),
+    }
+    body = json.dumps(plain, separators=(",", ":"), sort_keys=True).encode()
+    return digest_of(body).encode() + b"\n" + body
+
+
+def digest_of(body: bytes) -> str:
+    """Return the digest that stands before a record's JSON, and in the record after it."""
+    return hashlib.sha256(body).hexdigest()
+
+
+def digest_of_record(record: EpochRecord) -> str:
+    """Return the digest of a record, as the next one names it."""
+    return encode(record).partition(b"\n")[0].decode()
+
+
+def decode(data: bytes, where: str) -> EpochRecord:
+    """Return the record that `encode` made bytes of.
+
+    Args:
+        data: The bytes.
+        where: Where they were read, for messages.
+
+    Raises:
+        DamagedStateError: If they are not what was written, or of a form that is not known.
+    """
+    digest, _, body = data.partition(b"\n")
+    if digest.decode("ascii", "replace") != digest_of(body):
+        raise DamagedStateError(
+            f"The metadata {where} is damaged: its checksum is not that of its content.",
+            hint="Start from an earlier epoch: see `penstock checkpoint list`.",
+        )
+    plain = json.loads(body)
+    if (found := plain.pop("format")) != FORMAT:
+        raise DamagedStateError(
+            f"The metadata {where} has the form {found}; this version of penstock reads {FORMAT}.",
+            hint="Use the version of penstock that wrote it.",
+        )
+    return EpochRecord(
+        **{
+            **plain,
+            "job": _job_from_plain(plain["job"]),
+            "handles": {
+                (vertex, subtask): tuple(StateHandle._make(one) for one in found)
+                for vertex, subtask, found in plain["handles"]
+            },
+            "progress": {(vertex, subtask): found for vertex, subtask, found in plain["progress"]},
+            "finished": frozenset(plain["finished"]),
+            "prepared": [(sink, committable) for sink, committable in plain["prepared"]],
+        }
+    )
+
+
+def _job_to_plain(job: JobRecord) -> dict[str, Any]:
+    return {
+        **job._asdict(),
+        "vertices": [vertex._asdict() for vertex in job.vertices],
+    }
+
+
+def _job_from_plain(plain: dict[str, Any]) -> JobRecord:
+    return JobRecord(
+        **{
+            **plain,
+            "vertices": tuple(
+                VertexRecord(
+                    **{
+                        **vertex,
+                        "operators": tuple(OperatorRecord(*one) for one in vertex["operators"]),
+                    }
+                )
+                for vertex in plain["vertices"]
+            ),
+            "edges": tuple(EdgeRecord(*edge) for edge in plain["edges"]),
+            "sources": tuple(plain["sources"]),
+        }
+    )

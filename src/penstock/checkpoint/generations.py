@@ -1,0 +1,113 @@
+"""One driver at a time: whoever starts a job on a location claims its next generation."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import socket
+from types import TracebackType
+from typing import Final
+
+from penstock.checkpoint.storage import LocalStorage, Storage, make_folder, writing
+from penstock.errors import LocationInUseError
+
+_FOLDER: Final = "generations"
+_LOCK: Final = "lock"
+
+
+class Generation:
+    """The claim of one driver to a location, until it is released.
+
+    On a disk a lock of the operating system is held, which goes with the process, however it ends: a
+    second driver is refused. An object store has no locks: there the newer driver takes the job over,
+    and the older can commit no more.
+
+    Args:
+        storage: The job's storage.
+
+    Attributes:
+        number: The number of the driver, from 1.
+
+    Raises:
+        LocationInUseError: If another driver runs the job.
+    """
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+        self._lock = _lock(storage) if isinstance(storage, LocalStorage) else None
+        try:
+            self.number = self._claim()
+        except BaseException:
+            self.release()
+            raise
+
+    def _claim(self) -> int:
+        while True:
+            known = self._known()
+            number = max(known, default=0) + 1
+            who = f"{socket.gethostname()} {os.getpid()}\n".encode()
+            try:
+                self._storage.create(_name(number), who)
+            except FileExistsError:
+                continue
+            self._storage.delete(map(_name, known))
+            return number
+
+    def _known(self) -> list[int]:
+        return [int(name.rpartition("/")[2]) for name in self._storage.names(_FOLDER)]
+
+    def check(self) -> None:
+        """Make sure that no newer driver has taken the job over.
+
+        Raises:
+            LocationInUseError: If one has.
+        """
+        if self._lock is None and (newest := max(self._known(), default=0)) > self.number:
+            raise LocationInUseError(
+                f"Driver {newest} has taken over the job at {self._storage.location} from this one, "
+                f"which is driver {self.number}.",
+                hint="Let only one driver run a job. What this one had not committed, the other does.",
+            )
+
+    def release(self) -> None:
+        """Give the claim up."""
+        if self._lock is not None:
+            # Closing is not enough: processes that were forked meanwhile share the lock.
+            fcntl.flock(self._lock, fcntl.LOCK_UN)
+            os.close(self._lock)
+            self._lock = None
+
+    def __enter__(self) -> Generation:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.release()
+
+
+def _name(number: int) -> str:
+    return f"{_FOLDER}/{number:08d}"
+
+
+def _lock(storage: LocalStorage) -> int:
+    """Return a descriptor whose lock nobody else has."""
+    path = storage.url(_LOCK)
+    make_folder(storage.location, storage.location)
+    with writing(storage.location):
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        owner = os.read(descriptor, 256).decode(errors="replace").strip()
+        os.close(descriptor)
+        raise LocationInUseError(
+            f"The job at {storage.location} runs already{f', by {owner}' if owner else ''}.",
+            hint="Give each job a checkpoint location of its own, or stop the other driver first.",
+        ) from error
+    os.ftruncate(descriptor, 0)
+    os.write(descriptor, f"process {os.getpid()} on {socket.gethostname()}\n".encode())
+    return descriptor

@@ -1,0 +1,155 @@
+"""Checkpoints in an object store: S3 and what speaks its language, Google Cloud Storage, Azure."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import uuid
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Final
+
+from penstock.errors import ObjectStoreError, ObstoreNotFoundError
+
+if TYPE_CHECKING:
+    from obstore.store import ObjectStore
+
+SCHEMES: Final = frozenset({"s3", "s3a", "gs", "az", "abfs", "abfss"})
+"""What the URLs of object stores begin with."""
+
+_CHUNK: Final = 1 << 20
+_PART: Final = 8 << 20
+_WRITER: Final = "penstock"
+
+
+class ObjectStorage:
+    """Files below a URL in an object store. What it refuses to do is an `ObjectStoreError`.
+
+    How the store is reached is said by the environment of each process, in the words of obstore and of
+    the vendors' own tools, such as `AWS_ENDPOINT_URL`, `AWS_REGION` and `AWS_ACCESS_KEY_ID`. What the
+    network loses is tried again.
+
+    Args:
+        location: The URL, such as `s3://bucket/folder`.
+        store: The store, if it is known already.
+
+    Raises:
+        ObstoreNotFoundError: If obstore is not installed.
+        ObjectStoreError: If the store is not described well enough.
+    """
+
+    def __init__(self, location: str, store: ObjectStore | None = None) -> None:
+        self.location = location.rstrip("/")
+        self._store = _open(self.location) if store is None else store
+
+    def url(self, name: str) -> str:
+        return f"{self.location}/{name}"
+
+    def write(self, name: str, chunks: Iterable[bytes]) -> None:
+        import obstore
+
+        rest = iter(chunks)
+        first = bytearray()
+        for chunk in rest:
+            first += chunk
+            if len(first) >= _PART:
+                break
+        with self._named(name, "written"):
+            if len(first) < _PART:
+                obstore.put(self._store, name, bytes(first))
+            else:
+                parts = itertools.chain([bytes(first)], rest)
+                obstore.put(self._store, name, parts, chunk_size=_PART)
+
+    def create(self, name: str, data: bytes) -> None:
+        import obstore
+        from obstore.exceptions import AlreadyExistsError
+
+        # A store whose answer was lost is asked again, and may find what it wrote itself.
+        writer = uuid.uuid4().hex
+        with self._named(name, "created"):
+            try:
+                obstore.put(self._store, name, data, mode="create", attributes={_WRITER: writer})
+            except AlreadyExistsError as error:
+                if obstore.get(self._store, name).attributes.get(_WRITER) != writer:
+                    raise FileExistsError(f"{self.url(name)} exists.") from error
+
+    def read(self, name: str) -> bytes:
+        import obstore
+
+        with self._named(name, "read"):
+            return obstore.get(self._store, name).bytes().to_bytes()
+
+    def chunks(self, name: str) -> Iterator[bytes]:
+        import obstore
+
+        with self._named(name, "read"):
+            for chunk in obstore.get(self._store, name).stream(min_chunk_size=_CHUNK):
+                yield bytes(chunk)
+
+    def names(self, prefix: str = "") -> list[str]:
+        import obstore
+
+        with self._named(prefix, "listed"):
+            found = obstore.list(self._store, prefix or None)
+            return sorted(file["path"] for files in found for file in files)
+
+    def delete(self, names: Iterable[str]) -> None:
+        import obstore
+
+        gone = list(names)
+        if not gone:
+            return
+        with self._named(gone[0], "deleted"):
+            try:
+                obstore.delete(self._store, gone)
+            except FileNotFoundError:
+                for name in gone:
+                    with contextlib.suppress(FileNotFoundError):
+                        obstore.delete(self._store, name)
+
+    @contextlib.contextmanager
+    def _named(self, name: str, what: str) -> Iterator[None]:
+        """Name the file in what the store complains of."""
+        from obstore.exceptions import BaseError
+
+        try:
+            yield
+        except FileNotFoundError as error:
+            if what == "read":
+                raise FileNotFoundError(
+                    f"{self.url(name)} is not there: {_reason(error)}"
+                ) from error
+            raise self._refused(name, what, error) from error
+        except BaseError as error:
+            raise self._refused(name, what, error) from error
+
+    def _refused(self, name: str, what: str, error: BaseException) -> ObjectStoreError:
+        return ObjectStoreError(
+            f"{self.url(name)} cannot be {what}: {_reason(error)}.",
+            hint="The store's address and credentials come from the environment of each process, also "
+            "on the workers.",
+        )
+
+
+def _reason(error: BaseException) -> str:
+    """Return what obstore says, without the insides of the library."""
+    return str(error).partition("\n\nDebug source")[0].strip().rstrip(".")
+
+
+def _open(location: str) -> ObjectStore:
+    try:
+        from obstore.exceptions import BaseError
+        from obstore.store import from_url
+    except ImportError as error:
+        raise ObstoreNotFoundError(
+            f"Checkpoints are at {location}, but obstore is not installed.",
+            hint='Install "penstock[object-store]", also where the workers run, or give the path of a '
+            "folder.",
+        ) from error
+    try:
+        return from_url(location)
+    except (BaseError, ValueError) as error:
+        raise ObjectStoreError(
+            f"The object store at {location} cannot be opened: {_reason(error)}.",
+            hint="Set what is missing in the environment of each process, also on the workers.",
+        ) from error

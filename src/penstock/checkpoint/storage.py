@@ -1,0 +1,207 @@
+"""Where checkpoints are kept: files below one location, on a disk or in an object store."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import uuid
+from collections.abc import Iterable, Iterator
+from typing import Final, Protocol
+
+from penstock.checkpoint.object_storage import SCHEMES, ObjectStorage
+from penstock.errors import CheckpointNotWritableError, InvalidArgumentError
+
+_CHUNK: Final = 1 << 20
+_DRAFT: Final = re.compile(r"\.[0-9a-f]{32}")
+
+
+class Storage(Protocol):
+    """Files below one location. Names are relative to it, with slashes.
+
+    A file appears whole or not at all, and is durable once the call that wrote it has returned.
+
+    Attributes:
+        location: The location, as `open_storage` takes it.
+    """
+
+    location: str
+
+    def write(self, name: str, chunks: Iterable[bytes]) -> None:
+        """Write a file; one of that name is replaced."""
+
+    def create(self, name: str, data: bytes) -> None:
+        """Write a file that must not exist.
+
+        Raises:
+            FileExistsError: If it exists; of two that create it at once, one gets this.
+        """
+
+    def read(self, name: str) -> bytes:
+        """Return the bytes of a file.
+
+        Raises:
+            FileNotFoundError: If there is none.
+        """
+
+    def chunks(self, name: str) -> Iterator[bytes]:
+        """Yield the bytes of a file, in pieces of about a megabyte.
+
+        Raises:
+            FileNotFoundError: If there is none.
+        """
+
+    def names(self, prefix: str = "") -> list[str]:
+        """Return the names of all files below a folder, sorted."""
+
+    def delete(self, names: Iterable[str]) -> None:
+        """Delete files; those that do not exist are left out."""
+
+    def url(self, name: str) -> str:
+        """Return where a file is, in a form that Spark and other programs read."""
+
+
+class LocalStorage:
+    """Files below a folder that all processes of the job reach under one path.
+
+    Args:
+        folder: The folder; made when something is written.
+    """
+
+    def __init__(self, folder: str) -> None:
+        self.location = os.path.abspath(folder)
+
+    def url(self, name: str) -> str:
+        return os.path.join(self.location, *name.split("/"))
+
+    def write(self, name: str, chunks: Iterable[bytes]) -> None:
+        with writing(self.location):
+            draft = self._draft(name, chunks)
+            try:
+                os.replace(draft, self.url(name))
+            except BaseException:
+                os.unlink(draft)
+                raise
+            _sync_folder(os.path.dirname(draft))
+
+    def create(self, name: str, data: bytes) -> None:
+        with writing(self.location):
+            draft = self._draft(name, [data])
+            try:
+                os.link(draft, self.url(name))
+            finally:
+                os.unlink(draft)
+            _sync_folder(os.path.dirname(draft))
+
+    def delete_drafts(self) -> None:
+        """Delete what writers that died have left half written. One that still writes will fail."""
+        for folder, _, files in os.walk(self.location):
+            for file in filter(_DRAFT.fullmatch, files):
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(os.path.join(folder, file))
+
+    def _draft(self, name: str, chunks: Iterable[bytes]) -> str:
+        folder = os.path.dirname(self.url(name))
+        make_folder(folder, self.location)
+        draft = os.path.join(folder, f".{uuid.uuid4().hex}")
+        try:
+            with open(draft, "xb") as file:
+                file.writelines(chunks)
+                file.flush()
+                os.fsync(file.fileno())
+        except BaseException:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(draft)
+            raise
+        return draft
+
+    def read(self, name: str) -> bytes:
+        with open(self.url(name), "rb") as file:
+            return file.read()
+
+    def chunks(self, name: str) -> Iterator[bytes]:
+        with open(self.url(name), "rb") as file:
+            while chunk := file.read(_CHUNK):
+                yield chunk
+
+    def names(self, prefix: str = "") -> list[str]:
+        found = []
+        for folder, _, files in os.walk(self.url(prefix) if prefix else self.location):
+            place = os.path.relpath(folder, self.location)
+            parts = [] if place == "." else place.split(os.sep)
+            found += ["/".join([*parts, file]) for file in files if not file.startswith(".")]
+        return sorted(found)
+
+    def delete(self, names: Iterable[str]) -> None:
+        for name in names:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(self.url(name))
+
+
+@contextlib.contextmanager
+def writing(location: str) -> Iterator[None]:
+    """Turn what the operating system refuses into an error of penstock's.
+
+    Raises:
+        CheckpointNotWritableError: If the location is full, read-only, or somebody else's.
+    """
+    try:
+        yield
+    except (CheckpointNotWritableError, FileExistsError, FileNotFoundError):
+        raise
+    except OSError as error:
+        raise _not_writable(location, error) from error
+
+
+def make_folder(folder: str, location: str) -> None:
+    """Make a folder of a location, if it is not there.
+
+    Raises:
+        CheckpointNotWritableError: If it cannot be made.
+    """
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        raise _not_writable(location, error) from error
+
+
+def _not_writable(location: str, error: OSError) -> CheckpointNotWritableError:
+    return CheckpointNotWritableError(
+        f"The checkpoint location {location} cannot be written: {error}.",
+        hint="It has to have room, and to be writable for the driver and all workers. The job goes on "
+        "from its last epoch when it is started again.",
+    )
+
+
+def _sync_folder(folder: str) -> None:
+    """Make the names in a folder durable."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def open_storage(location: str) -> Storage:
+    """Return the storage at a location: a folder's path, or the URL of a place in an object store.
+
+    Raises:
+        InvalidArgumentError: If nothing is known of such a URL.
+        ObstoreNotFoundError: If it is one of an object store and obstore is not installed.
+        ObjectStoreError: If the object store is not described well enough.
+    """
+    if not isinstance(location, str):
+        raise InvalidArgumentError(
+            f"{location!r} is no place for checkpoints.",
+            hint="Give the path of a folder, or a URL, as a string.",
+        )
+    scheme, separator, _ = location.partition("://")
+    if location.startswith("file:/") or not separator:
+        return LocalStorage(location.removeprefix("file:").removeprefix("//"))
+    if scheme in SCHEMES:
+        return ObjectStorage(location)
+    raise InvalidArgumentError(
+        f"Checkpoints cannot be kept at {location!r}.",
+        hint="Give the path of a folder that all workers reach, or a URL that begins with "
+        f"{', '.join(f'{scheme}://' for scheme in sorted(SCHEMES))}.",
+    )

@@ -1,0 +1,79 @@
+"""The command `penstock`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from penstock.cli.listing import list_epochs
+from penstock.cli.showing import show
+from penstock.cli.verifying import verify
+from penstock.errors import PenstockError
+
+__all__ = ["main"]
+
+_WHOLE_OR_NOT = """exit code: 0 if everything is whole, 1 if something is damaged, 2 if there is no
+such checkpoint or the command is wrong"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command.
+
+    Args:
+        arguments: What follows the command's name; None for those of this process.
+
+    Returns:
+        0 if all is well; 1 if a checkpoint is damaged; 2 if there is no such checkpoint.
+
+    Raises:
+        SystemExit: With 2, if the arguments are wrong.
+    """
+    options = _parser().parse_args(arguments)
+    try:
+        code: int = options.run(options)
+    except PenstockError as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="penstock", description="Looks after penstock's jobs.")
+    subjects = parser.add_subparsers(required=True, metavar="checkpoint")
+    checkpoint = subjects.add_parser("checkpoint", help="look at checkpoints and savepoints")
+    actions = checkpoint.add_subparsers(required=True, metavar="{list,show,verify}")
+
+    listing = actions.add_parser("list", help="list the epochs that are kept")
+    listing.set_defaults(run=list_epochs)
+    showing = actions.add_parser("show", help="show what an epoch holds")
+    showing.set_defaults(run=show)
+    verifying = actions.add_parser(
+        "verify",
+        help="read every file and compare lengths and checksums",
+        epilog=_WHOLE_OR_NOT,
+    )
+    verifying.set_defaults(run=verify)
+    for command in (listing, showing, verifying):
+        command.add_argument(
+            "location", metavar="DIR", help="the folder or URL of a checkpoint or savepoint"
+        )
+    for command, default in ((showing, "the last one with state"), (verifying, "all")):
+        command.add_argument(
+            "--epoch", type=int, metavar="N", help=f"the number of the epoch; default: {default}"
+        )
+    showing.add_argument(
+        "--operator", metavar="X", help="show state of this operator: uid, id or name"
+    )
+    showing.add_argument("--state", metavar="NAME", help="show this state; default: its timers")
+    showing.add_argument(
+        "--limit", type=_count, default=20, metavar="K", help="how many rows; default: 20"
+    )
+    showing.add_argument("--json", action="store_true", help="write JSON")
+    return parser
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of rows")
+    return int(text)

@@ -1,0 +1,141 @@
+"""`penstock checkpoint show`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+import pyarrow as pa
+
+from penstock.checkpoint.epoch_record import EpochRecord
+from penstock.checkpoint.storage import open_storage
+from penstock.cli.layout import Size, moment, watermark, write, write_table
+from penstock.inspection.checkpoint import Checkpoint
+from penstock.inspection.epochs import file_sizes, read_record
+
+
+def show(options: argparse.Namespace) -> int:
+    """Show what an epoch holds, or a state or the timers of one operator.
+
+    Raises:
+        CheckpointNotFoundError: If there is no such checkpoint.
+        DamagedStateError: If a file is missing or damaged.
+        UnknownOperatorError: If there is no such operator, or several.
+        UnknownStateError: If it has no such state.
+    """
+    storage = open_storage(options.location)
+    record = read_record(storage, options.epoch)
+    checkpoint = Checkpoint(storage.location, record)
+    if options.operator is None:
+        described = _described(checkpoint, record)
+        if options.json:
+            _write_json(described)
+        else:
+            _write_summary(described, record)
+        return 0
+    if options.state is None:
+        table = checkpoint.timers(options.operator, limit=options.limit)
+    else:
+        table = checkpoint.state(options.operator, options.state, limit=options.limit)
+    if options.json:
+        _write_json(table.to_pylist())
+    else:
+        _write_rows(table)
+    return 0
+
+
+def _described(checkpoint: Checkpoint, record: EpochRecord) -> dict[str, Any]:
+    """Return all that is known of an epoch, as plain data."""
+    operators = checkpoint.operators().to_pylist()
+    names = {operator["operator_id"]: operator["name"] for operator in operators}
+    files = file_sizes(record)
+    return {
+        "job": record.job.name,
+        "epoch": record.number,
+        "generation": record.generation,
+        "committed_at": record.committed_at,
+        "duration": record.duration,
+        "is_last": record.is_last,
+        "state_backend": record.job.state_backend,
+        "files": len(files),
+        "bytes": sum(files.values()),
+        "operators": [
+            {**operator, **_counts(record.operators.get(operator["operator_id"], {}))}
+            for operator in operators
+        ],
+        "sources": [
+            {"name": names.get(source, source), "finished": number in record.finished}
+            for number, source in enumerate(record.job.sources)
+        ],
+        "prepared": [
+            {"sink": names.get(sink, sink), "committable": committable}
+            for sink, committable in record.prepared
+        ],
+    }
+
+
+def _counts(report: dict[str, Any]) -> dict[str, Any]:
+    counts = ("records_in", "records_out", "input_watermark", "output_watermark")
+    return {name: report.get(name) for name in counts}
+
+
+def _write_summary(described: dict[str, Any], record: EpochRecord) -> None:
+    write(f"job      {described['job']}")
+    write(
+        f"epoch    {record.number}, committed {moment(record.committed_at)} UTC by driver "
+        f"{record.generation}, in {record.duration} ms"
+    )
+    size = Size(described["bytes"])
+    write(
+        f"state    {size} in {described['files']} files, written by the backend {record.job.state_backend}"
+    )
+    sources = [
+        f"{source['name']}{' (finished)' if source['finished'] else ''}"
+        for source in described["sources"]
+    ]
+    write(f"sources  {', '.join(sources)}\n")
+    operators = described["operators"]
+    write_table(
+        ["operator", "uid", "parallelism", "in", "out", "watermark", "timers", "bytes", "id"],
+        [
+            (
+                operator["name"],
+                operator["uid"],
+                f"{operator['parallelism']} of {operator['max_parallelism']}",
+                operator["records_in"],
+                operator["records_out"],
+                watermark(operator["output_watermark"]),
+                operator["timers"],
+                operator["bytes"],
+                operator["operator_id"],
+            )
+            for operator in operators
+        ],
+    )
+    states = [(operator, state) for operator in operators for state in operator["states"]]
+    if states:
+        write()
+        write_table(
+            ["operator", "state", "kind", "type", "entries"],
+            [(operator["name"], *state.values()) for operator, state in states],
+        )
+    if described["prepared"]:
+        write()
+        write_table(
+            ["sink", "prepared"],
+            [(one["sink"], json.dumps(one["committable"])) for one in described["prepared"]],
+        )
+
+
+def _write_rows(table: pa.Table) -> None:
+    rows = table.to_pylist()
+    write_table(table.column_names, [list(row.values()) for row in rows])
+
+
+def _write_json(plain: Any) -> None:
+    write(json.dumps(plain, indent=2, ensure_ascii=False, default=_as_text))
+
+
+def _as_text(value: Any) -> str:
+    return value.hex() if isinstance(value, bytes) else str(value)

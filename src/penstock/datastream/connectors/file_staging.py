@@ -1,0 +1,203 @@
+"""The hidden folder in which files stand until they are published."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import uuid
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
+
+from penstock.errors import LostOutputError, PenstockError, SinkNotWritableError
+
+_HIDDEN: Final = ".penstock"
+_MARKER: Final = "published"
+_NAME: Final = re.compile(r"(\d{8,})-\d+-[0-9a-f]{16}")
+
+
+@contextlib.contextmanager
+def file_errors(base_path: str) -> Iterator[None]:
+    """Turn what the operating system refuses into an error of penstock's."""
+    try:
+        yield
+    except PenstockError:
+        raise
+    except OSError as error:
+        raise unwritable(error, base_path) from error
+
+
+def unwritable(error: OSError, base_path: str) -> Exception:
+    """Return what to raise for an error of the operating system's."""
+    return SinkNotWritableError(
+        f"The FileSink below {base_path} cannot write: {error}",
+        hint="The folder must be writable, with room left, for all workers and the driver. Nothing of "
+        "this epoch is visible; the job goes on when it is started again.",
+    )
+
+
+class StagedFile(NamedTuple):
+    """A file that is complete, durable and hidden.
+
+    Attributes:
+        path: Its path, relative to the base path.
+        length: Its length in bytes.
+    """
+
+    path: str
+    length: int
+
+
+class PublishedFile(NamedTuple):
+    """A file that is to be published.
+
+    Attributes:
+        staged: Where it stands until then.
+        target: Its path then, relative to the base path.
+    """
+
+    staged: StagedFile
+    target: str
+
+
+class Staging:
+    """The hidden folder of one sink of one job, below the sink's base path.
+
+    A file's name has the number of its epoch and is never given twice, so that a task that was given
+    up can harm no other.
+
+    Args:
+        base_path: The sink's base path.
+        sink_id: The id of the sink's operator.
+        lineage: Names the job's history.
+    """
+
+    def __init__(self, base_path: str, sink_id: str, lineage: str) -> None:
+        self._base_path = base_path
+        self.folder = f"{_HIDDEN}/{sink_id}-{lineage}"
+
+    def _absolute(self, path: str) -> str:
+        return os.path.join(self._base_path, *path.split("/"))
+
+    def new_path(self, epoch: int, subtask: int) -> tuple[str, str]:
+        """Return the path of a new file, relative to the base path, and as it is opened."""
+        path = f"{self.folder}/{epoch:08d}-{subtask}-{uuid.uuid4().hex[:16]}"
+        absolute = self._absolute(path)
+        os.makedirs(os.path.dirname(absolute), exist_ok=True)
+        return path, absolute
+
+    def is_of_epoch(self, path: str, epoch: int) -> bool:
+        """Whether a file is one of this folder's, and of an epoch."""
+        folder, _, name = path.rpartition("/")
+        return folder == self.folder and _epoch_of(name) == epoch
+
+    def sync(self) -> None:
+        """Make the names of new files durable."""
+        sync_folder(self._absolute(self.folder))
+
+    def join(self, files: Iterable[StagedFile], epoch: int, subtask: int) -> StagedFile:
+        """Return a new file that has the contents of others.
+
+        Raises:
+            LostOutputError: If one of them is not what was written.
+        """
+        path, absolute = self.new_path(epoch, subtask)
+        length = 0
+        with open(absolute, "xb") as joined:
+            for file in files:
+                self._check(file)
+                with open(self._absolute(file.path), "rb") as part:
+                    shutil.copyfileobj(part, joined, 1 << 20)
+                length += file.length
+            joined.flush()
+            os.fsync(joined.fileno())
+        return StagedFile(path, length)
+
+    def _check(self, file: StagedFile) -> None:
+        absolute = self._absolute(file.path)
+        try:
+            length = os.path.getsize(absolute)
+        except FileNotFoundError:
+            raise LostOutputError(
+                f"The file {absolute}, whose records are not published yet, is not there.",
+                hint="Leave the hidden folder of the output alone while its job may go on. Without the "
+                "file, start the job from a checkpoint before it.",
+            ) from None
+        if length != file.length:
+            raise LostOutputError(
+                f"The file {absolute}, whose records are not published yet, has {length} bytes, not "
+                f"{file.length}.",
+                hint="Start the job from a checkpoint before it.",
+            )
+
+    def publish(self, files: list[PublishedFile], epoch: int) -> None:
+        """Give files their names, those that do not have them yet, and remember the epoch.
+
+        Raises:
+            LostOutputError: If a file is neither here nor there.
+        """
+        folders = set()
+        for file in files:
+            target = self._absolute(file.target)
+            folder = os.path.dirname(target)
+            os.makedirs(folder, exist_ok=True)
+            folders.add(folder)
+            self._move(file.staged, target)
+        for folder in sorted(folders):
+            sync_folder(folder)
+        self._mark(epoch)
+
+    def _move(self, staged: StagedFile, target: str) -> None:
+        try:
+            self._check(staged)
+            os.replace(self._absolute(staged.path), target)
+        except (LostOutputError, FileNotFoundError):
+            # It was done before, by this driver or by one that was given up.
+            if not os.path.exists(target):
+                raise
+
+    def published_epoch(self) -> int:
+        """Return the last epoch that was published as a whole; -1 for none."""
+        try:
+            with open(self._absolute(f"{self.folder}/{_MARKER}"), encoding="ascii") as file:
+                return int(file.read())
+        except FileNotFoundError:
+            return -1
+
+    def _mark(self, epoch: int) -> None:
+        marker = self._absolute(f"{self.folder}/{_MARKER}")
+        draft = f"{marker}-{uuid.uuid4().hex}"
+        with open(draft, "x", encoding="ascii") as file:
+            file.write(str(epoch))
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(draft, marker)
+        self.sync()
+
+    def sweep(self, epoch: int, needed: set[str]) -> None:
+        """Delete the files of epochs up to one, but for those that are needed."""
+        folder = self._absolute(self.folder)
+        try:
+            names = os.listdir(folder)
+        except FileNotFoundError:
+            return
+        for name in names:
+            found = _epoch_of(name)
+            if found is not None and found <= epoch and f"{self.folder}/{name}" not in needed:
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(os.path.join(folder, name))
+
+
+def _epoch_of(name: str) -> int | None:
+    found = _NAME.fullmatch(name)
+    return None if found is None else int(found[1])
+
+
+def sync_folder(folder: str) -> None:
+    """Make the names in a folder durable."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,325 @@
+"""The tasks' side of a FileSink: writes files into the sink's hidden folder."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO, Final, Protocol
+
+from penstock.common.serialization import BulkWriter, BulkWriterFactory, Encoder
+from penstock.datastream.connectors.file_committer import FileCommittable
+from penstock.datastream.connectors.file_policies import (
+    BucketAssigner,
+    OutputFileConfig,
+    RollingPolicy,
+)
+from penstock.datastream.connectors.file_staging import (
+    PublishedFile,
+    StagedFile,
+    Staging,
+    file_errors,
+    unwritable,
+)
+from penstock.errors import InvalidArgumentError
+from penstock.runtime.sinks import SinkWriter, WriterContext
+
+_FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.ESTALE)
+"""What a file may answer to a write; other errors come from whoever made the bytes."""
+
+
+class FileFormat(Protocol):
+    """Makes the writer of a file, or of the next piece of one."""
+
+    def begin(self, file: BinaryIO, *, is_first: bool) -> BulkWriter:
+        """Return the writer for a piece of a file; `is_first` if the file begins with it."""
+
+
+@dataclass(frozen=True)
+class RowFormat:
+    """Files whose records are encoded one by one."""
+
+    encoder: Encoder
+
+    def begin(self, file: BinaryIO, *, is_first: bool) -> BulkWriter:
+        """See `FileFormat.begin`."""
+        if is_first:
+            file.write(self.encoder.header())
+        return _RowWriter(file, self.encoder)
+
+
+class _RowWriter(BulkWriter):
+    def __init__(self, file: BinaryIO, encoder: Encoder) -> None:
+        self._write = file.write
+        self._encode = encoder.encode
+
+    def add_element(self, element: Any) -> None:
+        self._write(self._encode(element))
+
+    def finish(self) -> None:
+        """Nothing: each record is complete."""
+
+
+@dataclass(frozen=True)
+class BulkFormat:
+    """Files that are written as a whole, so within one epoch."""
+
+    factory: BulkWriterFactory
+
+    def begin(self, file: BinaryIO, *, is_first: bool) -> BulkWriter:
+        """See `FileFormat.begin`."""
+        assert is_first
+        return self.factory.create(file)
+
+
+class _Piece:
+    """A file of the hidden folder, while it is written.
+
+    Args:
+        staging: The folder.
+        epoch: The number of the epoch.
+        subtask: The index of the subtask.
+        begin: Makes the writer of its content.
+    """
+
+    def __init__(
+        self, staging: Staging, epoch: int, subtask: int, begin: Callable[[BinaryIO], BulkWriter]
+    ) -> None:
+        self._path, absolute = staging.new_path(epoch, subtask)
+        self._file = open(absolute, "xb")  # noqa: SIM115 - it stays open until the epoch ends
+        try:
+            self._writer = begin(self._file)
+        except BaseException:
+            self._file.close()
+            raise
+        self.add = self._writer.add_element
+
+    @property
+    def size(self) -> int:
+        return self._file.tell()
+
+    def complete(self) -> StagedFile:
+        """Make what was written durable."""
+        try:
+            self._writer.finish()
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        except BaseException:
+            self.abandon()
+            raise
+        length = self._file.tell()
+        self._file.close()
+        return StagedFile(self._path, length)
+
+    def abandon(self) -> None:
+        if self._file.closed:
+            return
+        # What is given up may fail: a full disk stays full.
+        with contextlib.suppress(Exception):
+            self._writer.abandon()
+        with contextlib.suppress(OSError):
+            self._file.close()
+
+
+@dataclass
+class _Part:
+    """A file as readers will see it, while it is written: pieces of this epoch and of earlier ones."""
+
+    bucket_id: str
+    creation_time: int
+    last_update_time: int
+    pieces: list[StagedFile] = field(default_factory=list)
+    piece: _Piece | None = None
+
+    @property
+    def size(self) -> int:
+        written = 0 if self.piece is None else self.piece.size
+        return written + sum(piece.length for piece in self.pieces)
+
+    def suspend(self) -> None:
+        """Complete the piece that is being written."""
+        if self.piece is not None:
+            self.pieces.append(self.piece.complete())
+            self.piece = None
+
+    def to_plain(self) -> list[Any]:
+        return [self.bucket_id, self.creation_time, self.last_update_time, self.pieces]
+
+    @classmethod
+    def from_plain(cls, plain: list[Any]) -> _Part:
+        bucket_id, created, updated, pieces = plain
+        return cls(bucket_id, created, updated, [StagedFile(*piece) for piece in pieces])
+
+
+@dataclass(frozen=True)
+class FileSettings:
+    """What a FileSink was built with.
+
+    Attributes:
+        base_path: The folder, absolute.
+        format: How records become bytes.
+        assigner: Chooses the folder of a record.
+        policy: Says when a file is complete.
+        names: How files are named.
+        check_interval: After how long without records policies are asked, in milliseconds.
+    """
+
+    base_path: str
+    format: FileFormat
+    assigner: BucketAssigner
+    policy: RollingPolicy
+    names: OutputFileConfig
+    check_interval: int
+
+
+class FileWriter(SinkWriter):
+    """Writes the records of one subtask.
+
+    A file that is not complete at the end of an epoch stands in the hidden folder in pieces, one for
+    each epoch: so no process appends to what another wrote. When it is complete they are joined.
+
+    Args:
+        settings: What the sink was built with.
+        context: Tells subtask, epoch and times.
+    """
+
+    def __init__(self, settings: FileSettings, context: WriterContext) -> None:
+        self._settings = settings
+        self._context = context
+        self._subtask = context.runtime.subtask
+        self._assign = settings.assigner.get_bucket_id
+        self._should_roll = settings.policy.should_roll_on_event
+        self._now = context.current_processing_time
+        self._timestamp: int | None = None
+        self._parts: dict[str, _Part] = {}
+        self._doubled: list[_Part] = []
+        self._complete: list[PublishedFile] = []
+        self._has_ended = False
+
+    def timestamp(self) -> int | None:
+        """See `BucketContext.timestamp`."""
+        return self._timestamp
+
+    def current_watermark(self) -> int:
+        """See `BucketContext.current_watermark`."""
+        return self._context.watermark
+
+    def current_processing_time(self) -> int:
+        """See `BucketContext.current_processing_time`."""
+        return self._now()
+
+    def restore(self, snapshots: list[bytes]) -> None:
+        """Take up parts that are not complete."""
+        for snapshot in snapshots:
+            for plain in json.loads(snapshot):
+                part = _Part.from_plain(plain)
+                # Two former subtasks may have written to one bucket.
+                if self._parts.setdefault(part.bucket_id, part) is not part:
+                    self._doubled.append(part)
+
+    def snapshot(self) -> bytes | None:
+        """Return the parts that are not complete."""
+        parts = [part.to_plain() for part in self._parts.values()]
+        return json.dumps(parts).encode() if parts else None
+
+    def write(self, value: Any, timestamp: int | None) -> None:
+        """Write a record into the part of its bucket."""
+        self._timestamp = timestamp
+        bucket = self._assign(value, self)
+        part = self._parts.get(bucket)
+        if part is not None and self._should_roll(part, value):
+            with file_errors(self._settings.base_path):
+                self._roll(self._parts.pop(bucket))
+            part = None
+        now = self._now()
+        if part is None:
+            part = self._parts[bucket] = _Part(self._checked(bucket), now, now)
+        if part.piece is None:
+            part.piece = self._begin_piece(is_first=not part.pieces)
+        try:
+            part.piece.add(value)
+        except OSError as error:
+            if error.errno in _FULL:
+                raise unwritable(error, self._settings.base_path) from error
+            raise
+        part.last_update_time = now
+
+    def _begin_piece(self, *, is_first: bool) -> _Piece:
+        def begin(file: BinaryIO) -> BulkWriter:
+            return self._settings.format.begin(file, is_first=is_first)
+
+        with file_errors(self._settings.base_path):
+            return _Piece(self._staging, self._context.epoch, self._subtask, begin)
+
+    @property
+    def _staging(self) -> Staging:
+        context = self._context
+        return Staging(self._settings.base_path, context.sink_id, context.lineage)
+
+    def _checked(self, bucket: str) -> str:
+        parts = bucket.split("/") if isinstance(bucket, str) else ["."]
+        if bucket != "" and not all(part and not part.startswith(".") for part in parts):
+            raise InvalidArgumentError(
+                f"A record of {self._context.name!r} cannot go into the folder {bucket!r}.",
+                hint="Let get_bucket_id return a path below the base path, as 'year=2024/month=5', "
+                "without names that begin with a dot.",
+            )
+        return bucket
+
+    def _roll(self, part: _Part) -> None:
+        """Complete a part: its file is published when the epoch is committed."""
+        part.suspend()
+        epoch, staging = self._context.epoch, self._staging
+        whole = part.pieces[0]
+        if len(part.pieces) > 1 or not staging.is_of_epoch(whole.path, epoch):
+            # What earlier epochs wrote stays where it is: the job may be set back to one of them.
+            whole = staging.join(part.pieces, epoch, self._subtask)
+        names = self._settings.names
+        name = f"{names.get_part_prefix()}-{whole.path.rpartition('/')[2]}{names.get_part_suffix()}"
+        target = f"{part.bucket_id}/{name}" if part.bucket_id else name
+        self._complete.append(PublishedFile(whole, target))
+
+    def end_input(self) -> None:
+        """Complete all parts with this epoch."""
+        self._has_ended = True
+
+    def prepare_commit(self) -> list[FileCommittable]:
+        """Make durable what was written."""
+        with file_errors(self._settings.base_path):
+            return self._prepare(self._now())
+
+    def _prepare(self, now: int) -> list[FileCommittable]:
+        for bucket, part in list(self._parts.items()):
+            if self._is_complete(part, now):
+                self._roll(self._parts.pop(bucket))
+            else:
+                part.suspend()
+        while self._doubled:
+            self._roll(self._doubled.pop())
+        complete, self._complete = self._complete, []
+        pieces = [piece.path for part in self._parts.values() for piece in part.pieces]
+        if not complete and not pieces:
+            return []
+        self._staging.sync()
+        return [FileCommittable(complete, pieces)]
+
+    def _is_complete(self, part: _Part, now: int) -> bool:
+        policy = self._settings.policy
+        return (
+            self._has_ended
+            or policy.should_roll_on_checkpoint(part)
+            or policy.should_roll_on_processing_time(part, now)
+        )
+
+    def next_wake_up(self) -> int | None:
+        """Return when policies are to be asked again."""
+        return self._now() + self._settings.check_interval if self._parts else None
+
+    def close(self) -> None:
+        """Give up what was not prepared."""
+        for part in self._parts.values():
+            if part.piece is not None:
+                part.piece.abandon()

@@ -1,0 +1,51 @@
+"""How a client hears of epochs and restarts: from the thread that runs the job to the one that tells."""
+
+from __future__ import annotations
+
+import queue
+from dataclasses import dataclass, field
+from typing import Any
+
+from penstock.checkpoint.epoch_record import EpochRecord
+from penstock.executors.epoch_gate import EpochGate
+from penstock.executors.restarts import Restart
+
+
+@dataclass(frozen=True)
+class EpochResult:
+    """What came of an epoch that was committed.
+
+    Attributes:
+        record: Its metadata.
+        printed: The lines that `print` gave.
+        collected: The results that the client collects, as pairs of an id and values.
+        operators: What each operator did in it, by its id, with what users' functions counted.
+    """
+
+    record: EpochRecord
+    printed: list[str] = field(default_factory=list)
+    collected: list[tuple[str, list[Any]]] = field(default_factory=list)
+    operators: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+
+class EpochFeed:
+    """Takes results of epochs, and restarts, and gives each once, in the same order.
+
+    Attributes:
+        gate: Lets the client in between two epochs.
+    """
+
+    def __init__(self) -> None:
+        self.gate = EpochGate()
+        self._results: queue.SimpleQueue[EpochResult | Restart] = queue.SimpleQueue()
+
+    def put(self, result: EpochResult | Restart) -> None:
+        """Tell of an epoch that was committed, or of a restart."""
+        self._results.put(result)
+
+    def next(self) -> EpochResult | Restart | None:
+        """Return what nobody has taken yet and came first; None if there is none."""
+        try:
+            return self._results.get_nowait()
+        except queue.Empty:
+            return None

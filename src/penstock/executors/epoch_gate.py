@@ -1,0 +1,92 @@
+"""Lets others in between two epochs: to write a savepoint, or to stop the job."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from penstock.checkpoint.epoch_record import EpochRecord
+from penstock.checkpoint.storage import Storage
+from penstock.errors import JobCancelledError
+
+
+class EpochGate:
+    """Lets epochs through one by one, and others in between two of them.
+
+    Attributes:
+        last: The last epoch that was committed and published; None if none was yet.
+        storage: Where its files are; None if the job keeps none.
+        is_closed: True if no epoch follows.
+        wants_end: True if the last epoch is to be one that ends all event time.
+        has_ended: True if that epoch has passed.
+    """
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._is_running = False
+        self._guests = 0
+        self._has_guest = False
+        self.last: EpochRecord | None = None
+        self.storage: Storage | None = None
+        self.is_closed = False
+        self.wants_end = False
+        self.has_ended = False
+
+    @contextmanager
+    def epoch(self, *, ends: bool = False) -> Iterator[None]:
+        """Run an epoch inside.
+
+        Args:
+            ends: Whether it is the one that ends all event time, which comes after all others.
+
+        Raises:
+            JobCancelledError: If no epoch follows.
+        """
+        with self._changed:
+            self._changed.wait_for(lambda: not self._guests)
+            if self.is_closed and not ends:
+                raise JobCancelledError("The job was stopped before this epoch.")
+            self._is_running = True
+        try:
+            yield
+            self.has_ended = ends
+        finally:
+            with self._changed:
+                self._is_running = False
+                self._changed.notify_all()
+
+    def passed(self, record: EpochRecord, storage: Storage | None) -> None:
+        """Note the last epoch that was committed and published."""
+        with self._changed:
+            self.last = record
+            self.storage = storage
+            self._changed.notify_all()
+
+    @contextmanager
+    def between(self, *, after_first: bool = False) -> Iterator[None]:
+        """Wait for the end of the epoch that is running, and hold up the next one.
+
+        Args:
+            after_first: Whether to wait until there is an epoch that was committed, or no epoch follows.
+        """
+        with self._changed:
+            if after_first:
+                self._changed.wait_for(lambda: self.last is not None or self.is_closed)
+            self._guests += 1
+            self._changed.wait_for(lambda: not self._is_running and not self._has_guest)
+            self._has_guest = True
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._has_guest = False
+                self._guests -= 1
+                self._changed.notify_all()
+
+    def close(self, *, wants_end: bool = False) -> None:
+        """Let no further epoch through, but for the one that ends all event time if that is wanted."""
+        with self._changed:
+            self.is_closed = True
+            self.wants_end = self.wants_end or wants_end
+            self._changed.notify_all()

@@ -1,0 +1,109 @@
+"""State is read where the classes of the job cannot be imported: others stand in their place."""
+
+from __future__ import annotations
+
+import contextlib
+import pickle
+from collections.abc import Iterable, Iterator
+from functools import cache
+from reprlib import recursive_repr
+from typing import Any, Self
+
+from penstock.runtime.state.frames import UNPICKLER
+
+
+class Opaque(tuple[Any, ...]):  # noqa: SLOT001 - it has attributes
+    """Stands for an object whose class cannot be imported.
+
+    It is the tuple of what the object was made with. Attributes that were set later, elements and entries
+    are kept to be shown.
+    """
+
+    def __new__(cls, *arguments: Any, **named: Any) -> Self:
+        """Take whatever the true class was made with."""
+        stand_in = super().__new__(cls, arguments)
+        stand_in._named = dict(named)
+        stand_in._items = []
+        return stand_in
+
+    _named: dict[str, Any]
+    _items: list[Any]
+
+    def __setstate__(self, state: Any) -> None:
+        for part in state if isinstance(state, tuple) else (state,):
+            if isinstance(part, dict):
+                self._named.update(part)
+            elif part is not None:
+                self._items.append(part)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        kind = type(self)
+        return _rebuilt, (kind.__module__, kind.__qualname__, tuple(self), self._named, self._items)
+
+    def append(self, item: Any) -> None:
+        """Take an element, if the true class is a list."""
+        self._items.append(item)
+
+    def extend(self, items: Iterable[Any]) -> None:
+        """Take elements, if the true class is a list."""
+        self._items.extend(items)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        """Take an entry, if the true class is a dictionary."""
+        self._items.append((key, value))
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and vars(self) == vars(other) and super().__eq__(other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(repr(self))
+
+    @recursive_repr()
+    def __repr__(self) -> str:
+        named = (f"{name}={value!r}" for name, value in self._named.items())
+        return (
+            f"{type(self).__qualname__}({', '.join([*map(repr, (*self, *self._items)), *named])})"
+        )
+
+
+@cache
+def _stand_in(module: str, name: str) -> type[Opaque]:
+    return type(name, (Opaque,), {"__module__": module, "__qualname__": name})
+
+
+def _rebuilt(
+    module: str, name: str, arguments: tuple[Any, ...], named: dict[str, Any], items: list[Any]
+) -> Opaque:
+    stand_in = _stand_in(module, name)(*arguments, **named)
+    stand_in.extend(items)
+    return stand_in
+
+
+def is_opaque(value: Any) -> bool:
+    """Return whether the class of a key, or of a part of it, cannot be imported."""
+    if isinstance(value, Opaque):
+        return True
+    return isinstance(value, tuple | frozenset) and any(map(is_opaque, value))
+
+
+class _TolerantUnpickler(pickle.Unpickler):
+    """Puts an `Opaque` where a class cannot be imported."""
+
+    def find_class(self, module: str, name: str, /) -> Any:
+        try:
+            return super().find_class(module, name)
+        except (ImportError, AttributeError):
+            return _stand_in(module, name)
+
+
+@contextlib.contextmanager
+def without_classes() -> Iterator[None]:
+    """Let state be read whether or not its classes can be imported."""
+    token = UNPICKLER.set(_TolerantUnpickler)
+    try:
+        yield
+    finally:
+        UNPICKLER.reset(token)

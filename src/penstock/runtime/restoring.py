@@ -1,0 +1,136 @@
+"""What a job takes up of a checkpoint, whatever has changed in its program since."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from penstock.checkpoint.epoch_record import EpochRecord, JobRecord, SubtaskId
+from penstock.checkpoint.handles import StateHandle
+from penstock.errors import MaxParallelismChangedError, UnclaimedStateError
+from penstock.runtime.job_description import describe
+from penstock.runtime.program import Program, Vertex
+from penstock.runtime.progress import SubtaskProgress
+from penstock.runtime.restored_progress import RestoredProgress, subtasks_with_progress
+from penstock.runtime.restored_state import restored_state
+
+
+@dataclass(frozen=True)
+class Restored:
+    """What the first epoch after a start takes up.
+
+    Attributes:
+        state: For each subtask with state, the files it is made of, oldest first.
+        progress: How far each subtask has come.
+        finished: The sources that have ended, by their numbers.
+    """
+
+    state: Mapping[SubtaskId, tuple[StateHandle, ...]] = field(default_factory=dict)
+    progress: Mapping[SubtaskId, SubtaskProgress] = field(default_factory=dict)
+    finished: frozenset[int] = frozenset()
+
+
+def restored(
+    record: EpochRecord, program: Program, *, ignore_unclaimed_state: bool = False
+) -> Restored:
+    """Return what a program takes up of an epoch.
+
+    Operators are known again by their ids. Their parallelism, which of them are chained, and the
+    sources may be others than they were.
+
+    Args:
+        record: The epoch.
+        program: The program that goes on from it.
+        ignore_unclaimed_state: Whether state of operators that are gone is dropped.
+
+    Raises:
+        UnclaimedStateError: If an operator with state is gone, and its state is not to be dropped.
+        MaxParallelismChangedError: If the program divides keys into another number of key groups.
+        StateNotRescalableError: If an operator's parallelism was changed that has to keep it.
+    """
+    job = describe(program)
+    if not ignore_unclaimed_state:
+        _check_claimed(record, job)
+    if job.vertices == record.job.vertices and job.edges == record.job.edges:
+        progress = {
+            owner: SubtaskProgress.from_plain(plain) for owner, plain in record.progress.items()
+        }
+        state = dict(record.handles)
+    else:
+        state = restored_state(record, program)
+        known = RestoredProgress(record, program)
+        progress = {
+            (vertex.index, subtask): known.of(vertex, subtask)
+            for vertex in program.vertices
+            for subtask in subtasks_with_progress(vertex)
+        }
+    ended = {record.job.sources[number] for number in record.finished}
+    finished = {number for number, source in enumerate(job.sources) if source in ended}
+    return Restored(state, progress, frozenset(finished))
+
+
+def with_key_groups_of(job: JobRecord, program: Program) -> Program:
+    """Return a program with the max parallelisms of the job it goes on from, where the user set none.
+
+    Args:
+        job: The job as its checkpoint describes it.
+        program: The program.
+
+    Raises:
+        MaxParallelismChangedError: If an operator with keyed state is to have more subtasks than that.
+    """
+    known = {
+        operator.operator_id: vertex.max_parallelism
+        for vertex in job.vertices
+        for operator in vertex.operators
+        if operator.is_stateful
+    }
+    vertices = tuple(_with_key_groups(vertex, known) for vertex in program.vertices)
+    return program if vertices == program.vertices else replace(program, vertices=vertices)
+
+
+def _with_key_groups(vertex: Vertex, known: Mapping[str, int]) -> Vertex:
+    if vertex.fixes_key_groups or not vertex.is_keyed:
+        return vertex
+    found = [known[spec.operator_id] for spec in vertex.operators if spec.operator_id in known]
+    if not found or found[0] == vertex.max_parallelism:
+        return vertex
+    if vertex.parallelism > found[0]:
+        raise MaxParallelismChangedError(
+            f"{vertex.name!r} is to have {vertex.parallelism} subtasks, and its state is in {found[0]} key "
+            "groups: it was written with that max parallelism.",
+            hint=f"Let it have a parallelism of {found[0]} or less.",
+        )
+    return replace(vertex, max_parallelism=found[0])
+
+
+def _check_claimed(record: EpochRecord, job: JobRecord) -> None:
+    """Make sure that all operators are still there that have left something."""
+    present = {operator.operator_id for vertex in job.vertices for operator in vertex.operators}
+    snapshots = {key for plain in record.progress.values() for key in plain["operators"]}
+    with_files = {vertex for (vertex, _), handles in record.handles.items() if handles}
+    gone = [
+        operator
+        for vertex in record.job.vertices
+        for operator in vertex.operators
+        if operator.operator_id not in present
+        and (
+            (operator.is_stateful and vertex.number in with_files)
+            or (operator.keeps_records and operator.operator_id in snapshots)
+        )
+    ]
+    if not gone:
+        return
+    names = ", ".join(
+        f"{operator.name!r} (uid {operator.uid!r})"
+        if operator.uid is not None
+        else f"{operator.name!r} (without a uid, id {operator.operator_id})"
+        for operator in gone
+    )
+    raise UnclaimedStateError(
+        f"The checkpoint of epoch {record.number} holds state of operators that the program does not have: "
+        f"{names}.",
+        hint="An operator without a uid is known by its place in the program: give operators with state a "
+        "uid() before the program is changed. To drop their state, set "
+        "execution.state-recovery.ignore-unclaimed-state to true.",
+    )

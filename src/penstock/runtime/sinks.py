@@ -1,0 +1,211 @@
+"""What a sink that delivers once is made of: writers in the tasks, a committer on the driver."""
+
+from __future__ import annotations
+
+import pickle
+from abc import ABC, abstractmethod
+from base64 import b64decode, b64encode
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from penstock.checkpoint.storage import Storage
+from penstock.runtime.context import RuntimeContext
+from penstock.runtime.elements import MIN_TIMESTAMP
+from penstock.runtime.epoch import Epoch
+
+
+class WriterContext:
+    """What a writer may ask about the task it runs in.
+
+    Attributes:
+        name: The name of the sink's operator.
+        sink_id: The id of the sink's operator, which stays the same from run to run.
+        epoch: The number of the epoch, from 0.
+        lineage: Names the history that the epoch belongs to. A job that is started again goes on with
+            its own; one that begins from a savepoint, or goes back to an earlier epoch, has a new one.
+        watermark: The sink's watermark, in milliseconds.
+        runtime: Tells the subtask, the parallelism, the job's parameters, and takes metrics.
+    """
+
+    def __init__(
+        self, name: str, sink_id: str, runtime: RuntimeContext, clock: Callable[[], int]
+    ) -> None:
+        self.name = name
+        self.sink_id = sink_id
+        self.runtime = runtime
+        self.watermark = MIN_TIMESTAMP
+        self._clock = clock
+
+    def begin(self, epoch: Epoch) -> None:
+        """Go over to another epoch."""
+        self.epoch = epoch.number
+        self.lineage = epoch.lineage
+        self._epoch = epoch
+
+    def current_processing_time(self) -> int:
+        """Return the processing time, in milliseconds."""
+        return self._clock()
+
+    def stage(self, data: bytes) -> str:
+        """Keep bytes durably beside the job's checkpoints, for the committer.
+
+        For what is too large to be a committable. What was staged in an epoch is deleted when a later
+        one is committed.
+
+        Args:
+            data: The bytes.
+
+        Returns:
+            A name for `CommitContext.read`.
+        """
+        name = self._epoch.prepared_name(f"{self.sink_id}-{self.runtime.subtask}")
+        self._epoch.storage.write(name, [data])
+        return name
+
+
+@dataclass(frozen=True)
+class CommitContext:
+    """What a committer may ask about the epoch it commits.
+
+    Attributes:
+        name: The name of the sink's operator.
+        sink_id: The id of the sink's operator, which stays the same from run to run.
+        epoch: The number of the epoch, from 0.
+        lineage: Names the history in which the epoch was computed: together with `sink_id` and `epoch`
+            it says what is committed. In one lineage no epoch is committed before all earlier ones are.
+        is_last: Whether the job ends with the epoch.
+        storage: Where writers staged; None if the job has no such place.
+    """
+
+    name: str
+    sink_id: str
+    epoch: int
+    lineage: str
+    is_last: bool = False
+    storage: Storage | None = field(default=None, repr=False)
+
+    def read(self, name: str) -> bytes:
+        """Return what `WriterContext.stage` kept under a name.
+
+        Raises:
+            FileNotFoundError: If a later epoch was committed meanwhile, which deletes it.
+        """
+        return self._storage.read(name)
+
+    def url(self, name: str) -> str:
+        """Return where that is, in a form that other programs read."""
+        return self._storage.url(name)
+
+    @property
+    def _storage(self) -> Storage:
+        if self.storage is None:
+            raise FileNotFoundError("Nothing was staged: the job has no place for it.")
+        return self.storage
+
+
+class SinkWriter(ABC):
+    """Takes the records of one subtask, and prepares them; works where the sink's operator does.
+
+    A writer lives from epoch to epoch as long as all goes well in its process. After an epoch that
+    failed, or that another process ran, a new one is made and takes up the last snapshots: so what a
+    writer that was given up had in its fields, or had written but not reported, must not matter.
+    """
+
+    def restore(self, snapshots: list[bytes]) -> None:  # noqa: B027 - only some leave anything open
+        """Take up what writers left open; called before the first record.
+
+        Args:
+            snapshots: What `snapshot` returned at the end of the last epoch: one by one, or several
+                if the job had more subtasks. Only a writer whose sink has `has_writer_state` gets any.
+        """
+
+    @abstractmethod
+    def write(self, value: Any, timestamp: int | None) -> None:
+        """Take a record. Nobody may see it yet.
+
+        Args:
+            value: The record.
+            timestamp: Its timestamp in milliseconds; None if it has none.
+        """
+
+    def end_input(self) -> None:  # noqa: B027
+        """Hear that no record comes any more: what is open has to be prepared now."""
+
+    @abstractmethod
+    def prepare_commit(self) -> list[Any]:
+        """End the epoch: make durable what was written, and say how it is to be committed.
+
+        Returns:
+            The committables: any values that pickle, not large. If the epoch fails after all, they are
+            never committed, and nobody is told.
+        """
+
+    def snapshot(self) -> bytes | None:
+        """Return what stays open over the epoch's end, after `prepare_commit`; None for nothing."""
+        return None
+
+    def next_wake_up(self) -> int | None:
+        """Return the processing time (milliseconds) at which an epoch is due even without records."""
+        return None
+
+    def close(self) -> None:  # noqa: B027
+        """Let go of everything; what was not prepared is given up."""
+
+
+class Committer(ABC):
+    """Makes visible what writers prepared; works on the driver."""
+
+    def open(self) -> None:  # noqa: B027
+        """Get ready; called once, before the job starts. What it raises ends the job."""
+
+    @abstractmethod
+    def commit(self, committables: list[Any], context: CommitContext) -> None:
+        """Make visible what the writers of all subtasks prepared in an epoch.
+
+        Called after the epoch is committed, so that it will not be computed again. Called again for the
+        last epoch whenever the job starts: the driver may have died before, in or after the first
+        call. A second call must change nothing, and one after half a call must do the other half.
+
+        Args:
+            committables: The committables, those of one subtask in their order; not empty.
+            context: Tells which epoch of which job it is.
+        """
+
+    def clean_up(self, context: CommitContext) -> None:  # noqa: B027
+        """Drop what nobody needs; called in each epoch after `commit`, also if nothing was prepared.
+
+        All that was prepared up to this epoch has been committed or never will be. Tasks of attempts
+        that failed may still be writing.
+        """
+
+    def close(self) -> None:  # noqa: B027
+        """Let go of everything; called when the job ends, however it does."""
+
+
+class TwoPhaseCommit(Protocol):
+    """What the runtime knows of a sink that delivers once.
+
+    Attributes:
+        has_writer_state: Whether its writers have snapshots.
+        wants_wake_ups: Whether its writers may want epochs without records.
+    """
+
+    has_writer_state: bool
+    wants_wake_ups: bool
+
+    def create_writer(self, context: WriterContext) -> SinkWriter:
+        """Return a new writer for a subtask."""
+
+    def create_committer(self) -> Committer:
+        """Return the committer."""
+
+
+def committable_to_plain(committable: Any) -> str:
+    """Return a committable as text that JSON can hold."""
+    return b64encode(pickle.dumps(committable, pickle.HIGHEST_PROTOCOL)).decode()
+
+
+def committable_from_plain(text: str) -> Any:
+    """Return the committable that `committable_to_plain` made a text of."""
+    return pickle.loads(b64decode(text))

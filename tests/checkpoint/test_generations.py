@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from penstock.checkpoint.generations import Generation
+from penstock.checkpoint.storage import LocalStorage
+from penstock.errors import CheckpointNotWritableError, LocationInUseError
+
+
+@pytest.fixture
+def unlocked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("penstock.checkpoint.generations._lock", lambda storage: None)
+
+
+def test_each_driver_has_the_next_number(tmp_path: Path) -> None:
+    numbers = []
+    for _ in range(3):
+        with Generation(LocalStorage(str(tmp_path))) as generation:
+            numbers.append(generation.number)
+
+    assert numbers == [1, 2, 3]
+    assert [path.name for path in (tmp_path / "generations").iterdir()] == ["00000003"]
+
+
+def test_a_second_driver_is_refused_while_the_first_runs(tmp_path: Path) -> None:
+    storage = LocalStorage(str(tmp_path))
+    with Generation(storage) as first:
+        with pytest.raises(LocationInUseError, match=f"by process {os.getpid()} on") as failure:
+            Generation(storage)
+        first.check()
+
+    assert failure.value.hint is not None
+    assert Generation(storage).number == 2
+
+
+def test_a_driver_that_died_holds_nothing_up(tmp_path: Path) -> None:
+    code = (
+        "import os, sys; from penstock.checkpoint.generations import Generation; "
+        "from penstock.checkpoint.storage import LocalStorage; "
+        "claim = Generation(LocalStorage(sys.argv[1])); os.kill(os.getpid(), 9)"
+    )
+    subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=False)
+
+    assert Generation(LocalStorage(str(tmp_path))).number == 2
+
+
+@pytest.mark.usefixtures("unlocked")
+def test_where_there_are_no_locks_the_newer_driver_takes_over(tmp_path: Path) -> None:
+    first = Generation(LocalStorage(str(tmp_path)))
+    first.check()
+    second = Generation(LocalStorage(str(tmp_path)))
+
+    second.check()
+    with pytest.raises(LocationInUseError, match="Driver 2 has taken over"):
+        first.check()
+
+
+@pytest.mark.usefixtures("unlocked")
+def test_of_two_drivers_that_start_at_once_each_has_a_number_of_its_own(tmp_path: Path) -> None:
+    class Slow(LocalStorage):
+        """Another driver comes between the look and the claim."""
+
+        hurried = False
+
+        def create(self, name: str, data: bytes) -> None:
+            if not self.hurried:
+                self.hurried = True
+                others.append(Generation(LocalStorage(str(tmp_path))).number)
+            super().create(name, data)
+
+    others: list[int] = []
+
+    assert (Generation(Slow(str(tmp_path))).number, others) == (2, [1])
+
+
+def test_a_process_that_was_forked_meanwhile_holds_nothing_up(tmp_path: Path) -> None:
+    storage = LocalStorage(str(tmp_path))
+    with Generation(storage) as first:
+        # A fork shares the open file, as this descriptor does.
+        shared = os.dup(first._lock)  # type: ignore[arg-type]
+    try:
+        with Generation(storage) as second:
+            assert second.number == 2
+    finally:
+        os.close(shared)
+
+
+def test_a_file_is_no_location(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+
+    with pytest.raises(CheckpointNotWritableError, match="file"):
+        Generation(LocalStorage(str(tmp_path / "file")))

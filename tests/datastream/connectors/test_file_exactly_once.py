@@ -1,0 +1,345 @@
+"""Whatever dies at whatever moment, each record is in one visible file, once."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.datastream.connectors.sink_job import SINK_ID, SinkJob
+
+from penstock.common import Encoder, Types
+from penstock.datastream.connectors.file_system import (
+    BucketAssigner,
+    BucketContext,
+    FileSink,
+    RollingPolicy,
+)
+from penstock.datastream.formats.parquet import ParquetBulkWriters
+from penstock.errors import LostOutputError
+
+
+class ByRemainder(BucketAssigner):
+    def get_bucket_id(self, element: Any, context: BucketContext) -> str:
+        return f"remainder={element % 2}"
+
+
+def visible(folder: Path) -> list[int]:
+    """Return the records that readers see: those of files that are not in a hidden folder."""
+    found = []
+    for path in folder.rglob("*"):
+        if path.is_file() and not any(part.startswith(".") for part in path.parts):
+            lines = path.read_bytes()
+            assert lines.startswith(b"number\n")
+            assert lines.endswith(b"\n")
+            numbers = [int(line) for line in lines.split()[1:]]
+            assert path.parent.name in {f"remainder={number % 2}" for number in numbers}
+            found += numbers
+    return sorted(found)
+
+
+def sink_of(folder: Path, policy: RollingPolicy) -> FileSink:
+    return (
+        FileSink.for_row_format(str(folder), Encoder.csv(["number"], header=True))
+        .with_bucket_assigner(ByRemainder())
+        .with_rolling_policy(policy)
+        .build()
+    )
+
+
+NewJob = Callable[..., SinkJob]
+
+
+@pytest.fixture
+def new_job(tmp_path: Path) -> Iterator[NewJob]:
+    """Make a job whose sink writes below `out`."""
+    with ExitStack() as jobs:
+
+        def make(sink: RollingPolicy | FileSink, **options: Any) -> SinkJob:
+            if isinstance(sink, RollingPolicy):
+                sink = sink_of(tmp_path / "out", sink)
+            job = SinkJob(sink, tmp_path / "job", **options)
+            jobs.callback(job.close)
+            return job
+
+        yield make
+
+
+class CrashError(BaseException):
+    """The driver dies."""
+
+
+@contextmanager
+def dying_after(renames: int) -> Iterator[None]:
+    """Let the driver die when it has renamed so many files."""
+    left = renames
+
+    def replace(source: str, target: str) -> None:
+        nonlocal left
+        if left == 0:
+            raise CrashError
+        left -= 1
+        os.rename(source, target)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "replace", replace)
+        yield
+
+
+POLICIES = st.one_of(
+    st.just(RollingPolicy.on_checkpoint_rolling_policy()),
+    st.builds(
+        RollingPolicy.default_rolling_policy,
+        part_size=st.sampled_from([1, 12, 10_000]),
+        rollover_interval=st.sampled_from([1, 25, 10_000]),
+        inactivity_interval=st.sampled_from([10, 10_000]),
+    ),
+)
+MISHAPS = st.sampled_from(["in an attempt", "after preparing", "zombies write", "a process"])
+EPOCHS = st.lists(
+    st.fixed_dictionaries(
+        {
+            "records": st.lists(st.integers(0, 5), min_size=3, max_size=3),
+            "mishaps": st.lists(MISHAPS, max_size=2),
+            "driver dies": st.sampled_from([None, None, 0, 1, 2]),
+            "wait": st.sampled_from([0, 10, 30]),
+            "parallelism": st.sampled_from([None, None, None, 1, 2, 3]),
+        }
+    ),
+    min_size=1,
+    max_size=6,
+)
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow])
+@given(policy=POLICIES, epochs=EPOCHS)
+def test_the_visible_files_have_each_record_once(
+    policy: RollingPolicy, epochs: list[dict[str, Any]]
+) -> None:
+    with TemporaryDirectory() as place, pytest.MonkeyPatch.context() as patch:
+        # No machine goes down here, and a disk takes its time.
+        patch.setattr(os, "fsync", lambda descriptor: None)
+        folder = Path(place, "out")
+        job = SinkJob(sink_of(folder, policy), Path(place, "job"), parallelism=2)
+        expected: list[int] = []
+        for index, epoch in enumerate(epochs):
+            ends = index == len(epochs) - 1
+            if epoch["parallelism"] is not None:
+                job.rescale(epoch["parallelism"])
+            start = 100 * index
+            values = [
+                list(range(start + 10 * subtask, start + 10 * subtask + count))
+                for subtask, count in enumerate(epoch["records"][: job.parallelism])
+            ]
+            job.now += epoch["wait"]
+            for mishap in epoch["mishaps"]:
+                happen(job, mishap, values)
+            commit = job.prepare(values, ends=ends)
+            happen(job, "zombies write", values)
+            commit()
+            expected += [value for part in values for value in part]
+            publish(job, epoch["driver dies"])
+            assert not Counter(visible(folder)) - Counter(expected)
+        assert visible(folder) == sorted(expected)
+        job.close()
+
+
+def happen(job: SinkJob, mishap: str, values: list[list[int]]) -> None:
+    if mishap == "in an attempt":
+        job.begin([part[:1] for part in values])
+        job.kill([0])
+    elif mishap == "after preparing":
+        # An attempt may come to other results, as where it asks a clock.
+        job.prepare([[*part, 7, 8] for part in values])
+        job.kill(range(0, job.parallelism, 2))
+    elif mishap == "a process":
+        job.kill([job.parallelism - 1])
+    else:
+        for zombie in job.zombies[-2:]:
+            # The pieces that it was to go on with may be gone.
+            with suppress(LostOutputError):
+                zombie.harness.process([1, 2, 3])
+                zombie.harness.operator.flush()
+
+
+def publish(job: SinkJob, dies_after: int | None) -> None:
+    if dies_after is None:
+        job.publish()
+        return
+    with dying_after(dies_after):
+        try:
+            job.publish()
+        except CrashError:
+            pass
+        else:
+            return
+    job.start_driver()
+
+
+ON_CHECKPOINT = RollingPolicy.on_checkpoint_rolling_policy()
+LATER = RollingPolicy.default_rolling_policy()
+
+
+class TestPublishing:
+    def test_again_changes_nothing(self, new_job: NewJob, tmp_path: Path) -> None:
+        job = new_job(ON_CHECKPOINT)
+        job.run([[1, 2, 3]])
+        before = sorted((tmp_path / "out").rglob("part-*"))
+        job.publish()
+        job.start_driver()
+
+        assert sorted((tmp_path / "out").rglob("part-*")) == before
+        assert visible(tmp_path / "out") == [1, 2, 3]
+
+    @pytest.mark.parametrize("dies_after", [0, 1, 2])
+    def test_is_completed_by_the_next_driver(
+        self, new_job: NewJob, tmp_path: Path, dies_after: int
+    ) -> None:
+        job = new_job(ON_CHECKPOINT)
+        job.prepare([[1, 2, 3]])()
+        with dying_after(dies_after), pytest.raises(CrashError):
+            job.publish()
+        assert len(list((tmp_path / "out").rglob("part-*"))) == dies_after
+
+        job.start_driver()
+        assert visible(tmp_path / "out") == [1, 2, 3]
+
+    def test_leaves_alone_what_readers_have_taken_away(
+        self, new_job: NewJob, tmp_path: Path
+    ) -> None:
+        job = new_job(ON_CHECKPOINT)
+        job.run([[1, 2, 3]])
+        for path in (tmp_path / "out").rglob("part-*"):
+            path.unlink()
+
+        job.start_driver()
+        assert visible(tmp_path / "out") == []
+
+    def test_names_a_file_that_is_gone(self, new_job: NewJob, tmp_path: Path) -> None:
+        job = new_job(ON_CHECKPOINT)
+        job.prepare([[1]])()
+        [staged] = hidden(tmp_path / "out")
+        (tmp_path / "out" / staged).unlink()
+
+        with pytest.raises(LostOutputError, match=staged):
+            job.publish()
+
+    def test_names_a_file_that_is_cut_off(self, new_job: NewJob, tmp_path: Path) -> None:
+        job = new_job(ON_CHECKPOINT)
+        job.prepare([[1]])()
+        [staged] = hidden(tmp_path / "out")
+        (tmp_path / "out" / staged).write_bytes(b"numb")
+
+        with pytest.raises(LostOutputError, match="has 4 bytes, not 9"):
+            job.publish()
+
+
+def hidden(folder: Path) -> list[str]:
+    return [
+        str(path.relative_to(folder))
+        for path in sorted(folder.glob(f".penstock/{SINK_ID}-*/*"))
+        if path.name != "published"
+    ]
+
+
+class TestTheHiddenFolder:
+    def test_has_a_piece_for_each_epoch_until_the_file_is_complete(
+        self, new_job: NewJob, tmp_path: Path
+    ) -> None:
+        job = new_job(LATER)
+        for number in (0, 2, 4):
+            job.run([[number]])
+        assert len(hidden(tmp_path / "out")) == 3
+        assert visible(tmp_path / "out") == []
+
+        job.now += 60_000
+        job.run([[6]])
+        [file] = (tmp_path / "out").rglob("part-*")
+        assert file.read_text() == "number\n0\n2\n4\n6\n"
+
+    def test_is_emptied_of_what_nobody_needs(self, new_job: NewJob, tmp_path: Path) -> None:
+        policy = RollingPolicy.default_rolling_policy(rollover_interval=1)
+        job = new_job(policy)
+        counts = []
+        for number in range(20):
+            job.begin([[number]])
+            job.prepare([[number, 100 + number]])
+            job.prepare([[number]])()
+            job.publish()
+            job.now += 10 * (number % 2)
+            counts.append(len(hidden(tmp_path / "out")))
+
+        assert max(counts) <= 16
+        job.run([[20]], ends=True)
+        assert hidden(tmp_path / "out") == []
+        assert visible(tmp_path / "out") == list(range(21))
+
+    def test_is_one_for_each_history(self, new_job: NewJob, tmp_path: Path) -> None:
+        jobs = [new_job(LATER, lineage=lineage) for lineage in "ab"]
+        for number, job in enumerate(jobs):
+            job.run([[number]])
+        for number, job in enumerate(jobs, 10):
+            job.run([[number]], ends=True)
+
+        assert visible(tmp_path / "out") == [0, 1, 10, 11]
+
+    def test_that_lost_a_piece_is_an_error(self, new_job: NewJob, tmp_path: Path) -> None:
+        job = new_job(LATER)
+        job.run([[1]])
+        [piece] = hidden(tmp_path / "out")
+        (tmp_path / "out" / piece).unlink()
+
+        with pytest.raises(LostOutputError, match=piece):
+            job.run([[3]], ends=True)
+
+    @pytest.mark.parametrize("then", [[], [3]])
+    def test_lets_a_job_go_back_two_epochs(
+        self, new_job: NewJob, tmp_path: Path, then: list[int]
+    ) -> None:
+        job = new_job(LATER)
+        job.run([[1]])
+        known = job.record, list(job._snapshots)
+        job.now += 60_000
+        job.run([then])
+        job.run([[5]])
+
+        job.kill([0])
+        job.record, job._snapshots = known
+        job.lineage = "after going back"
+        job.start_driver()
+        job.run([[7]], ends=True)
+        files = sorted(path.read_text() for path in (tmp_path / "out").rglob("part-*"))
+        assert files == ["number\n1\n" + "3\n" * len(then), "number\n1\n7\n"]
+
+
+def test_bulk_files_are_complete_with_each_epoch(new_job: NewJob, tmp_path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    rows = Types.ROW_NAMED(["number"], [Types.LONG()])
+    sink = (
+        FileSink.for_bulk_format(
+            str(tmp_path / "out"), ParquetBulkWriters.for_row_type(rows, row_group_size=2)
+        )
+        .with_bucket_assigner(ByRemainder.base_path_bucket_assigner())
+        .build()
+    )
+    job = new_job(sink, parallelism=2)
+    job.begin([[1, 2, 3], [4]])
+    job.kill([0, 1])
+    job.prepare([[1, 2, 3, 9], [4]])
+    job.run([[1, 2, 3], [4]])
+    job.run([[5], []])
+
+    files = sorted((tmp_path / "out").glob("part-*"))
+    assert sorted(pq.read_table(file)["number"].to_pylist() for file in files) == [
+        [1, 2, 3],
+        [4],
+        [5],
+    ]

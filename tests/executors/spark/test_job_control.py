@@ -1,0 +1,160 @@
+"""Restarts, savepoints and stops of streaming jobs on Spark."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from penstock.checkpoint.savepoint import read_savepoint
+from penstock.checkpoint.storage import LocalStorage
+from penstock.common import (
+    Configuration,
+    JobStatus,
+    RestartStrategies,
+    Time,
+    WatermarkStrategy,
+)
+from penstock.common.watermark_strategy import TimestampAssigner
+from penstock.datastream import EpochCompleted, EpochListener, StreamExecutionEnvironment
+from penstock.datastream.window import TumblingEventTimeWindows
+
+pytestmark = pytest.mark.spark
+
+SECONDS = 100
+
+
+class Stamps(TimestampAssigner):
+    def extract_timestamp(self, value: Any, record_timestamp: int | None) -> int:
+        return int(value.number)
+
+
+class Counter(EpochListener):
+    """Tells when the job has read as many records as the test waits for."""
+
+    def __init__(self, records: int) -> None:
+        self._left = records
+        self.done = threading.Event()
+
+    def on_epoch_completed(self, event: EpochCompleted) -> None:
+        self._left -= event.records_in
+        if self._left <= 0:
+            self.done.set()
+
+
+class Inputs:
+    """Files of numbers, which a stream reads one by one."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / "inputs"
+        self.folder.mkdir()
+        self._files = 0
+
+    def add(self, *numbers: int) -> None:
+        path = self.folder / f"{self._files:03d}.json"
+        draft = self.folder.parent / "draft"
+        draft.write_text("\n".join(json.dumps({"number": number}) for number in numbers))
+        os.utime(draft, (self._files, self._files))
+        draft.rename(path)
+        self._files += 1
+
+    def windows(
+        self, spark: SparkSession, location: Path, *, available_now: bool = False, **settings: str
+    ) -> StreamExecutionEnvironment:
+        """Build a program that sums the numbers in windows of 10, and prints the sums."""
+        configuration = Configuration().set_string("execution.checkpointing.dir", str(location))
+        configuration.set_boolean("execution.epoch.available-now", available_now)
+        for key, value in settings.items():
+            configuration.set_string(f"execution.state-recovery.{key}", value)
+        env = StreamExecutionEnvironment.get_execution_environment(
+            configuration, spark=spark
+        ).set_parallelism(1)
+        reader = spark.readStream.schema("number int").option("maxFilesPerTrigger", 1)
+        strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(Stamps())
+        rows = env.from_data_frame(reader.json(str(self.folder)), watermark_strategy=strategy).uid(
+            "rows"
+        )
+        numbers = rows.map(lambda row: _checked(row.number, str(self.folder.parent / "trap")))
+        windows = numbers.key_by(lambda number: 0).window(
+            TumblingEventTimeWindows.of(Time.milliseconds(10))
+        )
+        windows.reduce(lambda one, other: one + other).uid("windows").print().uid("print")
+        return env
+
+
+def _checked(number: int, trap: str) -> int:
+    if number == 13 and os.path.exists(trap):
+        os.unlink(trap)
+        raise ValueError("trapped")
+    return number
+
+
+def printed(capsys: pytest.CaptureFixture[str]) -> list[int]:
+    return [int(line) for line in capsys.readouterr().out.split()]
+
+
+def test_a_failed_epoch_is_run_again_in_the_same_process(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    inputs = Inputs(tmp_path)
+    inputs.add(1, 2)
+    inputs.add(13, 14)
+    (tmp_path / "trap").touch()
+    env = inputs.windows(spark, tmp_path / "job", available_now=True)
+    env.set_restart_strategy(RestartStrategies.fixed_delay_restart(1, 0))
+    result = env.execute()
+
+    assert printed(capsys) == [3, 27]
+    assert result.metrics["restarts"] == 1
+    assert not (tmp_path / "trap").exists()
+
+
+def test_a_job_goes_on_from_a_savepoint_that_was_moved(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    inputs = Inputs(tmp_path)
+    inputs.add(1, 2)
+    env = inputs.windows(spark, tmp_path / "job")
+    read = Counter(2)
+    env.add_epoch_listener(read)
+    client = env.execute_async()
+    assert read.done.wait(SECONDS)
+    path = client.stop_with_savepoint(
+        advance_to_end_of_event_time=False, savepoint_directory=str(tmp_path)
+    ).result()
+    assert client.get_job_status().result() is JobStatus.FINISHED
+    assert printed(capsys) == []
+
+    shutil.move(path, tmp_path / "moved")
+    shutil.rmtree(tmp_path / "job")
+    inputs.add(3, 13)
+    env = inputs.windows(
+        spark, tmp_path / "other", available_now=True, path=str(tmp_path / "moved")
+    )
+    env.execute()
+    assert printed(capsys) == [6, 13]
+
+
+def test_a_savepoint_may_end_event_time(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    inputs = Inputs(tmp_path)
+    inputs.add(1, 2)
+    env = inputs.windows(spark, tmp_path / "job")
+    read = Counter(2)
+    env.add_epoch_listener(read)
+    client = env.execute_async()
+    assert read.done.wait(SECONDS)
+    path = client.stop_with_savepoint(
+        advance_to_end_of_event_time=True, savepoint_directory=str(tmp_path)
+    ).result()
+
+    assert client.get_job_status().result() is JobStatus.FINISHED
+    assert printed(capsys) == [3]
+    assert read_savepoint(LocalStorage(path)).finished == {0}

@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from penstock.checkpoint.storage import LocalStorage
+from penstock.errors import CheckpointMismatchError
+from penstock.executors.spark.offsets import carry_over
+
+
+@pytest.fixture
+def storage(tmp_path: Path) -> LocalStorage:
+    """What Spark leaves of a query with two sources after three micro-batches."""
+    made = LocalStorage(str(tmp_path))
+    made.write("spark/metadata", [b"id of the query"])
+    for batch in range(3):
+        lines = ["v1", f"batch {batch}", f"files {batch}", f"rates {batch}"]
+        made.write(f"spark/offsets/{batch}", ["\n".join(lines).encode()])
+        made.write(f"spark/commits/{batch}", [f"done {batch}".encode()])
+    made.write("spark/sources/0/0", [b"seen files"])
+    made.write("spark/sources/0/1", [b"more files"])
+    made.write("spark/sources/1/0", [b"start of rates"])
+    return made
+
+
+def carried(storage: LocalStorage, sources: list[str], epoch: int = 1) -> dict[str, str]:
+    carry_over(
+        storage,
+        old_folder="spark",
+        new_folder="spark-2",
+        epoch=epoch,
+        old_sources=["files", "rates"],
+        new_sources=sources,
+    )
+    return {
+        name.removeprefix("spark-2/"): storage.read(name).decode()
+        for name in storage.names("spark-2")
+    }
+
+
+def test_what_came_after_the_epoch_is_left_out(storage: LocalStorage) -> None:
+    assert carried(storage, ["files", "rates"]) == {
+        "metadata": "id of the query",
+        "offsets/0": "v1\nbatch 0\nfiles 0\nrates 0",
+        "offsets/1": "v1\nbatch 1\nfiles 1\nrates 1",
+        "commits/1": "done 1",
+        "sources/0/0": "seen files",
+        "sources/0/1": "more files",
+        "sources/1/0": "start of rates",
+    }
+
+
+def test_sources_go_to_their_new_places(storage: LocalStorage) -> None:
+    found = carried(storage, ["rates", "new", "files"])
+
+    assert found["offsets/1"] == "v1\nbatch 1\nrates 1\n-\nfiles 1"
+    assert found["sources/0/0"] == "start of rates"
+    assert found["sources/2/1"] == "more files"
+    assert "sources/1/0" not in found
+
+
+def test_a_source_that_is_gone_leaves_nothing(storage: LocalStorage) -> None:
+    found = carried(storage, ["rates"])
+
+    assert found["offsets/1"] == "v1\nbatch 1\nrates 1"
+    assert [name for name in found if name.startswith("sources")] == ["sources/0/0"]
+
+
+def test_what_a_driver_left_half_done_is_replaced(storage: LocalStorage) -> None:
+    carried(storage, ["files", "rates"], epoch=2)
+
+    assert carried(storage, ["rates"]).keys() == {
+        "metadata",
+        "offsets/0",
+        "offsets/1",
+        "commits/1",
+        "sources/0/0",
+    }
+
+
+def test_an_epoch_that_spark_did_not_hear_of_counts_as_done(storage: LocalStorage) -> None:
+    storage.delete(["spark/commits/2"])
+
+    assert carried(storage, ["files"], epoch=2)["commits/2"] == "done 1"
+
+
+def test_the_first_epoch_has_none_before_it(storage: LocalStorage) -> None:
+    found = carried(storage, ["files"], epoch=0)
+
+    assert [name for name in found if name.startswith("offsets")] == ["offsets/0"]
+
+
+def test_offsets_that_are_not_kept_are_named(storage: LocalStorage) -> None:
+    with pytest.raises(CheckpointMismatchError, match="spark/offsets/7"):
+        carried(storage, ["files"], epoch=7)
+
+
+def test_a_frame_that_reads_several_sources_cannot_move(storage: LocalStorage) -> None:
+    with pytest.raises(CheckpointMismatchError, match="has 2 of them, not 1"):
+        carry_over(
+            storage,
+            old_folder="spark",
+            new_folder="spark-2",
+            epoch=1,
+            old_sources=["joined"],
+            new_sources=["other", "joined"],
+        )

@@ -1,0 +1,264 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.checkpoint.epoch_record import EpochRecord
+from penstock.checkpoint.handles import StateHandle, write_state_file
+from penstock.checkpoint.savepoint import write_savepoint
+from penstock.checkpoint.storage import LocalStorage
+from penstock.common import Configuration
+from penstock.errors import (
+    DamagedStateError,
+    InvalidConfigurationValueError,
+    LocationInUseError,
+)
+from penstock.executors.checkpoints import Checkpoints
+
+Open = Callable[..., Checkpoints]
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Any:
+    """Open the location of a job, which is closed before it is opened again."""
+    made: list[Checkpoints] = []
+
+    def open_(place: str | None = "job", **settings: object) -> Checkpoints:
+        while made:
+            made.pop().close()
+        configuration = Configuration()
+        if place is not None:
+            configuration.set_string("execution.checkpointing.dir", str(tmp_path / place))
+        for key, value in settings.items():
+            configuration.set_string(KEYS[key], str(value))
+        made.append(Checkpoints(configuration, has_epochs=True))
+        return made[-1]
+
+    yield open_
+    while made:
+        made.pop().close()
+
+
+KEYS = {
+    "retained": "execution.checkpointing.num-retained",
+    "interval": "execution.checkpointing.interval",
+    "epoch": "execution.state-recovery.epoch",
+    "savepoint": "execution.state-recovery.path",
+}
+
+
+def commit(
+    checkpoints: Checkpoints, number: int, *files: StateHandle, **content: Any
+) -> EpochRecord:
+    record = EpochRecord(number, lineage="first", handles={(0, 0): files}, **content)
+    checkpoints.commit(record)
+    checkpoints.collect(record)
+    return record
+
+
+def written(checkpoints: Checkpoints, name: str) -> StateHandle:
+    return write_state_file(
+        checkpoints.storage, f"state/{name}", [name.encode()], is_snapshot=False
+    )
+
+
+class TestALocation:
+    def test_is_gone_on_from(self, opened: Open) -> None:
+        first = opened()
+        assert first.last() is None
+        record = commit(first, 0)
+        again = opened()
+
+        assert again.last() == record
+        assert (first.generation, again.generation) == (1, 2)
+        assert again.digest == first.digest
+
+    def test_is_one_drivers(self, opened: Open, tmp_path: Path) -> None:
+        configuration = Configuration()
+        configuration.set_string("execution.checkpointing.dir", f"file://{tmp_path}/job")
+        opened()
+
+        with pytest.raises(LocationInUseError):
+            Checkpoints(configuration, has_epochs=True)
+
+    def test_holds_as_many_epochs_as_asked_for(self, opened: Open) -> None:
+        checkpoints = opened(retained=2)
+        for number in range(5):
+            commit(checkpoints, number)
+        assert checkpoints.storage.names("epochs") == ["epochs/00000003", "epochs/00000004"]
+
+        opened(retained=1).last()
+        assert checkpoints.storage.names("epochs") == ["epochs/00000004"]
+
+    def test_loses_what_was_never_committed(self, opened: Open) -> None:
+        checkpoints = opened()
+        kept = written(checkpoints, "kept")
+        commit(checkpoints, 2, kept)
+        orphan = written(checkpoints, "orphan")
+        prepared = [f"prepared/0000000{epoch}-0-1-a" for epoch in (1, 2, 3)]
+        for name in prepared:
+            checkpoints.storage.write(name, [b""])
+
+        again = opened()
+        again.last()
+        # A driver that was given up might commit it yet, and what epoch 2 prepared is to be published.
+        assert again.storage.names("state") == sorted([kept.name, orphan.name])
+        assert again.storage.names("prepared") == prepared
+
+        draft = Path(again.storage.location, "state", ".0123456789abcdef0123456789abcdef")
+        others = [draft.with_name(".3.crc"), draft.with_name(".hidden")]
+        for path in (draft, *others):
+            path.touch()
+
+        commit(again, 3, kept)
+        assert again.storage.names("state") == [kept.name]
+        assert again.storage.names("prepared") == prepared[2:]
+        assert [path.exists() for path in (draft, *others)] == [False, True, True]
+
+    def test_that_is_none_is_a_temporary_place(self, opened: Open) -> None:
+        checkpoints = opened(None)
+        assert checkpoints.location is not None
+        folder = Path(checkpoints.location)
+        commit(checkpoints, 0, written(checkpoints, "file"))
+        assert folder.exists()
+
+        checkpoints.close()
+
+        assert not folder.exists()
+
+    def test_of_a_job_with_one_epoch_is_left_as_it_was(self, tmp_path: Path) -> None:
+        configuration = Configuration()
+        configuration.set_string("execution.checkpointing.dir", str(tmp_path))
+        checkpoints = Checkpoints(configuration, has_epochs=False, has_files=True)
+        assert checkpoints.location is not None
+        assert Path(checkpoints.location).is_relative_to(tmp_path)
+        checkpoints.storage.write("prepared/00000000-file", [b""])
+        checkpoints.close()
+
+        assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+class TestFolding:
+    def test_is_allowed_in_any_epoch_without_an_interval(self, opened: Open) -> None:
+        checkpoints = opened()
+
+        assert checkpoints.may_fold(None)
+        assert checkpoints.may_fold(EpochRecord(0))
+
+    def test_waits_for_the_interval(self, opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+        checkpoints = opened(interval="1 min")
+        last = EpochRecord(0, folded_at=1_000)
+        monkeypatch.setattr("time.time_ns", lambda: 60_999 * 1_000_000)
+        early = checkpoints.may_fold(last)
+        monkeypatch.setattr("time.time_ns", lambda: 61_000 * 1_000_000)
+
+        assert (early, checkpoints.may_fold(last), checkpoints.may_fold(None)) == (
+            False,
+            True,
+            True,
+        )
+
+    def test_does_not_wait_for_a_clock_that_was_set_back(
+        self, opened: Open, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        checkpoints = opened(interval="1 s")
+        monkeypatch.setattr("penstock.executors.checkpoints.time.time_ns", lambda: 5_000_000_000)
+
+        assert checkpoints.may_fold(EpochRecord(0, folded_at=5_001))
+        assert not checkpoints.may_fold(EpochRecord(0, folded_at=4_999))
+
+
+class TestDamage:
+    def test_of_an_earlier_epoch_does_not_keep_the_last_from_being_gone_on_from(
+        self, opened: Open, tmp_path: Path
+    ) -> None:
+        checkpoints = opened(retained=3)
+        checkpoints.last()
+        commit(checkpoints, 0, written(checkpoints, "0"))
+        kept = written(checkpoints, "1")
+        record = commit(checkpoints, 1, kept)
+        (tmp_path / "job/epochs/00000000").write_bytes(b"x")
+
+        again = opened()
+
+        assert again.last() == record
+        commit(again, 2, kept)
+        assert again.storage.names("state") == [kept.name]
+
+    def test_of_the_last_epoch_is_told(self, opened: Open, tmp_path: Path) -> None:
+        checkpoints = opened()
+        checkpoints.last()
+        commit(checkpoints, 0)
+        (tmp_path / "job/epochs/00000000").write_bytes(b"x")
+
+        with pytest.raises(DamagedStateError):
+            opened().last()
+
+
+class TestGoingBack:
+    def test_to_the_last_epoch_is_to_go_on(self, opened: Open) -> None:
+        checkpoints = opened()
+        checkpoints.last()
+        commit(checkpoints, 0)
+        record = commit(checkpoints, 1)
+
+        assert opened(epoch=1).last() == record
+
+    def test_gives_later_epochs_up_and_begins_another_history(self, opened: Open) -> None:
+        checkpoints = opened(retained=5)
+        for number in range(4):
+            commit(checkpoints, number)
+        record = opened(retained=5, epoch=1).last()
+
+        assert record is not None
+        assert (record.number, record.is_fork, record.origin) == (1, True, "first")
+        assert record.lineage not in {"first", ""}
+        assert checkpoints.storage.names("epochs") == ["epochs/00000000", "epochs/00000001"]
+
+    def test_happens_once(self, opened: Open) -> None:
+        checkpoints = opened(retained=5)
+        commit(checkpoints, 0)
+        commit(checkpoints, 1)
+        again = opened(retained=5, epoch=0)
+        first = again.last()
+        assert again.is_fork
+        commit(again, 1)
+        second = again.last()
+
+        assert (first and first.number, second and second.number) == (0, 1)
+        assert not again.is_fork
+
+    def test_goes_no_further_than_what_is_kept(self, opened: Open) -> None:
+        commit(opened(), 3)
+
+        with pytest.raises(InvalidConfigurationValueError, match=r"epoch 1: .* are \[3\]"):
+            opened(epoch=1).last()
+
+
+class TestASavepoint:
+    def test_is_where_a_new_location_begins(self, opened: Open, tmp_path: Path) -> None:
+        old = opened("old")
+        record = commit(old, 7, written(old, "file"))
+        savepoint = tmp_path / "savepoint"
+        write_savepoint(old.storage, record, LocalStorage(str(savepoint)))
+        moved = savepoint.rename(tmp_path / "moved")
+
+        new = opened("new", savepoint=moved)
+        first = new.last()
+
+        assert first is not None
+        assert (first.number, first.is_fork) == (7, True)
+        assert new.storage.names("state") == sorted(first.files())
+
+    def test_counts_for_nothing_where_the_job_has_run(self, opened: Open, tmp_path: Path) -> None:
+        old = opened("old")
+        record = commit(old, 7)
+        write_savepoint(old.storage, record, LocalStorage(str(tmp_path / "savepoint")))
+        commit(opened("new"), 9)
+
+        last = opened("new", savepoint=tmp_path / "savepoint").last()
+        assert last is not None
+        assert last.number == 9
