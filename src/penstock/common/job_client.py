@@ -133,9 +133,9 @@ class JobClient:
             the sources have read), `restarts`, `last_error`, `last_epoch` (its number),
             `checkpoint_duration` (milliseconds), `checkpoint_size` and `state_size` (bytes), and
             `operators`: what each did, by its id, a dict of `name`, `records_in`, `records_out`,
-            `input_watermark`, `output_watermark` (milliseconds), `late_records`, `timers` (None where
-            they are not counted: in RocksDB), `state_size` (bytes, of its chain) and `user`, what its
-            functions counted.
+            `input_watermark`, `output_watermark` (milliseconds), `late_records`, `timers` (in
+            RocksDB a count from not long ago), `state_size` (bytes, of its chain) and `user`, what
+            its functions counted.
         """
         return self._job.progress()
 

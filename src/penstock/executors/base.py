@@ -45,8 +45,8 @@ class JobProgress:
         epochs: How many epochs are complete.
         records_in: How many records its sources have read.
         operators: What each operator did so far, by its id: a dict of name, records_in, records_out,
-            input_watermark, output_watermark (milliseconds), late_records, timers (None where they are
-            not counted), state_size (bytes) and user metrics.
+            input_watermark, output_watermark (milliseconds), late_records, timers, state_size
+            (bytes) and user metrics.
         restarts: How often it was restarted.
         last_error: What it last failed with; None if it never did.
         last_epoch: The number of the last epoch that was committed; None if none was.

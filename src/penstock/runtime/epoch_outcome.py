@@ -33,7 +33,7 @@ class OperatorReport:
         input_watermark: The lowest input watermark of its subtasks, in milliseconds.
         output_watermark: The lowest output watermark of its subtasks, in milliseconds.
         user: The sums of what the user's functions counted.
-        timers: How many timers it has; None where they are not counted.
+        timers: How many timers it has.
     """
 
     name: str
@@ -42,7 +42,7 @@ class OperatorReport:
     input_watermark: int = MIN_TIMESTAMP
     output_watermark: int = MIN_TIMESTAMP
     user: dict[str, Any] = field(default_factory=dict)
-    timers: int | None = 0
+    timers: int = 0
 
     def to_plain(self) -> dict[str, Any]:
         """Return it as data that JSON can hold; of what users count, the numbers."""
@@ -112,7 +112,7 @@ class EpochOutcome:
             self._add_metrics(spec.operator_id, spec.name, metrics)
         for spec, timers in zip(vertex.operators, report.timers, strict=False):
             found = self.operators[spec.operator_id]
-            found.timers = _total(found.timers, timers)
+            found.timers += timers
 
     def _add_progress(self, program: Program, reports: dict[SubtaskId, SubtaskReport]) -> None:
         shared: dict[int, list[SubtaskProgress]] = {}
@@ -136,10 +136,6 @@ class EpochOutcome:
         known.input_watermark = min(known.input_watermark, input_watermark)
         known.output_watermark = min(known.output_watermark, output_watermark)
         known.user = add_user_metrics(known.user, user)
-
-
-def _total(one: int | None, other: int | None) -> int | None:
-    return None if one is None or other is None else one + other
 
 
 def _merge(vertex: Vertex, operator_id: str, snapshots: list[bytes]) -> bytes:

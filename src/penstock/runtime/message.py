@@ -39,7 +39,7 @@ class SubtaskReport:
         handles: The files of the state as it is now; None for a subtask without state.
         attempt: Tells the attempts of this task apart.
         progress: How far it has come.
-        timers: The number of timers of each operator; None where they are not counted.
+        timers: The number of timers of each operator.
     """
 
     metrics: list[OperatorCounts]
@@ -47,4 +47,4 @@ class SubtaskReport:
     handles: tuple[StateHandle, ...] | None
     attempt: str
     progress: SubtaskProgress
-    timers: tuple[int | None, ...] = ()
+    timers: tuple[int, ...] = ()

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from typing import ClassVar
+
+import pytest
 from tests.runtime.timers.test_internal_timer_service import Keys
 
 from penstock.runtime.timers.heap_priority_queue_set import HeapPriorityQueueSet
@@ -52,3 +55,54 @@ def test_all_services_resume() -> None:
     assert service.current_watermark == 7
     on.time.set_current_time(3)
     assert on.keys.take() == [(3, "a")]
+
+
+class CountedQueue(HeapPriorityQueueSet):
+    """A queue that has to count its timers, which takes as long as the test says."""
+
+    knows_size: ClassVar[bool] = False
+    clock = 0.0
+    seconds = 0.0
+    counts = 0
+
+    def size(self) -> int:
+        CountedQueue.clock += self.seconds
+        CountedQueue.counts += 1
+        return super().size()
+
+
+def test_timers_that_must_be_counted_take_a_hundredth_of_the_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("time.perf_counter", lambda: CountedQueue.clock)
+    monkeypatch.setattr(CountedQueue, "clock", 1.0)
+    monkeypatch.setattr(CountedQueue, "counts", 0)
+    monkeypatch.setattr(CountedQueue, "seconds", 0.5)
+    queues = {name: CountedQueue(lambda key: 0) for name in ("event", "processing")}
+    keys = Keys()
+    manager = InternalTimerServiceManager(
+        keys, lambda name: queues[name.split()[0]], TestProcessingTimeService()
+    )
+    service = manager.get_internal_timer_service("user", keys)
+    keys.current_key = "a"
+    sizes: list[int] = []
+    for seconds in (0, 90, 8, 2):
+        service.register_event_time_timer(None, len(sizes))
+        CountedQueue.clock += seconds
+        sizes.append(manager.size())
+
+    # Two queues take a second, so the next count comes a hundred seconds after the last began.
+    assert sizes == [1, 1, 1, 4]
+    assert CountedQueue.counts == 4
+
+
+def test_timers_whose_number_is_known_are_never_stale() -> None:
+    on = Fixture()
+    service = on.manager.get_internal_timer_service("user", on.keys)
+    on.keys.current_key = "a"
+    sizes = []
+    for timestamp in range(3):
+        service.register_event_time_timer(None, timestamp)
+        sizes.append(on.manager.size())
+
+    assert sizes == [1, 2, 3]
