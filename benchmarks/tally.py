@@ -39,6 +39,16 @@ class Tally:
         path.write_text(json.dumps([self._count, self._sum]))
 
 
+class Count(Tally):
+    """Counts whatever it is given."""
+
+    __slots__ = ()
+
+    def invoke(self, value: object) -> None:
+        """Takes a record; called for each."""
+        self._count += 1
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What one run of a job took and gave.
@@ -54,11 +64,11 @@ class Outcome:
     total: int
 
 
-def timed(job: Callable[[Tally], object]) -> Outcome:
-    """Runs a job that ends in the tally it is given."""
+def timed(job: Callable[[Tally], object], kind: type[Tally] = Tally) -> Outcome:
+    """Runs a job that ends in the tally it is given, which is of that kind."""
     with tempfile.TemporaryDirectory(prefix="tally-") as folder:
         start = perf_counter()
-        job(Tally(folder))
+        job(kind(folder))
         seconds = perf_counter() - start
         counted = [json.loads(path.read_text()) for path in Path(folder).iterdir()]
     return Outcome(seconds, sum(count for count, _ in counted), sum(total for _, total in counted))

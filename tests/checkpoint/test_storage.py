@@ -201,6 +201,19 @@ class TestDisk:
         storage.create("b", b"content")
         assert steps == ["fsync", "link", "sync folder"]
 
+    def test_nobody_waits_for_the_disk_where_files_need_not_be_durable(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        synced: list[int] = []
+        monkeypatch.setattr(os, "fsync", synced.append)
+        storage = open_storage(str(tmp_path), is_durable=False)
+
+        storage.write("deep/a", [b"content"])
+        storage.create("b", b"content")
+
+        assert (storage.read("deep/a"), storage.read("b")) == (b"content", b"content")
+        assert synced == []
+
     @pytest.mark.parametrize("step", ["fsync", "link", "replace"])
     def test_a_full_disk_leaves_nothing_behind(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str

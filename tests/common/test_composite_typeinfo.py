@@ -142,8 +142,11 @@ class TestTuple:
             self.INFO.to_internal_type(value)
 
     def test_names_the_field_that_does_not_fit(self) -> None:
-        with pytest.raises(TypeMismatchError, match=r"^the value\[1\] is no DateTypeInfo"):
+        with pytest.raises(
+            TypeMismatchError, match=r"^the value\[1\] is no DateTypeInfo"
+        ) as caught:
             self.INFO.check(("a", 1))
+        assert caught.value.__context__ is None
 
     def test_compares_by_its_types(self) -> None:
         assert TupleTypeInfo([Types.STRING(), Types.SQL_DATE()]) == self.INFO

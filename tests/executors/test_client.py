@@ -61,11 +61,11 @@ class WatchedFeed(EpochFeed):
         self.read = [threading.Event() for _ in range(10)]
         self._given: EpochResult | Restart | None = None
 
-    def next(self) -> EpochResult | Restart | None:
+    def next(self, seconds: float = 0.0) -> EpochResult | Restart | None:
         # The client is done with an epoch when it asks for the next one.
         if isinstance(self._given, EpochResult):
             self.read[self._given.record.number].set()
-        self._given = super().next()
+        self._given = super().next(seconds)
         return self._given
 
 

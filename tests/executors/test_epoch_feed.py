@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import threading
+
 from penstock.checkpoint.epoch_record import EpochRecord
 from penstock.executors.epoch_feed import EpochFeed, EpochResult
 
@@ -11,3 +13,14 @@ def test_gives_each_result_once_and_in_order() -> None:
         feed.put(result)
 
     assert [feed.next() for _ in range(4)] == [*results, None]
+
+
+def test_whoever_waits_can_be_woken() -> None:
+    feed = EpochFeed()
+    waiter = threading.Thread(target=feed.next, args=(60,))
+    waiter.start()
+
+    feed.wake()
+    waiter.join(10)
+
+    assert not waiter.is_alive()

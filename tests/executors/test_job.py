@@ -176,7 +176,7 @@ class TestAnEpoch:
         assert result.operators[operator_id("Op1.0")]["name"] == "Op1.0"
         assert place.feed.next() is None
 
-    def test_is_told_what_it_has_to_know(self, place: Place) -> None:
+    def test_is_told_what_it_has_to_know(self, place: Place, tmp_path: Path) -> None:
         engine = Engine()
         made = runner(place)
         record = run(made, 0, engine, [0], is_last=True)
@@ -191,6 +191,7 @@ class TestAnEpoch:
                 finishing=frozenset({0}),
                 is_last=True,
                 location=location,
+                keeps_state=location.startswith(str(tmp_path)),
             )
         ]
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+import sys
 import threading
 from collections import defaultdict
 from collections.abc import Iterator
@@ -13,6 +15,8 @@ from tests.runtime.programs import Journal
 
 from penstock.common.configuration import Configuration
 from penstock.common.job_status import JobStatus
+from penstock.common.watermark_strategy import WatermarkStrategy
+from penstock.datastream.stream_execution_environment import StreamExecutionEnvironment
 from penstock.errors import SourceNotReadableError, UnsupportedOperationError, UserFunctionError
 from penstock.executors.base import JobHandle, JobRequest, load_executor
 from penstock.executors.local import LocalExecutor, create_executor
@@ -38,6 +42,8 @@ from penstock.runtime.partitioners import (
     StreamPartitioner,
 )
 from penstock.runtime.source import EpochSource, NativeSource
+from penstock.runtime.stack_room import with_room
+from penstock.testing import TestingSource, local_environment
 
 
 class Steps:
@@ -290,3 +296,33 @@ def test_a_file_that_is_not_there_is_told_before_the_job_starts(tmp_path: Path) 
 
     with pytest.raises(SourceNotReadableError, match="gone"):
         steps.start()
+
+
+@pytest.mark.parametrize("has_location", [False, True])
+def test_state_waits_for_the_disk_only_if_a_job_can_go_on_from_it(
+    has_location: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fsync", synced.append)
+    configuration = Configuration().set_string("execution.target", "local")
+    if has_location:
+        configuration.set_string("execution.checkpointing.dir", str(tmp_path))
+    env = StreamExecutionEnvironment.get_execution_environment(configuration)
+    env.set_parallelism(1)
+    source = TestingSource([[1, 2], [3]])
+    numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers")
+
+    assert list(numbers.key_by(lambda _: 0).sum().execute_and_collect()) == [1, 3, 6]
+    assert bool(synced) == has_location
+
+
+def test_functions_are_called_with_room_for_a_deep_stack() -> None:
+    def is_inside(_: int) -> bool:
+        frame = sys._getframe()
+        while frame.f_back is not None and frame.f_code is not with_room.__code__:
+            frame = frame.f_back
+        return frame.f_code is with_room.__code__
+
+    stream = local_environment().from_collection([1]).map(is_inside)
+
+    assert list(stream.execute_and_collect()) == [True]

@@ -14,6 +14,7 @@ from penstock.runtime.key_groups import (
     key_group,
     key_group_range,
     murmur_hash,
+    murmur_hashes,
     subtask_of_key_group,
 )
 from penstock.runtime.stable_hash import stable_hash
@@ -162,6 +163,11 @@ def test_a_key_group_is_the_mixed_stable_hash(key: Any, max_parallelism: int) ->
     assert 0 <= group < max_parallelism
 
 
+@given(st.lists(st.integers(0, 0xFFFFFFFF)))
+def test_all_at_once_is_as_one_by_one(codes: list[int]) -> None:
+    assert murmur_hashes(codes) == [murmur_hash(code) for code in codes]
+
+
 class TestSubtaskByKey:
     @given(st.lists(keys), st.integers(1, 20))
     def test_finds_the_owner_of_the_key_group(self, wanted: list[Any], parallelism: int) -> None:
@@ -178,6 +184,44 @@ class TestSubtaskByKey:
         for key in range(100):
             assert subtasks[key] == subtask_of_key_group(key_group(key, 128), 7, 128)
             assert len(subtasks) == key % 10 + 1
+
+    @given(st.lists(st.lists(keys)), st.integers(1, 20))
+    def test_many_new_keys_are_computed_at_once(
+        self, blocks: list[list[Any]], parallelism: int
+    ) -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(SubtaskByKey, "LIMIT", 10)
+            patch.setattr(SubtaskByKey, "_MANY", 0)
+            patch.setattr(SubtaskByKey, "_FEW", 2)
+            subtasks = SubtaskByKey(parallelism, 128)
+            for block in blocks:
+                subtasks.prepare(block)
+                largest = max(map(len, blocks))
+                assert len(subtasks) <= max(10, largest)
+                for key in block:
+                    assert subtasks[key] == SubtaskByKey(parallelism, 128)[key]
+
+    def test_it_computes_at_once_only_while_there_are_many_new_keys(self) -> None:
+        subtasks = SubtaskByKey(2, 128)
+        subtasks.prepare(list(range(100)))
+        assert not subtasks
+        for key in range(SubtaskByKey._MANY):
+            assert subtasks[-key] >= 0
+        subtasks.prepare(list(range(1, 101)))
+        assert len(subtasks) == SubtaskByKey._MANY + 100
+        # These are not many.
+        subtasks.prepare([200])
+        subtasks.prepare(list(range(300, 400)))
+        assert len(subtasks) == SubtaskByKey._MANY + 100
+
+    def test_what_cannot_be_a_key_is_left_to_the_lookup(self) -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(SubtaskByKey, "_MANY", 0)
+            subtasks = SubtaskByKey(2, 128)
+            subtasks.prepare([[1], 2])
+            subtasks.prepare([object(), 2])
+            subtasks.prepare([float("nan"), 2])
+            assert not subtasks
 
     def test_does_not_remember_what_cannot_be_a_key(self) -> None:
         subtasks = SubtaskByKey(1, 128)

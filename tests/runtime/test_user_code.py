@@ -70,6 +70,14 @@ class TestUserFunction:
         assert user.call(1) == 2
         user.close()
 
+    def test_calls_that_are_shown_return_through_code_in_c(self) -> None:
+        user = UserFunction(Function(), "map")
+        assert not isinstance(user.call, functools.partial)
+        user.shows_calls = True
+        assert isinstance(user.call, functools.partial)
+        assert not isinstance(user.plain_call, functools.partial)
+        assert user.call(1) == user.plain_call(1) == 2
+
     def test_takes_no_attribute_of_a_plain_function_for_its_open(self) -> None:
         def function(value: int) -> int:
             return value + 1

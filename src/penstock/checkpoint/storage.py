@@ -66,10 +66,12 @@ class LocalStorage:
 
     Args:
         folder: The folder; made when something is written.
+        is_durable: Whether files outlive a failure of the machine; not needed of what ends with the job.
     """
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, *, is_durable: bool = True) -> None:
         self.location = os.path.abspath(folder)
+        self._is_durable = is_durable
 
     def url(self, name: str) -> str:
         return os.path.join(self.location, *name.split("/"))
@@ -82,7 +84,7 @@ class LocalStorage:
             except BaseException:
                 os.unlink(draft)
                 raise
-            _sync_folder(os.path.dirname(draft))
+            self._sync_folder(os.path.dirname(draft))
 
     def create(self, name: str, data: bytes) -> None:
         with writing(self.location):
@@ -91,7 +93,7 @@ class LocalStorage:
                 os.link(draft, self.url(name))
             finally:
                 os.unlink(draft)
-            _sync_folder(os.path.dirname(draft))
+            self._sync_folder(os.path.dirname(draft))
 
     def delete_drafts(self) -> None:
         """Delete what writers that died have left half written. One that still writes will fail."""
@@ -108,12 +110,23 @@ class LocalStorage:
             with open(draft, "xb") as file:
                 file.writelines(chunks)
                 file.flush()
-                os.fsync(file.fileno())
+                if self._is_durable:
+                    os.fsync(file.fileno())
         except BaseException:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(draft)
             raise
         return draft
+
+    def _sync_folder(self, folder: str) -> None:
+        """Make the names in a folder durable."""
+        if not self._is_durable:
+            return
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
     def read(self, name: str) -> bytes:
         with open(self.url(name), "rb") as file:
@@ -173,17 +186,12 @@ def _not_writable(location: str, error: OSError) -> CheckpointNotWritableError:
     )
 
 
-def _sync_folder(folder: str) -> None:
-    """Make the names in a folder durable."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def open_storage(location: str) -> Storage:
+def open_storage(location: str, *, is_durable: bool = True) -> Storage:
     """Return the storage at a location: a folder's path, or the URL of a place in an object store.
+
+    Args:
+        location: The location.
+        is_durable: Whether files in a folder outlive a failure of the machine; in an object store all do.
 
     Raises:
         InvalidArgumentError: If nothing is known of such a URL.
@@ -197,7 +205,8 @@ def open_storage(location: str) -> Storage:
         )
     scheme, separator, _ = location.partition("://")
     if location.startswith("file:/") or not separator:
-        return LocalStorage(location.removeprefix("file:").removeprefix("//"))
+        folder = location.removeprefix("file:").removeprefix("//")
+        return LocalStorage(folder, is_durable=is_durable)
     if scheme in SCHEMES:
         return ObjectStorage(location)
     raise InvalidArgumentError(

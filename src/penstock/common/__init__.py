@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from penstock.common.config_option import ConfigOption
 from penstock.common.configuration import Configuration
+from penstock.common.cost import Cost
 from penstock.common.execution_config import ExecutionConfig
 from penstock.common.job_client import JobClient
 from penstock.common.job_execution_result import JobExecutionResult
@@ -22,6 +23,7 @@ __all__ = [
     "BulkWriterFactory",
     "ConfigOption",
     "Configuration",
+    "Cost",
     "Duration",
     "Encoder",
     "ExecutionConfig",

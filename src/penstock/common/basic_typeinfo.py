@@ -37,12 +37,15 @@ class BasicType(Enum):
     BIG_DEC = "BigDecimal"
     INSTANT = "Instant"
 
+    # A member is equal to itself alone. Enum's own hash is a call of Python for each value checked.
+    __hash__ = object.__hash__
 
-_INTEGER_BITS: Final = {
-    BasicType.BYTE: 8,
-    BasicType.SHORT: 16,
-    BasicType.INT: 32,
-    BasicType.LONG: 64,
+
+_LIMITS: Final = {
+    BasicType.BYTE: 1 << 7,
+    BasicType.SHORT: 1 << 15,
+    BasicType.INT: 1 << 31,
+    BasicType.LONG: 1 << 63,
 }
 _FLOATS: Final = (BasicType.FLOAT, BasicType.DOUBLE)
 
@@ -65,13 +68,14 @@ class BasicTypeInfo(TypeInformation):
 
     def _accepts(self, value: Any) -> bool:
         kind = self.basic_type
+        if type(value) is int and kind in _LIMITS:
+            return -_LIMITS[kind] <= value < _LIMITS[kind]
         if kind is BasicType.BOOLEAN:
             return type(value).__name__ in {"bool", "bool_"}  # bool_ is NumPy's
         if isinstance(value, bool):
             return False
-        if kind in _INTEGER_BITS:
-            limit = 1 << (_INTEGER_BITS[kind] - 1)
-            return isinstance(value, Integral) and -limit <= int(value) < limit
+        if kind in _LIMITS:
+            return isinstance(value, Integral) and -_LIMITS[kind] <= int(value) < _LIMITS[kind]
         if kind in _FLOATS:
             return isinstance(value, Real)
         if kind is BasicType.CHAR:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence, Sized
+from contextlib import suppress
 from typing import Any
 
 from penstock.common.basic_typeinfo import BasicType, BasicTypeInfo
 from penstock.common.type_information import TypeInformation, require_type_information
 from penstock.common.types import Row, field_names_of, row_of, unknown_field
-from penstock.errors import UnsupportedTypeError
+from penstock.errors import TypeMismatchError, UnsupportedTypeError
 
 __all__ = [
     "BasicArrayTypeInfo",
@@ -259,10 +260,15 @@ class _FieldsTypeInfo(TypeInformation):
         """Return how an error calls the fields, after what it calls the value."""
 
     def _check_value(self, value: Any, where: str) -> None:
-        fields = zip(
-            self._field_labels(), self._field_types, self._fields(value, where), strict=True
-        )
-        for label, field_type, field in fields:
+        fields = self._fields(value, where)
+        with suppress(TypeMismatchError):
+            for field_type, field in zip(self._field_types, fields, strict=True):
+                field_type.check(field)
+            return
+        # Only an error needs the labels.
+        for label, field_type, field in zip(
+            self._field_labels(), self._field_types, fields, strict=True
+        ):
             field_type.check(field, f"{where}{label}")
 
     def _identity(self) -> object:

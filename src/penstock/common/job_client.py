@@ -13,6 +13,7 @@ from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock.common.completable_future import CompletableFuture
+    from penstock.common.job_profile import JobProfile
 
 __all__ = ["JobClient"]
 
@@ -33,6 +34,7 @@ class Progress(Protocol):
         checkpoint_duration: How long that epoch took, its checkpoint included, in milliseconds.
         checkpoint_size: How many bytes of state it wrote.
         state_size: How many bytes the files of all state have.
+        profile: Where its time went, if `execution.profile` is on.
     """
 
     status: JobStatus
@@ -45,6 +47,7 @@ class Progress(Protocol):
     checkpoint_duration: int
     checkpoint_size: int
     state_size: int
+    profile: JobProfile | None
 
 
 class RunningJob(Protocol):
@@ -131,8 +134,8 @@ class JobClient:
         Returns:
             An object with `status`, `epochs` (how many are complete), `records_in` (how many records
             the sources have read), `restarts`, `last_error`, `last_epoch` (its number),
-            `checkpoint_duration` (milliseconds), `checkpoint_size` and `state_size` (bytes), and
-            `operators`: what each did, by its id, a dict of `name`, `records_in`, `records_out`,
+            `checkpoint_duration` (milliseconds), `checkpoint_size` and `state_size` (bytes), `profile`
+            (where its time went, with `execution.profile`; else None), and `operators`: what each did, by its id, a dict of `name`, `records_in`, `records_out`,
             `input_watermark`, `output_watermark` (milliseconds), `late_records`, `timers` (in
             RocksDB a count from not long ago), `state_size` (bytes, of its chain) and `user`, what
             its functions counted.
@@ -263,7 +266,7 @@ class JobClient:
             "restarts": progress.restarts,
             "operators": progress.operators,
         }
-        return JobExecutionResult(self.get_job_id(), runtime, metrics)
+        return JobExecutionResult(self.get_job_id(), runtime, metrics, progress.profile)
 
 
 def _future(

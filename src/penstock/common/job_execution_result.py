@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from penstock.common.job_id import JobID
+    from penstock.common.job_profile import JobProfile
 
 __all__ = ["JobExecutionResult"]
 
@@ -17,6 +18,7 @@ class JobExecutionResult:
         job_id: The job.
         net_runtime: How long it ran, in milliseconds.
         metrics: What its operators counted. Default: nothing.
+        profile: Where its time went. Default: None, for not measured.
 
     Attributes:
         metrics: What its operators counted.
@@ -28,11 +30,16 @@ class JobExecutionResult:
     """
 
     def __init__(
-        self, job_id: JobID, net_runtime: int, metrics: dict[str, Any] | None = None
+        self,
+        job_id: JobID,
+        net_runtime: int,
+        metrics: dict[str, Any] | None = None,
+        profile: JobProfile | None = None,
     ) -> None:
         self._job_id = job_id
         self._net_runtime = net_runtime
         self.metrics: dict[str, Any] = {} if metrics is None else metrics
+        self._profile = profile
 
     def get_job_id(self) -> JobID:
         """Return the identifier of the job.
@@ -49,6 +56,23 @@ class JobExecutionResult:
             The time in milliseconds.
         """
         return self._net_runtime
+
+    def get_profile(self) -> JobProfile | None:
+        """Return where the time of the job went. PyFlink has no such method.
+
+        Returns:
+            The profile; None unless `execution.profile` is on.
+
+        Example:
+            >>> from penstock.common import Configuration
+            >>> from penstock.testing import local_environment
+            >>> env = local_environment()
+            >>> env.configure(Configuration().set_string("execution.profile", "true"))
+            >>> end = env.from_collection([1, 2]).map(str).add_sink(lambda text: None)
+            >>> [row.name for row in env.execute().get_profile().operators]
+            ['Source: Collection Source', 'Map', 'Sink: Unnamed']
+        """
+        return self._profile
 
     def get_accumulator_result(self, accumulator_name: str) -> Any:
         """Return what the functions of the job counted under a name.

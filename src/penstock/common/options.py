@@ -111,6 +111,13 @@ EPOCH_END_OF_INPUT: Final = ConfigOption(
     "has nothing left to do when it is started again. If not, its state is kept, and the next start on its "
     "checkpoint location goes on with what has come since. Not in Flink.",
 )
+PROFILE: Final = ConfigOption(
+    "execution.profile",
+    bool,
+    default=False,
+    description="Whether a job measures where its time goes, by operator and by epoch: its result tells, "
+    "with get_profile(). Not in Flink.",
+)
 PROGRESS: Final = ConfigOption(
     "execution.progress",
     str,

@@ -22,6 +22,7 @@ from penstock.common.options import (
     OPERATOR_CHAINING,
     PARALLELISM,
     PIPELINE_NAME,
+    PROFILE,
     PYTHON_FILES,
     RUNTIME_MODE,
     STATE_BACKEND,
@@ -344,16 +345,44 @@ class StreamExecutionEnvironment(EnvironmentSources, EnvironmentCheckpointing):
         """
         return execution_plan(self.get_stream_graph())
 
-    def explain(self) -> ExecutionPlan:
+    def explain(self, *, analyze: bool = False) -> ExecutionPlan:
         """Return the plan of the program for people: chains, and what is exchanged between them.
 
         Printed it is a text; in a notebook it is a picture. PyFlink has no such method. The program
         can still be executed afterwards.
 
+        Args:
+            analyze: Whether to execute the program now, wait until it has ended, and show in the plan
+                where its time went. The environment is empty afterwards, as after `execute`. For a
+                job that does not end see `JobClient.progress` and `execution.profile`. Default: False.
+
+        Returns:
+            The plan; if analyzed with a `profile`.
+
         Raises:
             NoSinkError: If the program has no sink.
+            PenstockError: If analyzed: why the program cannot run, or what the job failed with.
+
+        Example:
+            >>> from penstock.testing import local_environment
+            >>> env = local_environment()
+            >>> end = env.from_collection([3, 4]).map(lambda number: number**2).print()
+            >>> plan = env.explain(analyze=True)
+            9
+            16
+            >>> [row.name for row in plan.profile.operators]
+            ['Source: Collection Source', 'Map', 'Sink: Print to Std. Out']
         """
-        return ExecutionPlan(create_job_graph(self.get_stream_graph()))
+        graph = create_job_graph(self.get_stream_graph())
+        if not analyze:
+            return ExecutionPlan(graph)
+        usual = self._configuration
+        self._configuration = Configuration(usual).set(PROFILE, value=True)
+        try:
+            result = self.execute()
+        finally:
+            self._configuration = usual
+        return ExecutionPlan(graph, result.get_profile())
 
     def close(self) -> None:
         """Forget the program that was built. Jobs that run go on, and a SparkSession stays."""

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from penstock.common.configuration import Configuration
 from penstock.common.epoch_listener import EpochListener
+from penstock.common.job_profile import JobProfile
 from penstock.common.job_status import JobStatus
 from penstock.graph.stream_graph import StreamGraph
 
@@ -53,6 +54,7 @@ class JobProgress:
         checkpoint_duration: How long that epoch took, its checkpoint included, in milliseconds.
         checkpoint_size: How many bytes of state it wrote.
         state_size: How many bytes the files of all state have.
+        profile: Where its time went, if `execution.profile` is on.
     """
 
     status: JobStatus
@@ -65,6 +67,7 @@ class JobProgress:
     checkpoint_duration: int = 0
     checkpoint_size: int = 0
     state_size: int = 0
+    profile: JobProfile | None = None
 
 
 class JobHandle(Protocol):

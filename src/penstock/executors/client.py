@@ -96,6 +96,7 @@ class Job:
             self._error = error
         finally:
             self._ended.set()
+            self._feed.wake()
             self._gate.close()
 
     def _write_last_savepoint(self) -> None:
@@ -138,8 +139,9 @@ class Job:
         try:
             self._tell("on_job_started", JobStarted(self.job_id, self._request.name))
             while True:
-                ended = self._ended.wait(_POLL_SECONDS)
-                while (result := self._feed.next()) is not None:
+                ended = self._ended.is_set()
+                seconds = 0.0 if ended else _POLL_SECONDS
+                while (result := self._feed.next(seconds)) is not None:
                     if isinstance(result, Restart):
                         self._tell_of_restart(result)
                     else:
@@ -209,8 +211,10 @@ class Job:
 
     def progress(self) -> JobProgress:
         """Return how far the job has come."""
+        log = self._feed.profile
         with self._lock:
-            return self._tally.shown()
+            found = self._tally.shown()
+        return found if log is None else dataclasses.replace(found, profile=log.profile())
 
     def wait(self) -> JobProgress:
         """Wait until the job has ended.

@@ -8,6 +8,7 @@ from typing import Any
 
 from penstock.checkpoint.epoch_record import EpochRecord
 from penstock.executors.epoch_gate import EpochGate
+from penstock.executors.profile_log import ProfileLog
 from penstock.executors.restarts import Restart
 
 
@@ -33,19 +34,25 @@ class EpochFeed:
 
     Attributes:
         gate: Lets the client in between two epochs.
+        profile: Takes where the time of epochs went; None if nobody wants to know.
     """
 
     def __init__(self) -> None:
         self.gate = EpochGate()
-        self._results: queue.SimpleQueue[EpochResult | Restart] = queue.SimpleQueue()
+        self.profile: ProfileLog | None = None
+        self._results: queue.SimpleQueue[EpochResult | Restart | None] = queue.SimpleQueue()
 
     def put(self, result: EpochResult | Restart) -> None:
         """Tell of an epoch that was committed, or of a restart."""
         self._results.put(result)
 
-    def next(self) -> EpochResult | Restart | None:
-        """Return what nobody has taken yet and came first; None if there is none."""
+    def wake(self) -> None:
+        """Let whoever waits for the next one wait no longer."""
+        self._results.put(None)
+
+    def next(self, seconds: float = 0.0) -> EpochResult | Restart | None:
+        """Return what nobody has taken yet and came first; None if there is none for some seconds."""
         try:
-            return self._results.get_nowait()
+            return self._results.get(timeout=seconds)
         except queue.Empty:
             return None

@@ -12,6 +12,7 @@ from penstock.checkpoint.epoch_record import EpochRecord, JobRecord
 from penstock.errors import CheckpointMismatchError, InconsistentEpochError, LostBufferError
 from penstock.executors.checkpoints import Checkpoints
 from penstock.executors.epoch_feed import EpochFeed, EpochResult
+from penstock.executors.profile_log import ProfileLog
 from penstock.runtime.buffer import Buffer
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.epoch_outcome import EpochOutcome
@@ -104,6 +105,11 @@ class EpochRunner:
         """Set what the executor has to find again after a restart; it goes into the metadata."""
         self._engine = engine
 
+    @property
+    def profile(self) -> ProfileLog | None:
+        """What takes where the time of epochs went; None if nobody wants to know."""
+        return self._feed.profile
+
     def republish(self) -> None:
         """Publish the last epoch again: whoever committed it may not have lived to do so."""
         if self._last is not None:
@@ -160,9 +166,10 @@ class EpochRunner:
                 "the offsets and the metadata of the job are not of the same history.",
                 hint="Restore the whole checkpoint location, not parts of it.",
             )
-        started = time.perf_counter()
+        started, started_at = time.perf_counter(), time.time()
         epoch = dataclasses.replace(self._epoch(number, finishing, is_last=is_last), ends=ends)
         outcome = self._attempt(epoch, run_epoch)
+        ran = time.perf_counter() - started
         record = self._record(epoch, outcome, finishing)
         record = dataclasses.replace(record, duration=round((time.perf_counter() - started) * 1000))
         self._checkpoints.commit(record)
@@ -174,6 +181,9 @@ class EpochRunner:
         self._feed.put(EpochResult(record, outcome.printed, outcome.collected, operators))
         self._publish(record)
         self._checkpoints.collect(record)
+        if self.profile is not None:
+            took = time.perf_counter() - started
+            self.profile.add(number, started_at, ran, took, outcome.profiles)
         return record
 
     def _epoch(self, number: int, finishing: frozenset[int], *, is_last: bool) -> Epoch:
@@ -186,6 +196,7 @@ class EpochRunner:
             finished=known.finished,
             is_last=is_last,
             location=self._checkpoints.location,
+            keeps_state=self._checkpoints.is_durable,
             may_fold=self._checkpoints.may_fold(self._last),
             state=known.state,
             progress=known.progress,

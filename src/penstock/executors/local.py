@@ -7,7 +7,9 @@ import threading
 from collections import defaultdict
 from collections.abc import Iterable
 from contextlib import closing, suppress
+from dataclasses import replace
 
+from penstock.common.options import PROFILE
 from penstock.errors import JobCancelledError, UnsupportedOperationError
 from penstock.executors.base import JobHandle, JobRequest
 from penstock.executors.checkpoints import Checkpoints
@@ -15,6 +17,7 @@ from penstock.executors.client import Job
 from penstock.executors.epoch_feed import EpochFeed
 from penstock.executors.job import EpochRunner, new_job_id
 from penstock.executors.key_groups import with_known_key_groups
+from penstock.executors.profile_log import ProfileLog
 from penstock.executors.publishing import Publisher, published_sinks
 from penstock.graph.alignment import refuse_alignment
 from penstock.graph.compiler import compile_program
@@ -30,6 +33,7 @@ from penstock.runtime.operators.prepared_sink import PreparedSinkOperator
 from penstock.runtime.operators.source import SourceOperator
 from penstock.runtime.registry import Tasks
 from penstock.runtime.source import NativeSource, TextLines
+from penstock.runtime.stack_room import with_room
 
 _CARRIERS = 2
 """As on a small machine, so that subtasks meet on one carrier and part on two."""
@@ -74,6 +78,9 @@ class LocalRun:
             request.configuration, has_epochs=self.epochs > 1, has_files=bool(self._sinks)
         )
         self.program = with_known_key_groups(self.program, self._checkpoints)
+        if request.configuration.get(PROFILE):
+            self.program = replace(self.program, is_profiled=True)
+            self.feed.profile = ProfileLog(self.program)
         self._layout = Layout(self.program, _CARRIERS)
         self._tasks = Tasks(self._layout)
 
@@ -85,7 +92,7 @@ class LocalRun:
     def run(self, stop: threading.Event) -> None:
         """Run all epochs, or until `stop` is set."""
         with rare_collections():
-            self._run_all(stop)
+            with_room(self._run_all, stop)
 
     def interrupt(self) -> None:
         """Let operators no longer wait for calls."""
@@ -131,8 +138,8 @@ class LocalRun:
         sent: list[Buffer] = []
         for number in range(carriers):
             carrier = self._carrier(epoch, 0, number)
-            sent.extend(carrier.control(number, carriers))
-            sent.extend(carrier.finish())
+            work = itertools.chain(carrier.control(number, carriers), carrier.finish())
+            sent.extend(carrier.profiled(work, _unchanged))
         for level in range(1, layout.levels):
             received: dict[int, list[Buffer]] = defaultdict(list)
             for buffer in sent:
@@ -140,12 +147,17 @@ class LocalRun:
             sent = []
             for number in range(layout.carriers(level)):
                 buffers = sorted(received[number], key=lambda buffer: buffer.order)
-                sent.extend(self._carrier(epoch, level, number).run(buffers))
+                carrier = self._carrier(epoch, level, number)
+                sent.extend(carrier.profiled(carrier.run(buffers), _unchanged))
         return sent
 
     def _carrier(self, epoch: Epoch, level: int, number: int) -> Carrier:
         attempt = f"{next(self._attempts)}"
         return Carrier(self._layout, epoch, level, number, attempt, self._tasks)
+
+
+def _unchanged(buffer: Buffer) -> Buffer:
+    return buffer
 
 
 def _resolve(node: StreamNode) -> None:

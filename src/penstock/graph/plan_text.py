@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from penstock.graph.job_graph import JobGraph, JobVertex
@@ -18,11 +18,15 @@ from penstock.graph.plan_rows import (
 _COLUMNAR: Final = "columnar: works on batches of columns; of a batch of late records, a window fires once for each key."
 
 
-def explain_text(job_graph: JobGraph) -> str:
+def explain_text(job_graph: JobGraph, notes: Mapping[str, str] | None = None) -> str:
     """Return the plan of a job as text.
 
     Each chain is a numbered box of its operators; an arrow that leaves a box is an exchange, with
     what passes, how, and the chain it goes to.
+
+    Args:
+        job_graph: The chains of the job.
+        notes: What to write behind operators, by their ids.
     """
     chains = _count(len(job_graph.vertices), "chain")
     levels = _count(job_graph.levels, "level")
@@ -31,7 +35,7 @@ def explain_text(job_graph: JobGraph) -> str:
         lines += ["", f"level {level}"]
         for vertex in job_graph.vertices:
             if vertex.level == level:
-                lines += _box(vertex, job_graph)
+                lines += _box(vertex, job_graph, notes or {})
     if any(node.is_columnar for node in job_graph.stream_graph.nodes.values()):
         lines += ["", _COLUMNAR]
     return "\n".join(lines)
@@ -41,8 +45,10 @@ def _count(number: int, what: str) -> str:
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
-def _box(vertex: JobVertex, job_graph: JobGraph) -> Iterator[str]:
-    lines = [line for row in chain_rows(vertex, job_graph) for line in _lines(row, job_graph)]
+def _box(vertex: JobVertex, job_graph: JobGraph, notes: Mapping[str, str]) -> Iterator[str]:
+    rows = chain_rows(vertex, job_graph)
+    width = max(text_width(_inside(row)) for row in rows)
+    lines = [line for row in rows for line in _lines(row, job_graph, notes, width)]
     title = f" {_title(vertex)} "
     width = max(text_width(title), *(text_width(inside) for inside, _ in lines))
     yield f"╭─{title}{'─' * (width - text_width(title))}─╮"
@@ -60,9 +66,17 @@ def _title(vertex: JobVertex) -> str:
     return title
 
 
-def _lines(row: ChainRow, job_graph: JobGraph) -> Iterator[tuple[str, str]]:
+def _inside(row: ChainRow) -> str:
+    return _branches(row) + row.label
+
+
+def _lines(
+    row: ChainRow, job_graph: JobGraph, notes: Mapping[str, str], width: int
+) -> Iterator[tuple[str, str]]:
     """Yield what stands inside the box, and what leaves it there."""
-    inside = _branches(row) + row.label
+    inside = _inside(row)
+    if note := notes.get(job_graph.operator_ids[row.node.id]):
+        inside += " " * (width - text_width(inside)) + "  " + note
     below = "".join("│  " if follows else "   " for follows in row.branches)
     for edge in row.exits:
         target = job_graph.vertices[edge.target]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import pickle
 import traceback
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 from penstock.errors import JobFailedError, PenstockError
 from penstock.runtime.buffer import ABORT, Buffer
@@ -13,11 +14,15 @@ from penstock.runtime.epoch import Epoch
 from penstock.runtime.layout import Layout
 from penstock.runtime.message import Message
 from penstock.runtime.operators.source import SourceOperator
+from penstock.runtime.profiling.sampler import profiled
+from penstock.runtime.profiling.task_profile import TaskProfile
 from penstock.runtime.program import DRIVER, Program, Vertex
 from penstock.runtime.registry import Tasks
 from penstock.runtime.source import NativeSource
 from penstock.runtime.subtask import Subtask, driver_buffer
 from penstock.runtime.user_code import FAILURES
+
+_T = TypeVar("_T")
 
 
 class Carrier:
@@ -127,6 +132,23 @@ class Carrier:
         for owner in list(self._running):
             self._end(owner)
             yield from self._drained()
+
+    def profiled(self, work: Iterator[_T], as_item: Callable[[Buffer], _T]) -> Iterator[_T]:
+        """Do work of this carrier, and tell the driver at its end where its time went, if it asks.
+
+        Args:
+            work: The work, done as it is asked for its items.
+            as_item: Makes of a buffer an item like the others.
+        """
+        if not self.program.is_profiled:
+            return work
+        return profiled(work, self._level, lambda profile: as_item(self._told(profile)))
+
+    def _told(self, profile: TaskProfile) -> Buffer:
+        message = Message("profile", DRIVER, self._number, profile)
+        payload = pickle.dumps(tuple(message), pickle.HIGHEST_PROTOCOL)
+        target = self._layout.driver_carrier(self._level, self._number)
+        return Buffer(target, DRIVER, self._number, 1, MIN_TIMESTAMP, DRIVER, self._level, payload)
 
     def _drained(self) -> Iterator[Buffer]:
         yield from self._outbox

@@ -32,6 +32,7 @@ class Epoch:
         is_last: True if no epoch follows, so that no state need be kept.
         ends: True if sources only end in this epoch, and read nothing, since the job is to be stopped.
         location: Where the job's checkpoints are, which all workers reach; None if it needs none.
+        keeps_state: Whether another start of the job can go on from its state.
         may_fold: Whether changelogs may be folded into snapshots in this epoch.
         state: For each subtask with state, the files it is made of, oldest first.
         progress: How far each subtask has come.
@@ -46,6 +47,7 @@ class Epoch:
     is_last: bool = False
     ends: bool = False
     location: str | None = None
+    keeps_state: bool = True
     may_fold: bool = True
     state: Mapping[SubtaskId, tuple[StateHandle, ...]] = field(default_factory=dict)
     progress: Mapping[SubtaskId, SubtaskProgress] = field(default_factory=dict)
@@ -57,6 +59,13 @@ class Epoch:
             raise ValueError("The job has no place for checkpoints.")
         return _storage_at(self.location)
 
+    @property
+    def state_storage(self) -> Storage:
+        """The same for state: if it ends with the job, nothing waits for the disk."""
+        if self.location is None:
+            raise ValueError("The job has no place for checkpoints.")
+        return _storage_at(self.location, is_durable=self.keeps_state)
+
     def prepared_name(self, name: str) -> str:
         """Return the name in the job's storage under which a sink may prepare a file.
 
@@ -67,5 +76,5 @@ class Epoch:
 
 
 @lru_cache(maxsize=16)
-def _storage_at(location: str) -> Storage:
-    return open_storage(location)
+def _storage_at(location: str, *, is_durable: bool = True) -> Storage:
+    return open_storage(location, is_durable=is_durable)

@@ -18,6 +18,7 @@ from penstock.runtime.epoch_check import check_reports, reports_of
 from penstock.runtime.message import Message, OperatorCounts, SubtaskReport
 from penstock.runtime.metrics import Reading
 from penstock.runtime.operator import StreamOperator
+from penstock.runtime.profiling.task_profile import TaskProfile
 from penstock.runtime.program import Program, Vertex
 from penstock.runtime.progress import SubtaskProgress, merge_progress
 
@@ -62,6 +63,7 @@ class EpochOutcome:
         collected: The results of `execute_and_collect`, as pairs of an id and values.
         prepared: What sinks prepared, as pairs of the sink's id and a committable.
         calls: How many subtasks ran.
+        profiles: Where the time of each task of the engine went, if that was asked for.
     """
 
     operators: dict[str, OperatorReport] = field(default_factory=dict)
@@ -71,6 +73,7 @@ class EpochOutcome:
     collected: list[tuple[str, list[Any]]] = field(default_factory=list)
     prepared: list[tuple[str, Any]] = field(default_factory=list)
     calls: int = 0
+    profiles: list[TaskProfile] = field(default_factory=list)
 
     @classmethod
     def of(cls, program: Program, buffers: Iterable[Buffer]) -> EpochOutcome:
@@ -98,6 +101,8 @@ class EpochOutcome:
                 outcome.printed.extend(message.content)
             elif message.kind == "collect":
                 outcome.collected.append(message.content)
+            elif message.kind == "profile":
+                outcome.profiles.append(message.content)
             else:
                 outcome.prepared.append(message.content)
         outcome._add_progress(program, reports)

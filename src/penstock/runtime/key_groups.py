@@ -5,9 +5,15 @@ The rules are Flink's (`KeyGroupRangeAssignment`, `MathUtils.murmurHash`).
 
 from __future__ import annotations
 
-from typing import Any, Final
+from array import array
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
 
+from penstock.errors import InvalidKeyError
 from penstock.runtime.stable_hash import stable_hash
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 UPPER_BOUND_MAX_PARALLELISM: Final = 2**15
 _DEFAULT_LOWER_BOUND: Final = 2**7
@@ -35,6 +41,46 @@ def murmur_hash(code: int) -> int:
     if code == 0x80000000:
         return 0
     return code if code < 0x80000000 else 2**32 - code
+
+
+def murmur_hashes(codes: list[int]) -> list[int]:
+    """Mix 32-bit hash codes as `murmur_hash` does, all at once: in a seventh of the time, if there are many.
+
+    Example:
+        >>> murmur_hashes([42, 43]) == [murmur_hash(42), murmur_hash(43)]
+        True
+    """
+    import pyarrow.compute as pc  # costs more to load than most programs take
+
+    word = _word
+
+    def rotated(column: pa.Array, distance: int) -> pa.Array:
+        left = pc.shift_left(column, word(distance))
+        return pc.bit_wise_or(left, pc.shift_right(column, word(32 - distance)))
+
+    def mixed(column: pa.Array, distance: int) -> pa.Array:
+        return pc.bit_wise_xor(column, pc.shift_right(column, word(distance)))
+
+    column = pc.multiply(_words(codes), word(0xCC9E2D51))
+    column = pc.multiply(rotated(column, 15), word(0x1B873593))
+    column = pc.add(pc.multiply(rotated(column, 13), word(5)), word(0xE6546B64))
+    column = pc.multiply(mixed(pc.bit_wise_xor(column, word(4)), 16), word(0x85EBCA6B))
+    column = mixed(pc.multiply(mixed(column, 13), word(0xC2B2AE35)), 16)
+    signed: list[int] = column.view("int32").to_pylist()
+    return [abs(code) if code != -0x80000000 else 0 for code in signed]
+
+
+@lru_cache
+def _word(value: int) -> pa.Scalar:
+    return _words([value])[0]
+
+
+def _words(values: list[int]) -> pa.Array:
+    import pyarrow as pa
+
+    # From an array of Python's: given a list or an int, pyarrow loads pandas.
+    given = pa.py_buffer(array("I", values))
+    return pa.Array.from_buffers(pa.uint32(), len(values), [None, given])
 
 
 def key_group(key: Any, max_parallelism: int) -> int:
@@ -78,16 +124,19 @@ def default_max_parallelism(parallelism: int) -> int:
 class SubtaskByKey(dict[Any, int]):
     """Maps keys to the subtasks that own them, remembering those already seen.
 
-    A plain lookup (31 ns) where the full computation takes 600; forgets all when it has grown beyond
-    `LIMIT` keys.
+    A plain lookup (31 ns) where the full computation takes 1,000, or 400 where many are computed at once;
+    forgets all when it has grown beyond `LIMIT` keys.
     """
 
     LIMIT: Final = 1 << 18
+    _MANY: Final = 1 << 16
+    _FEW: Final = 1 << 6
 
     def __init__(self, parallelism: int, max_parallelism: int) -> None:
         super().__init__()
         self._parallelism = parallelism
         self._max_parallelism = max_parallelism
+        self._misses = 0
 
     def __missing__(self, key: Any) -> int:
         group = key_group(key, self._max_parallelism)
@@ -95,4 +144,28 @@ class SubtaskByKey(dict[Any, int]):
             self.clear()
         subtask = subtask_of_key_group(group, self._parallelism, self._max_parallelism)
         self[key] = subtask
+        self._misses += 1
         return subtask
+
+    def prepare(self, keys: list[Any]) -> None:
+        """Compute the subtasks of new keys at once, if there have been very many new ones of late.
+
+        Where one of them cannot be a key, that is for the lookup to say.
+        """
+        if self._misses < self._MANY:
+            return
+        try:
+            new = [key for key in dict.fromkeys(keys) if key not in self]
+            codes = list(map(stable_hash, new))
+        except (InvalidKeyError, TypeError):
+            return
+        if len(new) < self._FEW:
+            self._misses = 0
+            return
+        if len(self) + len(new) > self.LIMIT:
+            self.clear()
+        parallelism, groups = self._parallelism, self._max_parallelism
+        hashes = murmur_hashes(codes)
+        self.update(
+            zip(new, [code % groups * parallelism // groups for code in hashes], strict=True)
+        )

@@ -16,9 +16,9 @@ class Message(NamedTuple):
     """Something a task tells the driver.
 
     Attributes:
-        kind: `report`, `error`, `print`, `collect` or `prepared`.
-        vertex: The index of the vertex.
-        sender: The number of the task among those of its vertex.
+        kind: `report`, `error`, `print`, `collect` or `prepared`; of a carrier, `profile`.
+        vertex: The index of the vertex; `DRIVER` where a carrier tells something.
+        sender: The number of the task among those of its vertex, or of the carrier.
         content: What is told, by kind.
     """
 

@@ -138,6 +138,9 @@ class StreamOperator:
             stores[f"{operator_id} broadcast"] = self.broadcast_state
         return stores
 
+    def show_calls(self) -> None:
+        """Let samples tell the user's functions from what calls them; called before `open`."""
+
     def begin_epoch(self, epoch: Epoch) -> None:
         """Get ready for the records of an epoch; called tail to head, so that it may emit."""
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Hashable
 from penstock.errors import PenstockError
 from penstock.runtime.context import RuntimeContext
 from penstock.runtime.elements import Block, ChannelWatermark, EndOfInput
+from penstock.runtime.fused_operators import FusedOperators, can_join
 from penstock.runtime.metrics import OperatorMetrics
 from penstock.runtime.operator import StreamOperator, ToDriver
 from penstock.runtime.operators.source import SourceOperator
@@ -97,12 +98,32 @@ class OperatorChain:
         )
         self._built[index] = operator
         is_copied = index > 0 and not self._program.object_reuse and not operator.takes_columns
-        return (CopyingChainingOutput if is_copied else ChainingOutput)(operator, tag)
+        run = self._run_from(index)
+        fused = FusedOperators(run) if len(run) > 1 else None
+        return (CopyingChainingOutput if is_copied else ChainingOutput)(operator, tag, fused)
+
+    def _run_from(self, index: int) -> list[StreamOperator]:
+        """Return the operators from one on that can run as one loop: nothing between them matters."""
+        run: list[StreamOperator] = []
+        following: int | None = index
+        while following is not None and can_join(run, self._built[following]):
+            run.append(self._built[following])
+            following = self._only_follower(self._vertex.operators[following])
+        return run
+
+    def _only_follower(self, spec: OperatorSpec) -> int | None:
+        """Return the operator that gets all that another one emits, and the very same objects."""
+        if spec.network or len(spec.chained) != 1 or not self._program.object_reuse:
+            return None
+        [edge] = spec.chained
+        return edge.target if edge.tag is None else None
 
     def open(self) -> None:
         """Open the operators, tail to head, so that none emits to one that is not open."""
         with contextlib.ExitStack() as opened:
             for operator in reversed(self.operators):
+                if self._program.is_profiled:
+                    operator.show_calls()
                 operator.open()
                 opened.callback(_close_quietly, operator)
             opened.pop_all()

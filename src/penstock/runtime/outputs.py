@@ -6,6 +6,7 @@ import copy
 from collections.abc import Sequence
 
 from penstock.runtime.elements import BLOCK_SIZE, Block, EndOfInput, WatermarkStatus
+from penstock.runtime.fused_operators import FusedOperators
 from penstock.runtime.metrics import OperatorMetrics
 from penstock.runtime.operator import StreamOperator
 from penstock.runtime.output import Output
@@ -18,10 +19,17 @@ class ChainingOutput(Output):
     Args:
         operator: The next operator.
         tag: The id of the side output that passes; None for the main output.
+        fused: Takes the blocks in its place, and those of operators behind it.
     """
 
-    def __init__(self, operator: StreamOperator, tag: str | None = None) -> None:
+    def __init__(
+        self,
+        operator: StreamOperator,
+        tag: str | None = None,
+        fused: FusedOperators | None = None,
+    ) -> None:
         self._operator = operator
+        self._process_block = (operator if fused is None else fused).process_block
         self._metrics = operator.metrics
         self._tag = tag
 
@@ -37,10 +45,10 @@ class ChainingOutput(Output):
         records = len(block)
         self._metrics.records_in += records
         if records <= BLOCK_SIZE or self._operator.takes_columns:
-            self._operator.process_block(block)
+            self._process_block(block)
             return
         for part in block.cut():
-            self._operator.process_block(part)
+            self._process_block(part)
 
     def emit_watermark(self, timestamp: int) -> None:
         self.watermark = timestamp

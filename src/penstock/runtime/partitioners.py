@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import random
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import compress
+from operator import not_
 from typing import Any, ClassVar
 
 from penstock.errors import InvalidArgumentError, InvalidKeyError, PenstockError
@@ -148,17 +150,41 @@ class _PickingPartitioner(StreamPartitioner):
     """Base of those that choose one subtask for each record."""
 
     def _pick(self, block: Block, targets: list[int]) -> Iterator[tuple[int, Block]]:
-        values, timestamps, keys = block.values, block.timestamps, block.keys
-        for target in sorted(set(targets)):
-            mask = list(map(target.__eq__, targets))
+        if self._targets == 2:
+            yield from _in_two(block, targets)
+            return
+        # One sort, however many targets there are; it keeps the order of records with the same one.
+        order = sorted(range(len(targets)), key=targets.__getitem__)
+        by_target = Block(
+            _in_order(block.values, order),
+            None if block.timestamps is None else _in_order(block.timestamps, order),
+            None if block.keys is None else _in_order(block.keys, order),
+        )
+        counts = Counter(targets)
+        start = 0
+        for target in sorted(counts):
+            end = start + counts[target]
+            yield target, by_target.part(start, end)
+            start = end
+
+
+def _in_two(block: Block, targets: list[int]) -> Iterator[tuple[int, Block]]:
+    """Cut a block for two subtasks: their numbers, 0 and 1, are what selects the records of each."""
+    for target, mask in ((0, list(map(not_, targets))), (1, targets)):
+        values = list(compress(block.values, mask))
+        if values:
             yield (
                 target,
                 Block(
-                    list(compress(values, mask)),
-                    None if timestamps is None else list(compress(timestamps, mask)),
-                    None if keys is None else list(compress(keys, mask)),
+                    values,
+                    None if block.timestamps is None else list(compress(block.timestamps, mask)),
+                    None if block.keys is None else list(compress(block.keys, mask)),
                 ),
             )
+
+
+def _in_order(column: list[Any], order: list[int]) -> list[Any]:
+    return list(map(column.__getitem__, order))
 
 
 class ShufflePartitioner(_PickingPartitioner):
@@ -207,6 +233,7 @@ class KeyGroupStreamPartitioner(_PickingPartitioner):
 
     def _split_by_key(self, block: Block, keys: list[Any]) -> Iterator[tuple[int, Block]]:
         rest = iter(keys)
+        self._subtask_by_key.prepare(keys)
         try:
             targets = list(map(self._subtask_by_key.__getitem__, rest))
         except (PenstockError, TypeError) as error:

@@ -133,6 +133,7 @@ class Program:
         batch: True in BATCH runtime mode: keyed operators give final values only.
         job_parameters: What the user set as global job parameters.
         state_backend: Where keyed state lives: `hashmap` or `rocksdb`.
+        is_profiled: Whether tasks tell where their time goes.
         digest: Names the program; equal programs have equal digests.
     """
 
@@ -143,6 +144,7 @@ class Program:
     batch: bool = False
     job_parameters: dict[str, str] = field(default_factory=dict)
     state_backend: str = "hashmap"
+    is_profiled: bool = False
     digest: str = ""
 
     @property

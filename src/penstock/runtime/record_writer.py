@@ -28,10 +28,14 @@ class RecordWriterOutput(Output):
         partitioner: Chooses the receiving subtasks; set up for this sender.
         sender: The number of the sending task among those of its vertex.
         operator: The name of the sending operator, for messages.
+        operator_id: Its id.
         carriers: For each receiving subtask the next carrier on the way to it.
         in_band: Whether watermarks go in band: where this sender is the only one. Where there are others,
             the order of buffers says all that the receiver can use.
         send: Takes each finished buffer.
+
+    Attributes:
+        operator_id: The id of the sending operator.
     """
 
     def __init__(
@@ -44,7 +48,9 @@ class RecordWriterOutput(Output):
         carriers: Sequence[int],
         in_band: bool,
         send: Callable[[Buffer], None],
+        operator_id: str = "",
     ) -> None:
+        self.operator_id = operator_id
         self._edge = edge
         self._partitioner = partitioner
         self._operator = operator

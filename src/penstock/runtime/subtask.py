@@ -157,6 +157,7 @@ class Subtask:
             ],
             in_band=self._layout.is_single_channel(target),
             send=self._send,
+            operator_id=spec.operator_id,
         )
         self._writers.append((edge.index, writer))
         return writer

@@ -64,7 +64,7 @@ class SubtaskState:
 
     def _apply(self, epoch: Epoch, handle: StateHandle) -> None:
         groups = range(handle.first, handle.end) if handle.is_foreign else None
-        for frame in read_state_file(epoch.storage, handle):
+        for frame in read_state_file(epoch.state_storage, handle):
             name, _, content = frame.partition(_END_OF_NAME)
             try:
                 store = self._stores[name.decode()]
@@ -103,7 +103,7 @@ class SubtaskState:
             return
         is_whole = part is not None and part.begins and part.groups == self._groups
         handle = write_state_file(
-            epoch.storage,
+            epoch.state_storage,
             name,
             () if is_whole else _chained(first, changes),
             is_snapshot=part is not None and part.begins,
@@ -112,7 +112,7 @@ class SubtaskState:
         )
         self._handles = with_file(self._handles, handle, self._groups)
         if (place := joinable(self._handles)) is not None:
-            joined = join_state_files(epoch.storage, name, self._handles[place])
+            joined = join_state_files(epoch.state_storage, name, self._handles[place])
             self._handles = (*self._handles[: place.start], joined, *self._handles[place.stop :])
 
     def _next_part(self, epoch: Epoch) -> Part | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import traceback
 from collections.abc import Callable, Iterator, Sized
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -42,8 +43,10 @@ class UserFunction:
         method: The name of the method that is called if it has one of that name.
 
     Attributes:
-        call: What to call for a record.
+        shows_calls: Whether a thread that samples what is done can tell when a call has returned.
     """
+
+    shows_calls = False
 
     def __init__(self, function: Any, method: str) -> None:
         self.function = function
@@ -52,6 +55,13 @@ class UserFunction:
     @property
     def call(self) -> Callable[..., Any]:
         """What to call for a record."""
+        # Python lets another thread in when a function begins, and when one that is not Python's own has
+        # returned, but not when one of its own has: its time would be counted for what follows.
+        return partial(self.plain_call) if self.shows_calls else self.plain_call
+
+    @property
+    def plain_call(self) -> Callable[..., Any]:
+        """What to call for a record where samples can tell calls by other means."""
         found = getattr(self.function, self.method, None)
         return found if callable(found) else self.function  # type: ignore[no-any-return]
 

@@ -36,10 +36,16 @@ def test_emits_all_results_with_the_timestamps_of_their_records(
     ]
 
 
+@pytest.mark.parametrize("form", [range, lambda size: list(range(size))], ids=["range", "list"])
 @settings(max_examples=30)
-@given(st.lists(st.integers(0, 3 * BLOCK_SIZE), max_size=4), st.booleans())
-def test_many_results_are_cut_into_blocks(sizes: list[int], timed: bool) -> None:
-    harness = Harness(FlatMapOperator(range))
+@given(
+    sizes=st.lists(st.integers(0, 3 * BLOCK_SIZE) | st.just(BLOCK_SIZE // 2), max_size=6),
+    timed=st.booleans(),
+)
+def test_many_results_are_cut_into_blocks(
+    form: Callable[[int], Any], sizes: list[int], timed: bool
+) -> None:
+    harness = Harness(FlatMapOperator(form))
     harness.process(sizes, list(range(len(sizes))) if timed else None)
 
     assert harness.output.records() == [

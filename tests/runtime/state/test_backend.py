@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pickle
+from enum import IntEnum
 from typing import Any, cast
 
 import pytest
@@ -19,6 +20,7 @@ from penstock.runtime.state.descriptors import (
     ValueStateDescriptor,
 )
 from penstock.runtime.state.rocksdb_backend import RocksDBKeyedStateBackend
+from penstock.runtime.state.rocksdb_tables import ENTRY_SIZE
 from penstock.runtime.state.ttl import StateTtlConfig
 from penstock.runtime.timers.internal_timer import InternalTimer
 
@@ -189,6 +191,48 @@ def test_applied_state_replaces_what_was_read_before(new_backend: MakeBackend, k
         assert other.get_state(VALUE).value() == value
     one.close()
     other.close()
+
+
+# ------------------------------------------------------------------------------- numbers as they are
+
+
+class Color(IntEnum):
+    RED = 1
+
+
+VALUES = [0, 1, True, False, 1.0, -0.0, 2**63 - 1, 2**63, -(2**63), 2**900, Color.RED, "x", (1,)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_values_keep_their_types(new_backend: MakeBackend, kind: str) -> None:
+    backend: Any = new_backend(kind)
+    value: Any = backend.get_state(ValueStateDescriptor("any", Types.PICKLED_BYTE_ARRAY()))
+    backend.set_current_key("one")
+    for wanted in VALUES:
+        value.update(wanted)
+        assert repr(value.value()) == repr(wanted)
+        if kind == "rocksdb":
+            cast(RocksDBKeyedStateBackend, backend)._spill()
+            assert repr(value.value()) == repr(wanted)
+    for key, wanted in enumerate(VALUES):
+        backend.set_current_key(key)
+        value.update(wanted)
+    moved_to = moved(new_backend, backend, KINDS[kind == "hashmap"])
+    found = contents(moved_to)
+    assert [repr(found["any", None, key]) for key in range(len(VALUES))] == list(map(repr, VALUES))
+
+
+def test_the_size_of_a_cache_is_known(new_backend: MakeBackend) -> None:
+    backend: Any = new_backend("rocksdb")
+    value: Any = backend.get_state(ValueStateDescriptor("any", Types.PICKLED_BYTE_ARRAY()))
+    before = backend.database.cached
+    for kept in [*VALUES, *reversed(VALUES), "long" * 100, 1, "short", "longer"]:
+        for key in range(3):
+            backend.set_current_key(key)
+            value.update(kept)
+        is_number = type(kept) in {int, float, bool} and abs(cast(float, kept)) < 2**63
+        size = 0 if is_number else len(pickle.dumps(kept, pickle.HIGHEST_PROTOCOL))
+        assert backend.database.cached - before == 3 * (ENTRY_SIZE + size)
 
 
 # -------------------------------------------------------------------------------- larger than memory

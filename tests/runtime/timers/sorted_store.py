@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Iterator
+from itertools import takewhile
 
 
 class SortedStore:
@@ -29,7 +30,8 @@ class SortedStore:
         if self.values.pop(key, None) is not None:
             del self.names[bisect_left(self.names, key)]
 
-    def scan(self, start: bytes) -> Iterator[bytes]:
+    def scan(self, start: bytes, prefix: bytes = b"") -> Iterator[bytes]:
         self.calls["scan"] += 1
         self.scanned_from.append(start)
-        return iter(self.names[bisect_left(self.names, start) :])
+        rest = self.names[bisect_left(self.names, start) :]
+        return takewhile(lambda name: name.startswith(prefix), rest)

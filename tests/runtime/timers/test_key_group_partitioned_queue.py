@@ -41,6 +41,46 @@ def test_timers_that_are_in_the_store_already_are_found() -> None:
     assert queue.peek() == timer(5, 4)
 
 
+def test_heads_are_looked_for_when_they_count() -> None:
+    store = SortedStore()
+    queue = queue_of(range(10), store)
+    queue.add_all(timer(time, key) for key in range(10) for time in (1 + key, 30 + key, 60 + key))
+    queue.peek()
+    store.calls.clear()
+    for key in range(1, 10):
+        assert not queue.remove(timer(1 + key, key))
+        assert not queue.remove(timer(30 + key, key))
+    assert store.calls["scan"] == 0
+    assert queue.remove(timer(1, 0))
+    assert store.calls["scan"] == 0
+    assert not queue.is_empty()
+    assert store.calls["scan"] == 9
+    assert queue.poll() == timer(30, 0)
+    assert queue.add(timer(59, 9))
+    found = []
+    while (head := queue.poll()) is not None:
+        found.append(head.timestamp)
+    assert found == list(range(59, 70))
+    assert queue.is_empty()
+
+
+def test_a_removed_timer_may_have_been_the_head_if_nobody_knows_the_head() -> None:
+    queue = queue_of(range(10), SortedStore())
+    queue.add_all([timer(1, 1), timer(9, 1), timer(2, 2), timer(3, 3)])
+    assert not queue.remove(timer(2, 2))
+    assert queue.remove(timer(1, 1))
+    assert queue.remove(timer(3, 3))
+    assert queue.peek() == timer(9, 1)
+
+
+def test_a_head_that_others_removed_is_not_polled() -> None:
+    queue = queue_of(range(10), SortedStore())
+    queue.add_all([timer(1, 1), timer(9, 1), timer(2, 2)])
+    (frame,) = write_frames([(timer(1, 1), False)])
+    queue.apply(frame)
+    assert [queue.poll(), queue.poll(), queue.poll()] == [timer(2, 2), timer(9, 1), None]
+
+
 def test_timers_of_other_key_groups_in_a_frame_are_left_to_others() -> None:
     (frame,) = write_frames((timer(1, key), True) for key in range(10))
     queue = queue_of(range(3, 6), SortedStore())

@@ -238,6 +238,34 @@ def test_it_is_a_sorted_set(make: Maker, operations: Operations) -> None:
 
 
 @queues
+@given(OPERATIONS)
+def test_it_is_a_sorted_set_if_nobody_asks_for_the_head(
+    make: Maker, operations: Operations
+) -> None:
+    queue, model = make(), set[InternalTimer]()
+    for operation, touched in operations:
+        least = min((found.timestamp for found in model), default=None)
+        heads = {found for found in model if found.timestamp == least}
+        if operation == "add":
+            is_new_head = queue.add(touched)
+            if touched.timestamp != least:
+                assert is_new_head == (least is None or touched.timestamp < least)
+            model.add(touched)
+        elif operation == "remove":
+            assert queue.remove(touched) or heads != {touched}
+            model.discard(touched)
+        elif heads:
+            head = queue.poll()
+            assert head in heads
+            model.remove(head)
+    assert queue.is_empty() == (not model)
+    assert queue.size() == len(model)
+    rest = drain(queue)
+    assert [found.timestamp for found in rest] == sorted(found.timestamp for found in model)
+    assert set(rest) == model
+
+
+@queues
 @given(st.lists(st.tuples(OPERATIONS, st.booleans()), max_size=4))
 def test_a_copy_that_follows_the_changes_fires_alike(
     make: Maker, epochs: list[tuple[Operations, bool]]

@@ -9,14 +9,10 @@ import pyarrow as pa
 
 from penstock.runtime.buffer import Buffer
 
-SCHEMA: Final = (
-    "carrier int, vertex int, subtask int, rank int, watermark long, channel long, sequence int, "
-    "payload binary"
-)
 ORDER: Final = ("vertex", "subtask", "rank", "watermark", "channel", "sequence")
 """What a receiving carrier's rows are sorted by; as `Buffer.order`."""
 
-_ARROW_SCHEMA: Final = pa.schema(
+SCHEMA: Final = pa.schema(
     [
         ("carrier", pa.int32()),
         ("vertex", pa.int32()),
@@ -50,10 +46,9 @@ def to_batches(buffers: Iterable[Buffer]) -> Iterator[pa.RecordBatch]:
 def _batch(buffers: list[Buffer]) -> pa.RecordBatch:
     columns = zip(*buffers, strict=True)
     arrays = [
-        pa.array(column, type=field.type)
-        for column, field in zip(columns, _ARROW_SCHEMA, strict=True)
+        pa.array(column, type=field.type) for column, field in zip(columns, SCHEMA, strict=True)
     ]
-    return pa.RecordBatch.from_arrays(arrays, schema=_ARROW_SCHEMA)
+    return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
 
 
 def from_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[Buffer]:

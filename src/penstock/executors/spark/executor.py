@@ -8,11 +8,13 @@ import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import NamedTuple
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+from penstock.common.options import PROFILE
 from penstock.errors import (
     InvalidArgumentError,
     NoCheckpointLocationWarning,
@@ -25,6 +27,7 @@ from penstock.executors.client import Job
 from penstock.executors.epoch_feed import EpochFeed
 from penstock.executors.job import EpochRunner, new_job_id
 from penstock.executors.key_groups import with_known_key_groups
+from penstock.executors.profile_log import ProfileLog
 from penstock.executors.publishing import Publisher, published_sinks
 from penstock.executors.spark.bounded import BoundedRun
 from penstock.executors.spark.failures import as_penstock_error
@@ -102,7 +105,9 @@ class PreparedJob:
             self.layout,
             self.sources,
             max(parallelism, default=1),
-            is_alone=len(self.sources) == 1 and not self.native and not self.is_streaming,
+            is_alone=len(self.sources) == 1
+            and not self.native
+            and not (self.is_streaming and self.wants_ticks),
         )
 
 
@@ -132,6 +137,9 @@ class SparkExecutor:
             _warn_of_state(request)
         job.program = with_known_key_groups(job.program, checkpoints)
         feed = EpochFeed()
+        if request.configuration.get(PROFILE):
+            job.program = replace(job.program, is_profiled=True)
+            feed.profile = ProfileLog(job.program)
         publisher = Publisher(job.sinks, checkpoints.location)
         publisher.open()
         runner = EpochRunner(job.program, job.job_id, checkpoints, publisher, feed)

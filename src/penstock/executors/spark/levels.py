@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,8 +20,12 @@ from penstock.runtime.carrier import Carrier
 from penstock.runtime.column_block import ColumnBlock
 from penstock.runtime.elements import Block
 from penstock.runtime.epoch import Epoch
+from penstock.runtime.garbage import Survivors
 from penstock.runtime.program import Vertex
 from penstock.runtime.registry import tasks_of
+from penstock.runtime.stack_room import iterated_with_room
+
+_SURVIVORS: Final = Survivors()
 
 ORIGIN = "__penstock_origin"
 """The column that says where a row is from: of a control row the share, of others see `origin_of`; null
@@ -88,6 +92,7 @@ class Work:
         context = TaskContext.get()
         assert context is not None
         end_quietly()
+        _SURVIVORS.set_aside()
         return Carrier(
             (tasks := tasks_of(self.job_id, self.program, self.cores)).layout,
             self.epoch,
@@ -116,11 +121,11 @@ class SourceLevel:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Turn batches of rows into batches of buffers."""
-        return to_batches(self._buffers(batches))
-
-    def _buffers(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Buffer]:
         self.work.note_query()
         carrier = self.work.carrier(0)
+        return carrier.profiled(to_batches(self._buffers(carrier, batches)), _as_batch)
+
+    def _buffers(self, carrier: Carrier, batches: Iterable[pa.RecordBatch]) -> Iterator[Buffer]:
         if self.is_alone and carrier.number == 0:
             yield from carrier.control(0, 1)
         for batch in batches:
@@ -191,7 +196,12 @@ class ChainLevel:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Turn batches of buffers into batches of buffers."""
-        return to_batches(self.work.carrier(self.level).run(from_batches(batches)))
+        carrier = self.work.carrier(self.level)
+        return carrier.profiled(to_batches(carrier.run(from_batches(batches))), _as_batch)
+
+
+def _as_batch(buffer: Buffer) -> pa.RecordBatch:
+    return next(to_batches([buffer]))
 
 
 MapFunction = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
@@ -201,6 +211,6 @@ def as_function(level: Any) -> MapFunction:
     """Return a level as the plain function that `mapInArrow` wants."""
 
     def run_level(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return level(batches)  # type: ignore[no-any-return]
+        return iterated_with_room(level(batches))
 
     return run_level

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 _LOG: Final = logging.getLogger("penstock")
 _POLL_SECONDS = 0.02
+_POLLS_A_LOOK: Final = 50
+"""How often Spark is asked for its triggers: it remembers the last 100."""
 _GRACE_SECONDS: Final = 1.0
 _FOLDER: Final = "spark"
 _TICKS: Final = "ticks"
@@ -86,8 +88,12 @@ class StreamingRun:
             )
             return
         query = self._start(last)
+        polls = 0
         while query.isActive and not stop.wait(_POLL_SECONDS) and not self._runner.wants_end:
-            pass
+            polls += 1
+            if polls % _POLLS_A_LOOK == 0:
+                self._note_triggers(query)
+        self._note_triggers(query)
         if stop.is_set():
             self._stop(query)
         elif self._runner.wants_end:
@@ -97,6 +103,15 @@ class StreamingRun:
             self._raise_failure(query)
             if self._ends_input:
                 self._run_last(is_last=True)
+
+    def _note_triggers(self, query: StreamingQuery) -> None:
+        """Take note of how long Spark took around the latest epochs, if the job is profiled."""
+        if self._runner.profile is not None:
+            self._runner.profile.add_triggers(
+                (progress.batchId, progress.durationMs["triggerExecution"] / 1000)
+                for progress in query.recentProgress
+                if "addBatch" in progress.durationMs
+            )
 
     def _stop(self, query: StreamingQuery) -> None:
         """Stop the query, between two epochs if the one that is running soon ends.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import traceback
 from collections.abc import Iterable, Iterator
@@ -45,6 +46,8 @@ def close_functions(spark: SparkSession, job_id: str, cores: int) -> None:
     def close(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield from batches
         forget(job_id)
+        # What was set aside for tasks to come (see `Survivors`) is looked through after this one.
+        gc.unfreeze()
 
     # Spark gives tasks to idle workers in turn, and there may be more of them than cores.
     tasks = cores + min(3 * cores, _MOST_IDLE)

@@ -215,7 +215,7 @@ def _in_entries(join: Callable[..., tuple[dict[Any, Any], list[Any]]]) -> Join:
     return add
 
 
-def reducing(reduce: Callable[[Any, Any], Any]) -> Callable[..., tuple[dict[Any, Any], list[Any]]]:
+def reducing(call: Callable[[Any, Any], Any]) -> Callable[..., tuple[dict[Any, Any], list[Any]]]:
     """Return what reduces values by key; it returns what they come to, and which keys are new."""
 
     def join(known: Known, keys: list[Any], values: Iterator[Any]) -> Any:
@@ -229,7 +229,7 @@ def reducing(reduce: Callable[[Any, Any], Any]) -> Callable[..., tuple[dict[Any,
                     new.append(key)
                     joined[key] = value
                     continue
-            joined[key] = reduce(before, value)
+            joined[key] = call(before, value)
         return joined, new
 
     return join
@@ -250,7 +250,7 @@ def aggregating(function: Any) -> Callable[..., tuple[dict[Any, Any], list[Any]]
 
     def join(known: Known, keys: list[Any], values: Iterator[Any]) -> Any:
         joined: dict[Any, Any] = {}
-        so_far, new, add = joined.get, [], function.add
+        so_far, new, call = joined.get, [], function.add
         for value, key in zip(values, keys, strict=True):
             accumulator = so_far(key, ABSENT)
             if accumulator is ABSENT:
@@ -258,7 +258,7 @@ def aggregating(function: Any) -> Callable[..., tuple[dict[Any, Any], list[Any]]
                 if accumulator is ABSENT:
                     new.append(key)
                     accumulator = function.create_accumulator()
-            joined[key] = add(value, accumulator)
+            joined[key] = call(value, accumulator)
         return joined, new
 
     return join

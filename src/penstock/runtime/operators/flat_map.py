@@ -10,6 +10,9 @@ from penstock.runtime.elements import BLOCK_SIZE, Block
 from penstock.runtime.operators.function_operator import FunctionOperator
 from penstock.runtime.user_code import FAILURES
 
+_SIZED = (list, tuple)
+"""Few results in one of these need no iterator to be cut into blocks."""
+
 
 class FlatMapOperator(FunctionOperator):
     """Emits all that the user's function returns or yields; None stands for nothing."""
@@ -20,13 +23,19 @@ class FlatMapOperator(FunctionOperator):
         collected: list[Any] = []
         sources: list[int | None] | None = None if block.timestamps is None else []
         rest = iter(block.values)
+        call = self._call
         try:
             for index, value in enumerate(rest):
-                results = self._call(value)
+                results = call(value)
                 if results is None:
                     continue
                 timestamp = None if block.timestamps is None else block.timestamps[index]
-                self._gather(results, timestamp, collected, sources)
+                if type(results) in _SIZED and len(collected) + len(results) < BLOCK_SIZE:
+                    collected += results
+                    if sources is not None:
+                        sources += [timestamp] * len(results)
+                else:
+                    self._gather(results, timestamp, collected, sources)
         except FAILURES as error:
             raise self._failure(error, block, rest) from error
         self._emit(collected, sources)

@@ -27,6 +27,14 @@ class FunctionOperator(StreamOperator):
         self._call: Callable[..., Any] = self.function.call
         self._guarded(lambda: self.function.open(self.context))
 
+    @property
+    def call(self) -> Callable[..., Any]:
+        """What is called for a record, once the operator is open."""
+        return self.function.plain_call
+
+    def show_calls(self) -> None:
+        self.function.shows_calls = True
+
     def close(self) -> None:
         self._guarded(self.function.close)
 

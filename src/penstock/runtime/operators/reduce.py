@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from penstock.runtime.elements import BLOCK_SIZE, Block
 from penstock.runtime.operators.function_operator import FunctionOperator
+from penstock.runtime.state.tables import RawTable
 from penstock.runtime.user_code import FAILURES
 
 _TABLE: Final = "reduce"
@@ -33,25 +34,37 @@ class ReduceOperator(FunctionOperator):
         self.sorts_in_batch = sorts_in_batch
 
     def process_block(self, block: Block) -> None:
-        keys = block.keys
-        if keys is None:
-            raise TypeError(f"{self.name!r} got records without keys.")
-        table = self.state.table(_TABLE)
+        keys, table = self.keys_of(block), self.table
         results: list[Any] = []
-        append, known, reduce = results.append, table.get, self._call
+        append, known, call = results.append, table.get, self._call
         rest = iter(block.values)
         try:
             for key, value in zip(keys, rest, strict=True):
                 before = known(key, _NOTHING)
                 if before is not _NOTHING:
-                    value = reduce(before, value)  # noqa: PLW2901
+                    value = call(before, value)  # noqa: PLW2901
                 table[key] = value
                 append(value)
         except FAILURES as error:
             raise self._failure(error, block, rest) from error
-        self.state.mark_changed(_TABLE, keys)
+        self.mark_changed(block)
         if not self.batch:
             self.output.collect(Block(results, block.timestamps))
+
+    def keys_of(self, block: Block) -> list[Any]:
+        """Return the keys of records."""
+        if block.keys is None:
+            raise TypeError(f"{self.name!r} got records without keys.")
+        return block.keys
+
+    @property
+    def table(self) -> RawTable:
+        """What the records of each key come to so far."""
+        return self.state.table(_TABLE)
+
+    def mark_changed(self, block: Block) -> None:
+        """Note that what is in the table for the keys of these records was set."""
+        self.state.mark_changed(_TABLE, self.keys_of(block))
 
     def end_input(self) -> None:
         if self.batch:

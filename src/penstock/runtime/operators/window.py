@@ -127,6 +127,9 @@ class WindowOperator(StreamOperator):
         self._guarded(self.contents.close)
         self._guarded(self.call.close)
 
+    def show_calls(self) -> None:
+        self.contents.show_calls()
+
     def begin_epoch(self, epoch: Epoch) -> None:
         self._collector = Collector(self.output)
 

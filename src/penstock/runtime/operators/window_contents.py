@@ -48,6 +48,9 @@ class WindowContents(ABC):
     def result_of_records(self, records: list[Any]) -> list[Any] | None:
         """Return what the function is given for these records, where all of them were kept."""
 
+    def show_calls(self) -> None:  # noqa: B027 - only functions are called
+        """See `StreamOperator.show_calls`."""
+
     def open(self, context: RuntimeContext) -> None:  # noqa: B027 - only functions are opened
         """Get ready."""
 
@@ -96,6 +99,9 @@ class ReducedRecords(WindowContents):
 
     def result_of_records(self, records: list[Any]) -> list[Any] | None:
         return [reduce(self.function.call, records)] if records else None
+
+    def show_calls(self) -> None:
+        self.function.shows_calls = True
 
     def open(self, context: RuntimeContext) -> None:
         self.function.open(context)
@@ -179,6 +185,9 @@ class JoinedRecords(WindowContents):
 
     def result_of_records(self, records: list[Any]) -> list[Any] | None:
         return self.result(reduce(self.contents.merge, [value for _, value in records]))
+
+    def show_calls(self) -> None:
+        self.contents.show_calls()
 
     def open(self, context: RuntimeContext) -> None:
         self.contents.open(context)

@@ -220,10 +220,10 @@ class RocksDBOrderedStore:
         if len(self._unwritten) >= _MOST_UNWRITTEN:
             self._write()
 
-    def scan(self, start: bytes) -> Iterator[bytes]:
+    def scan(self, start: bytes, prefix: bytes = b"") -> Iterator[bytes]:
         self._write()
         length = len(self._prefix)
-        for key in self._database.scan_keys(self._prefix, self._prefix + start):
+        for key in self._database.scan_keys(self._prefix + prefix, self._prefix + start):
             yield key[length:]
 
     def _write(self) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from penstock.errors import RocksDBNotFoundError
 
 if TYPE_CHECKING:
-    from rocksdict import Rdict, WriteBatch, WriteOptions
+    from rocksdict import Rdict, ReadOptions, WriteBatch, WriteOptions
 
 _FOLDER: Final = "penstock-rocksdb-"
 _LOCK: Final = "LOCK"
@@ -114,25 +114,21 @@ class RocksDatabase:
         """Make the writes of a batch, all or none."""
         self._db.write(batch, self._unlogged)
 
-    def _items(self, start: bytes) -> Iterator[tuple[bytes, bytes]]:
-        return self._db.items(from_key=start)  # type: ignore[return-value]
-
-    def _keys(self, start: bytes) -> Iterator[bytes]:
-        return self._db.keys(from_key=start)  # type: ignore[return-value]
-
     def scan(self, prefix: bytes, start: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
         """Yield keys and values that begin with a prefix, from `start` on, in order."""
-        for key, value in self._items(max(prefix, start)):
+        items: Iterator[tuple[bytes, bytes]] = self._db.items(from_key=max(prefix, start))  # type: ignore[assignment]
+        for key, value in items:
             if not key.startswith(prefix):
                 return
             yield key, value
 
     def scan_keys(self, prefix: bytes, start: bytes) -> Iterator[bytes]:
-        """Yield keys that begin with a prefix, from `start` on, in order."""
-        for key in self._keys(start):
-            if not key.startswith(prefix):
-                return
-            yield key
+        """Yield keys that begin with a prefix, from `start` on, in order.
+
+        It looks at nothing behind them, where it might have to step over much that was removed.
+        """
+        options = _up_to_the_end_of(prefix)
+        yield from self._db.keys(from_key=max(prefix, start), read_opt=options)
 
 
 def _open_database(directory: str) -> tuple[str, Rdict, WriteOptions]:
@@ -153,6 +149,19 @@ def _open_database(directory: str) -> tuple[str, Rdict, WriteOptions]:
     database = Rdict(folder, options)
     database.set_write_options(unlogged)
     return folder, database, unlogged
+
+
+def _up_to_the_end_of(prefix: bytes) -> ReadOptions:
+    """Return how to read what begins with a prefix and nothing else.
+
+    An iterator uses memory of its options without holding them: whoever has the one keeps the other.
+    """
+    from rocksdict import ReadOptions
+
+    options = ReadOptions()
+    if prefix.strip(b"\xff"):
+        options.set_iterate_upper_bound(_after(prefix))
+    return options
 
 
 def _after(prefix: bytes) -> bytes:

@@ -1,6 +1,7 @@
 """Tables in RocksDB, with a cache that is written when it is full.
 
-Values are pickled when they are written, so that what is read is a copy, as it is in Flink. A row of
+Values are pickled when they are set, so that what is read is a copy, as it is in Flink; only numbers,
+which nobody can change, are in the cache as they are. A row of
 the database is the bytes of an address (the namespace, the key and more), and with its value stands
 the address itself, which its bytes do not tell.
 """
@@ -11,7 +12,7 @@ import itertools
 import pickle
 import struct
 from abc import abstractmethod
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from penstock.errors import MutatedKeyError
@@ -39,6 +40,11 @@ _MOST_UNWRITTEN: Final = 1 << 12
 _WRITTEN_AT_A_TIME: Final = 1 << 11
 
 _LENGTH: Final = struct.Struct(">I")
+
+_LARGE: Final = 1 << 63
+
+Kept = bytes | float | bool | None
+"""A value in a cache: pickled, or a number as it is; None for no value."""
 
 _pickle = pickle.dumps
 _unpickle = pickle.loads
@@ -148,6 +154,19 @@ class RocksTable(StateTable):
                 )
 
 
+def _pickled(kept: Kept) -> bytes | None:
+    if kept is None or type(kept) is bytes:
+        return kept
+    return _pickle(kept, pickle.HIGHEST_PROTOCOL)
+
+
+def _size(kept: Kept) -> int:
+    """Return how many bytes a value takes beside its entry, for which what is not there stands."""
+    if type(kept) is bytes:
+        return len(kept)
+    return -ENTRY_SIZE if kept is None else 0
+
+
 class RocksEntries(RocksTable):
     """Base of the tables that keep one value an address."""
 
@@ -155,10 +174,15 @@ class RocksEntries(RocksTable):
         self, backend: RocksDBKeyedStateBackend, number: int, name: str, kind: str
     ) -> None:
         super().__init__(backend, number, name, kind)
-        self._cache: dict[Address, bytes | None] = {}
+        self._cache: dict[Address, Kept] = {}
         self._changed: set[Address] = set()
         # What changed in earlier epochs, and is in the cache alone.
         self._unwritten: set[Address] = set()
+
+    @property
+    def cached(self) -> Callable[[Address], Kept]:
+        """What returns what the cache has at an address; None if that is nothing."""
+        return self._cache.get
 
     def read(self, address: Address, default: Any) -> Any:
         """Return the value at an address, or the default."""
@@ -168,19 +192,29 @@ class RocksEntries(RocksTable):
             found = None if row is None else value_of(row)
             self._cache[address] = found
             self._database.note_cached(ENTRY_SIZE + (0 if found is None else len(found)))
-        return default if found is None else _unpickle(found)  # type: ignore[arg-type]
+        if found is None:
+            return default
+        return _unpickle(found) if type(found) is bytes else found
 
     def set(self, address: Address, value: Any) -> None:
         """Set the value at an address."""
-        try:
-            pickled = _pickle(value, pickle.HIGHEST_PROTOCOL)
-        except Exception:  # noqa: BLE001 - pickling runs code of the value's class
-            pickled = pickle_value(value, self._backend.operator, self.name, address[1])
+        kept: Kept
+        kind = type(value)
+        if kind is float or kind is bool or (kind is int and -_LARGE < value < _LARGE):
+            kept = value
+        else:
+            try:
+                kept = _pickle(value, pickle.HIGHEST_PROTOCOL)
+            except Exception:  # noqa: BLE001 - pickling runs code of the value's class
+                kept = pickle_value(value, self._backend.operator, self.name, address[1])
         before = self._cache.get(address)
-        self._cache[address] = pickled
+        self._cache[address] = kept
         self._mark(address)
-        known = -ENTRY_SIZE if before is None else len(before)
-        self._database.note_cached(len(pickled) - known)
+        if type(before) is bytes and type(kept) is bytes:
+            if len(before) != len(kept):
+                self._database.note_cached(len(kept) - len(before))
+        elif before is None or type(before) is bytes or type(kept) is bytes:
+            self._database.note_cached(_size(kept) - _size(before))
 
     def remove(self, address: Address) -> None:
         """Remove the value at an address."""
@@ -214,7 +248,7 @@ class RocksEntries(RocksTable):
 
     def _put(self, batch: WriteBatch, address: Address, key: bytes) -> None:
         """Write what is in the cache."""
-        value = self._cache[address]
+        value = _pickled(self._cache[address])
         if value is None:
             batch.delete(key)
         else:
@@ -226,7 +260,7 @@ class RocksEntries(RocksTable):
     def changes(self) -> Iterator[Change]:
         self._require_findable(self._changed)
         for address in self._changed:
-            value = self._cache[address]
+            value = _pickled(self._cache[address])
             change = ABSENT if value is None else value
             yield (address[0], _key_of(address), value is None, change)
 
@@ -290,11 +324,17 @@ class _Values:
 
     def __init__(self, table: RocksValues, namespace: Any) -> None:
         self._read, self._set, self._remove = table.read, table.set, table.remove
+        self._cached = table.cached
         self._namespace = namespace
         self.values = table.values
 
     def get(self, key: Any, default: Any = None, /) -> Any:
-        return self._read((self._namespace, key), default)
+        address = (self._namespace, key)
+        # Most are in the cache: a call less for them.
+        found = self._cached(address)
+        if found is None:
+            return self._read(address, default)
+        return _unpickle(found) if type(found) is bytes else found
 
     def __setitem__(self, key: Any, value: Any, /) -> None:
         self._set((self._namespace, key), value)

@@ -94,11 +94,22 @@ class HeapPriorityQueueSet(KeyGroupedInternalPriorityQueue):
         return self._first == timer[0] and self._timers[timer[0]] is timer
 
     def remove(self, timer: InternalTimer) -> bool:
-        was_head = self._first == timer[0] and timer == self.peek()
-        if not self._discard(timer):
-            return False
-        if self.tracks_changes:
-            self._note_removed(timer)
+        timestamp = timer[0]
+        is_first = self._first == timestamp
+        was_head = is_first and timer == self.peek()
+        # Mostly it is alone at its timestamp: taken out first, it is looked for only once.
+        timers = self._timers.pop(timestamp, None)
+        if timers == timer:
+            self._size -= 1
+            if is_first or len(self._heap) + len(self._run) > 2 * len(self._timers) + _FEW:
+                self._timestamp_gone(timestamp)
+        else:
+            if timers is not None:
+                self._timers[timestamp] = timers
+            if not self._discard(timer):
+                return False
+        if self.tracks_changes and not self._changed.setdefault(timer, True):
+            del self._changed[timer]
         return was_head
 
     def is_empty(self) -> bool:
@@ -186,16 +197,12 @@ class HeapPriorityQueueSet(KeyGroupedInternalPriorityQueue):
 
     def _discard(self, timer: InternalTimer) -> bool:
         timestamp = timer[0]
-        # Mostly it is alone at its timestamp: taken out first, it is looked for only once.
-        timers = self._timers.pop(timestamp, None)
+        timers = self._timers.get(timestamp)
         if timers == timer:
-            self._timestamp_gone(timestamp)
-        elif timers is None:
+            self._forget_timestamp(timestamp)
+        elif timers is None or type(timers) is InternalTimer or timer not in timers:
             return False
         else:
-            self._timers[timestamp] = timers
-            if type(timers) is InternalTimer or timer not in timers:
-                return False
             del timers[timer]
             if not timers:
                 self._forget_timestamp(timestamp)

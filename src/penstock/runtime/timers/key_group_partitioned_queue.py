@@ -31,7 +31,10 @@ class KeyGroupQueue(ABC):
 
     @abstractmethod
     def remove(self, timer: InternalTimer) -> bool:
-        """Remove a timer, if it is there; return whether it was the head."""
+        """Remove a timer, if it is there; return whether it was the head, or may have been.
+
+        It may have been only if nobody has asked for the head since it went.
+        """
 
     @abstractmethod
     def iterate(self) -> Iterator[InternalTimer]:
@@ -44,6 +47,9 @@ class KeyGroupQueue(ABC):
 
 class KeyGroupPartitionedPriorityQueue(KeyGroupedInternalPriorityQueue):
     """A heap of the queues of key groups, each of which brings its earliest timer.
+
+    A queue whose head was removed keeps its place until it is the first in the heap: to find its new
+    head may mean to read from a store, and it may well be removed too before it counts.
 
     Timers of one timestamp fire by key group, and within it in the order of its queue.
 
@@ -69,11 +75,11 @@ class KeyGroupPartitionedPriorityQueue(KeyGroupedInternalPriorityQueue):
         self._changed: dict[InternalTimer, bool] = {}
 
     def peek(self) -> InternalTimer | None:
-        partition = self._heap.peek()
+        partition = self._first()
         return None if partition is None else partition.queue.peek()
 
     def poll(self) -> InternalTimer | None:
-        partition = self._heap.peek()
+        partition = self._first()
         if partition is None:
             return None
         timer = partition.queue.poll()
@@ -90,20 +96,20 @@ class KeyGroupPartitionedPriorityQueue(KeyGroupedInternalPriorityQueue):
         if not partition.queue.add(timer):
             return False
         self._head_changed(partition)
-        return self._heap.peek() is partition
+        return self._first() is partition
 
     def remove(self, timer: InternalTimer) -> bool:
         partition = self._partitions[self._key_group(timer.key)]
         if self.tracks_changes:
             self._changed[timer] = False
-        was_first = self._heap.peek() is partition
+        first = self._heap.peek()
         if not partition.queue.remove(timer):
             return False
-        self._head_changed(partition)
-        return was_first
+        partition.has_place = False
+        return first is not None and (first is partition or not first.has_place)
 
     def is_empty(self) -> bool:
-        return self._heap.is_empty()
+        return self._first() is None
 
     def size(self) -> int:
         return sum(partition.queue.size() for partition in self._heap)
@@ -135,10 +141,20 @@ class KeyGroupPartitionedPriorityQueue(KeyGroupedInternalPriorityQueue):
             if partition is None:
                 continue
             queue = partition.queue
-            if queue.remove(timer) if is_present is False else queue.add(timer):
+            if is_present is False:
+                if queue.remove(timer):
+                    partition.has_place = False
+            elif queue.add(timer):
                 self._head_changed(partition)
 
+    def _first(self) -> _Partition | None:
+        """Return the partition that has the earliest timer."""
+        while (partition := self._heap.peek()) is not None and not partition.has_place:
+            self._head_changed(partition)
+        return partition
+
     def _head_changed(self, partition: _Partition) -> None:
+        partition.has_place = True
         head = partition.queue.peek()
         if head is None:
             self._heap.remove(partition)
@@ -151,12 +167,17 @@ class KeyGroupPartitionedPriorityQueue(KeyGroupedInternalPriorityQueue):
 
 
 class _Partition:
-    """One key group: its queue, and its place among the others."""
+    """One key group: its queue, and its place among the others.
 
-    __slots__ = ("group", "heap_index", "order", "queue")
+    Attributes:
+        has_place: Whether its place is that of its head; if not, its head is later.
+    """
+
+    __slots__ = ("group", "has_place", "heap_index", "order", "queue")
 
     def __init__(self, group: int, queue: KeyGroupQueue) -> None:
         self.group = group
         self.queue = queue
         self.heap_index = NOT_IN_QUEUE
+        self.has_place = True
         self.order = (0, group)

@@ -55,7 +55,10 @@ class KeyGroupedInternalPriorityQueue(ABC):
 
     @abstractmethod
     def remove(self, timer: InternalTimer) -> bool:
-        """Remove a timer, if it is there; return whether it was the head."""
+        """Remove a timer, if it is there; return whether it was the head, or may have been.
+
+        It may have been only if nobody has asked for the head since another head was removed.
+        """
 
     @abstractmethod
     def is_empty(self) -> bool:

@@ -18,8 +18,8 @@ class OrderedStore(Protocol):
     def delete(self, key: bytes) -> None:
         """Remove a key; removing one that is not there changes nothing."""
 
-    def scan(self, start: bytes) -> Iterator[bytes]:
-        """Yield the keys that are not below `start`, in ascending order.
+    def scan(self, start: bytes, prefix: bytes = b"") -> Iterator[bytes]:
+        """Yield the keys that begin with a prefix, from `start` on, in ascending order.
 
         The iterator is for use at once: it may miss what is written after it began.
         """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator
-from itertools import islice, takewhile
+from itertools import islice
 from typing import Final
 
 from penstock.runtime.timers.internal_timer import InternalTimer
@@ -75,10 +75,14 @@ class RocksDBCachingPriorityQueueSet(KeyGroupQueue):
         return index == 0
 
     def remove(self, timer: InternalTimer) -> bool:
-        if not self._has_head():
+        cache = self._cache
+        if not cache and self._all_in_cache:
             return False
         name = self._prefix + name_of(timer)
-        cache = self._cache
+        if not cache:
+            # Not worth reading what is there: that may be removed too before anybody asks.
+            self._store.delete(name)
+            return True
         index = bisect_left(cache, name)
         if index == len(cache) and not self._all_in_cache:
             self._store.delete(name)
@@ -110,8 +114,7 @@ class RocksDBCachingPriorityQueueSet(KeyGroupQueue):
             self._head = None
 
     def _names(self, start: bytes) -> Iterator[bytes]:
-        prefix = self._prefix
-        return takewhile(lambda name: name.startswith(prefix), self._store.scan(start))
+        return self._store.scan(start, self._prefix)
 
     def _timer(self, name: bytes) -> InternalTimer:
         kept = self._store.get(name)

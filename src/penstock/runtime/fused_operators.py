@@ -1,0 +1,140 @@
+"""Neighbouring operators of a chain that run as one loop."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import FrameType
+from typing import Any, Final, cast
+
+from penstock.runtime.elements import Block
+from penstock.runtime.fused_loop import DROPPING, Loop, Place, new_loop
+from penstock.runtime.operator import StreamOperator
+from penstock.runtime.operators.filter import FilterOperator
+from penstock.runtime.operators.flat_map import FlatMapOperator
+from penstock.runtime.operators.function_operator import FunctionOperator
+from penstock.runtime.operators.map import MapOperator
+from penstock.runtime.operators.reduce import ReduceOperator
+from penstock.runtime.operators.sink import SinkOperator
+from penstock.runtime.user_code import FAILURES, function_failure, record_text
+
+_KINDS: Final[dict[type[StreamOperator], str]] = {
+    MapOperator: "map",
+    FilterOperator: "filter",
+    FlatMapOperator: "flat_map",
+    ReduceOperator: "reduce",
+    SinkOperator: "sink",
+}
+
+_MOST_FLAT_MAPS: Final = 16
+
+
+def can_join(run: Sequence[StreamOperator], operator: StreamOperator) -> bool:
+    """Whether an operator can run in one loop with those before it, if any.
+
+    Only those of known types can. Only the first one gets keys with its records, and a reduce in BATCH
+    mode emits when all have been read. Python cannot nest loops as deep as one likes.
+    """
+    if isinstance(operator, ReduceOperator) and (operator.batch or run):
+        return False
+    flat_maps = sum(isinstance(before, FlatMapOperator) for before in run)
+    return type(operator) in _KINDS and flat_maps < _MOST_FLAT_MAPS
+
+
+class FusedOperators:
+    """Takes the blocks of several operators, each of which is the only one behind the one before.
+
+    The operators stay what they are for all but blocks: watermarks, the end of an epoch, metrics.
+
+    Args:
+        operators: The operators, two or more, all fusable.
+    """
+
+    def __init__(self, operators: Sequence[StreamOperator]) -> None:
+        self._operators = [cast(FunctionOperator, operator) for operator in operators]
+        self._kinds = tuple(_KINDS[type(operator)] for operator in operators)
+        self._has_results = self._kinds[-1] != "sink"
+        self._changes_number = not DROPPING.isdisjoint(self._kinds)
+        self._reduce = operators[0] if isinstance(operators[0], ReduceOperator) else None
+        self._loops: dict[bool, Loop] = {}
+
+    @property
+    def operators(self) -> Sequence[StreamOperator]:
+        """The operators, in the order of the chain."""
+        return self._operators
+
+    def process_block(self, block: Block) -> None:
+        """Send the records of a block through all operators, one record after the other."""
+        values, timestamps = block.values, block.timestamps
+        timed = self._has_results and self._changes_number and timestamps is not None
+        loop = self._loops.get(timed) or self._new_loop(timed)
+        results: list[Any] = []
+        times = [] if timed else timestamps
+        reduce = self._reduce
+        keys = None if reduce is None else reduce.keys_of(block)
+        table = None if reduce is None else reduce.table
+        try:
+            counts = loop.run(
+                self, self._functions, values, timestamps, results, times, keys, table
+            )
+        except FAILURES as error:
+            raise self._failure(error) from error
+        if reduce is not None:
+            reduce.mark_changed(block)
+        self._count(len(values), counts)
+        if self._has_results:
+            self._operators[-1].output.collect(Block(results, times))
+
+    def emit(self, results: list[Any], times: list[int | None] | None) -> None:
+        """Pass on the results so far, and empty the lists; called by the loop when they are long."""
+        copied = None if times is None else times.copy()
+        self._operators[-1].output.collect(Block(results.copy(), copied))
+        results.clear()
+        if times is not None:
+            times.clear()
+
+    def operator_at(self, frame: FrameType, line: int) -> StreamOperator | None:
+        """Return whose function is called on a line of a loop; None if no one's is.
+
+        Args:
+            frame: The frame of the loop.
+            line: The number of the line.
+        """
+        place = self._place_at(frame, line)
+        return None if place is None else self._operators[place.position]
+
+    def _place_at(self, frame: FrameType, line: int) -> Place | None:
+        for loop in tuple(self._loops.values()):
+            if loop.run.__code__ is frame.f_code:
+                return loop.places.get(line)
+        return None
+
+    def _new_loop(self, timed: bool) -> Loop:
+        # Not before the first block: only now are the operators open.
+        self._functions = [operator.call for operator in self._operators]
+        loop = self._loops[timed] = new_loop(self._kinds, timed=timed)
+        return loop
+
+    def _failure(self, error: BaseException) -> BaseException:
+        """Return what to raise for an error that came out of a loop."""
+        assert error.__traceback__ is not None
+        stack = error.__traceback__.tb_next
+        place = None if stack is None else self._place_at(stack.tb_frame, stack.tb_lineno)
+        if stack is None or place is None:
+            # It comes from further down the chain, and says so itself.
+            return error
+        record = record_text(stack.tb_frame.f_locals[place.variable])
+        return function_failure(error, self._operators[place.position].name, record)
+
+    def _count(self, records: int, counts: tuple[int, ...]) -> None:
+        """Count for each operator what came in and, but for the last, what went out."""
+        changes = iter(counts)
+        last = len(self._operators) - 1
+        for position, (operator, kind) in enumerate(zip(self._operators, self._kinds, strict=True)):
+            if position > 0:
+                operator.metrics.records_in += records
+            if kind == "filter":
+                records -= next(changes)
+            elif kind == "flat_map":
+                records = next(changes)
+            if position < last:
+                operator.metrics.records_out += records
