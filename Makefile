@@ -33,13 +33,8 @@ test: .setup-test  ## the whole test suite
 demo: .setup-demo  ## the main job: a year of flights streamed through Spark, and a picture
 	$(VENV)/python examples/flights/main.py
 
-bench: .setup-bench  ## speed, as ratios to hand-written loops and to PyFlink
-	$(VENV)/python benchmarks/chain.py
-	$(VENV)/python benchmarks/keyed_state.py
-	$(VENV)/python benchmarks/timers.py
-	$(VENV)/python benchmarks/checkpoints.py
-	$(VENV)/python benchmarks/windows.py
-	$(VENV)/python benchmarks/async_io.py
+bench: .setup-bench  ## speed, as ratios to PyFlink, PySpark and hand-written loops (QUICK=1: in five minutes)
+	$(VENV)/python benchmarks/suite.py $(if $(QUICK),--quick)
 
 docs: .setup-docs  ## the documentation, into site/
 	$(VENV)/mkdocs build --strict

@@ -6,14 +6,16 @@
     python benchmarks/async_io.py --json FILE      the figures as JSON too
 
 Part 1: calls of 10 ms, 100 at once in each of two subtasks on Spark, against an asyncio loop with as many
-        inside `mapInArrow`, and against PyFlink. The ideal is 20,000 records a second.
+        inside `mapInArrow`, against Spark's own way, which is a blocking call in a Python UDF with
+        `spark.sql.execution.pythonUDF.arrow.concurrency.level` threads, and against PyFlink. The ideal is
+        20,000 records a second.
 Part 2: calls that return at once, in one process: what the operator adds to the calls alone.
 Part 3: one call in a hundred takes 50 times as long, so the mean is 14.9 ms. With 100 at once no more
         than 100 / 14.9 ms begin in a second, whoever makes them: so it is set against the loop by hand.
         With 10,000 at once, where that is no limit, it is set against the same without slow calls, in one
         process. Ordered with 1,000 at once, against what the queue allows: see `ordered_in_theory`.
 Part 4: calls of an HTTP service that takes 10 ms, against the client by hand.
-Part 5: a call that hangs for 30 s in a streaming job: by how much it delays other results.
+Part 5: a call that hangs in a streaming job: by how much it delays other results.
 Part 6: 10,000 calls under way in one process, and its memory over many records.
 
 Every run's results are compared with what they have to be; PyFlink's before its timed runs.
@@ -25,10 +27,9 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import resource
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import partial
@@ -36,44 +37,38 @@ from itertools import pairwise
 from pathlib import Path
 from statistics import median
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import aiohttp
 import cloudpickle
-from benchmarks import calls, peers
+from benchmarks import calls, peers, script
+from benchmarks.async_on_spark import CAPACITY, TASKS, TIMEOUT, OnSpark, check
 from benchmarks.calls import Ask, by_hand, ordered_in_theory, share
 from benchmarks.epochs import rate
-from benchmarks.measure import Row, Run, alternate, table
+from benchmarks.measure import Row, Run, alternate
 from benchmarks.session import shared_session
-from benchmarks.tally import Outcome, Tally, timed
 from tests.servers.http_service import HttpService
 
-from penstock.common import Configuration, WatermarkStrategy
+from penstock.common import Configuration
 from penstock.datastream import (
     AsyncDataStream,
     AsyncFunction,
     RuntimeContext,
-    RuntimeExecutionMode,
-    SinkFunction,
     StreamExecutionEnvironment,
 )
-from penstock.datastream.connectors.number_seq import NumberSequenceSource
 from penstock.executors.spark.open_functions import OpenFunction
 from penstock.runtime.async_io.settings import AsyncSettings
 from penstock.runtime.elements import BLOCK_SIZE, Block
 from penstock.runtime.operators.async_wait import AsyncWaitOperator
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-TASKS = 2
-CAPACITY = 100
-TIMEOUT = 60_000
 BY_HAND = "a loop by hand"
+THREADS = "threads of a Spark UDF"
 DRAIN = 2
 """Seconds that an epoch waits for calls in part 5."""
+MEMORY_PARTS = 5
+"""After how many sixths of the records memory is compared with that after the first."""
 
 
 @dataclass(frozen=True)
@@ -82,21 +77,21 @@ class Scale:
 
     rounds: int = 5
     records: int = 40_000
-    many_records: int = 500_000
-    flink_records: int = 20_000
-    at_once_records: int = 400_000
-    requests: int = 20_000
+    many_records: int = 250_000
+    flink_records: int = 10_000
+    at_once_records: int = 200_000
+    requests: int = 10_000
     memory_records: int = 1_000_000
 
 
 QUICK = Scale(
-    rounds=2,
-    records=20_000,
-    many_records=200_000,
-    flink_records=10_000,
-    at_once_records=100_000,
-    requests=5_000,
-    memory_records=200_000,
+    rounds=1,
+    records=10_000,
+    many_records=60_000,
+    flink_records=3_000,
+    at_once_records=50_000,
+    requests=3_000,
+    memory_records=60_000,
 )
 
 
@@ -107,22 +102,27 @@ def ten_ms(scale: Scale) -> list[Row]:
         "unordered": on_spark(ordered=False).rate,
         "ordered": on_spark(ordered=True).rate,
         BY_HAND: on_spark().rate_by_hand,
+        THREADS: on_spark().rate_of_threads,
     }
     _warm_up(sides)
     with ExitStack() as stack:
         for mode in ("unordered", "ordered"):
             flink = stack.enter_context(peers.PyFlink("process", "pyflink_async_job", mode))
-            _check(flink.check(1_000), 1_000)
+            check(flink.check(1_000), 1_000)
             sides[f"PyFlink {peers.VERSION}, {mode}"] = partial(flink.rate, scale.flink_records)
         figures = alternate(sides, scale.rounds)
-    rows = []
-    for mode, target in (("unordered", "at least 0.9"), ("ordered", "at least 0.85")):
-        job = f"calls of 10 ms, {CAPACITY} at once in each of {TASKS} subtasks, {mode}"
-        rows += [
-            Row(job, "records/s", figures[mode], wanted, other, figures[other])
-            for other, wanted in ((BY_HAND, target), (f"PyFlink {peers.VERSION}, {mode}", ""))
-        ]
-    return rows
+    return [
+        Row(
+            job=f"calls of 10 ms, {CAPACITY} at once in each of {TASKS} subtasks, {mode}",
+            unit="records/s",
+            penstock=figures[mode],
+            against=other,
+            other=figures[other],
+            target=target if other == BY_HAND else None,
+        )
+        for mode, target in (("unordered", 0.9), ("ordered", 0.85))
+        for other in (BY_HAND, THREADS, f"PyFlink {peers.VERSION}, {mode}")
+    ]
 
 
 def at_once(scale: Scale) -> list[Row]:
@@ -152,10 +152,13 @@ def at_once(scale: Scale) -> list[Row]:
     figures = alternate(sides, scale.rounds)
     return [
         Row(
-            f"what the operator adds to calls that return at once, {mode}",
-            "microseconds a record",
-            [mine - bare for mine, bare in zip(figures[mode], figures["alone"], strict=True)],
-            "at most 12",
+            job=f"what the operator adds to calls that return at once, {mode}",
+            unit="microseconds a record",
+            penstock=[
+                mine - bare for mine, bare in zip(figures[mode], figures["alone"], strict=True)
+            ],
+            target=12,
+            lower_is_better=True,
         )
         for mode in ("unordered", "ordered")
     ]
@@ -181,24 +184,24 @@ def slow_now_and_then(scale: Scale) -> list[Row]:
     seconds = max(ordered_in_theory(each, long_queue) for each in latencies)
     theory = [scale.records / seconds] * scale.rounds
     rows = (
-        (f"unordered, {CAPACITY} at once", "few", "at least 0.9", BY_HAND, figures["few by hand"]),
+        (f"unordered, {CAPACITY} at once", "few", 0.9, BY_HAND, figures["few by hand"]),
         (
             f"unordered, {longest_queue:,} at once",
             "many",
-            "above 0.9",
+            0.9,
             "the same without slow calls",
             figures["many without"],
         ),
-        (f"ordered, {long_queue:,} at once", "ordered", "0.85 to 1", "the queue's theory", theory),
+        (f"ordered, {long_queue:,} at once", "ordered", 0.85, "the queue's theory", theory),
     )
     return [
         Row(
-            f"1% of calls take 500 ms, the others 10 ms; {job}",
-            "records/s",
-            figures[mine],
-            target,
-            against,
-            other,
+            job=f"1% of calls take 500 ms, the others 10 ms; {job}",
+            unit="records/s",
+            penstock=figures[mine],
+            against=against,
+            other=other,
+            target=target,
         )
         for job, mine, target, against, other in rows
     ]
@@ -257,19 +260,33 @@ def http(scale: Scale) -> list[Row]:
         service.kill()
     return [
         Row(
-            f"an HTTP service that takes 10 ms, {CAPACITY} at once, {mode}",
-            "calls/s",
-            figures[mode],
-            "at least 0.9",
-            "a client by hand",
-            figures["a client by hand"],
+            job=f"an HTTP service that takes 10 ms, {CAPACITY} at once, {mode}",
+            unit="calls/s",
+            penstock=figures[mode],
+            against="a client by hand",
+            other=figures["a client by hand"],
+            target=0.9,
         )
         for mode in ("unordered", "ordered")
     ]
 
 
-def hanging(_: Scale) -> list[Row]:
+def hanging(scale: Scale) -> list[Row]:
     """Part 5."""
+    figures = alternate({"penstock": _delay_by_hanging}, scale.rounds)
+    what = f"a call hangs for {calls.HANG:g} s, epochs wait for {DRAIN} s"
+    return [
+        Row(
+            job=f"{what}: the longest time between two other results, less the usual one",
+            unit="seconds",
+            penstock=figures["penstock"],
+            target=DRAIN,
+            lower_is_better=True,
+        )
+    ]
+
+
+def _delay_by_hanging() -> float:
     spark = shared_session()
     configuration = Configuration().set_string("async.drain-timeout", f"{DRAIN} s")
     env = StreamExecutionEnvironment.get_execution_environment(configuration, spark=spark)
@@ -291,120 +308,59 @@ def hanging(_: Scale) -> list[Row]:
             f"Wrong results: {len(missing)} are missing, {len(found)} of {len(arrivals)} differ."
         )
     gaps = sorted(late - early for early, late in pairwise(arrivals))
-    usual = [gap for gap in gaps if gap > DRAIN / 20]
-    job = f"a call hangs for 30 s, epochs wait for {DRAIN} s: results of others"
-    return [
-        Row(
-            job + ", the longest time between two",
-            "seconds",
-            gaps[-1:],
-            f"{DRAIN} and an epoch",
-        ),
-        Row(job + ", the median epoch", "seconds", [median(usual)], ""),
-    ]
+    # The results of an epoch come together: shorter times are those within one.
+    return gaps[-1] - median(gap for gap in gaps if gap > DRAIN / 20)
 
 
 def in_flight(scale: Scale) -> list[Row]:
     """Part 6."""
     capacity = 10_000
     numbers = range(1, 3 * capacity + 1)
-    start = perf_counter()
-    with closing(open_operator(calls.after_a_second, capacity, ordered=True)) as function:
-        found = [number for results in function.run(blocks(numbers)) for number in results]
-    seconds = perf_counter() - start
-    _rate(start, found, numbers)
-    rounds = [seconds / 3]
 
-    count = 0
-    peaks: list[float] = []
-    numbers = range(1, scale.memory_records + 1)
-    with closing(open_operator(calls.after_ten_ms, 1_000, ordered=False)) as function:
-        for results in function.run(blocks(numbers)):
-            count += len(results)
-            if count >= (len(peaks) + 1) * scale.memory_records // 4:
-                peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
-    if count != scale.memory_records:
-        sys.exit(f"Wrong results: {count} instead of {scale.memory_records}.")
+    def each_second() -> float:
+        start = perf_counter()
+        with closing(open_operator(calls.after_a_second, capacity, ordered=True)) as function:
+            found = [number for results in function.run(blocks(numbers)) for number in results]
+        return capacity / _rate(start, found, numbers)
+
+    # Before all that takes more: a process's peak never falls.
+    first, *later = _peaks_of_memory(scale.memory_records, 1 + MEMORY_PARTS)
+    figures = alternate({"penstock": each_second}, scale.rounds)
     return [
         Row(
-            f"three times {capacity:,} calls of 1 s, all at once",
-            "seconds each",
-            rounds,
-            "little over 1",
+            job=f"three times {capacity:,} calls of 1 s, all at once",
+            unit="seconds each",
+            penstock=figures["penstock"],
+            target=1.5,
+            lower_is_better=True,
         ),
         Row(
-            f"peak of memory, the last three quarters of {scale.memory_records:,} records beside the first",
-            "MB",
-            peaks[-1:],
-            "at most 1.02",
-            "after a quarter",
-            peaks[:1],
+            job=f"peak of memory over {scale.memory_records:,} records, after each further sixth",
+            unit="MB",
+            penstock=later,
+            against="after the first",
+            other=[first] * MEMORY_PARTS,
+            target=1.02,
+            lower_is_better=True,
         ),
     ]
 
 
+def _peaks_of_memory(records: int, parts: int) -> list[float]:
+    """The process's largest size so far, in MB, after each part of the records."""
+    count = 0
+    peaks: list[float] = []
+    with closing(open_operator(calls.after_ten_ms, 1_000, ordered=False)) as function:
+        for results in function.run(blocks(range(1, records + 1))):
+            count += len(results)
+            if count >= (len(peaks) + 1) * records // parts:
+                peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+    if count != records:
+        sys.exit(f"Wrong results: {count} instead of {records}.")
+    return peaks
+
+
 PARTS = (ten_ms, at_once, slow_now_and_then, http, hanging, in_flight)
-
-
-class OnSpark:
-    """One job on Spark: penstock's, and the same by hand.
-
-    Args:
-        records: How many calls.
-        ask: Makes a call.
-        ordered: Whether penstock's results are in order.
-        capacity: How many calls are under way at once in each task.
-    """
-
-    def __init__(
-        self,
-        records: int,
-        ask: Ask,
-        *,
-        ordered: bool = True,
-        capacity: int = CAPACITY,
-    ) -> None:
-        self._spark = shared_session()
-        self._records = records
-        self._ask = ask
-        self._ordered = ordered
-        self._capacity = capacity
-
-    def rate(self) -> float:
-        """Runs penstock's job; returns its records a second."""
-        return self._timed(self._penstock)
-
-    def rate_by_hand(self) -> float:
-        """Runs the job by hand; returns its records a second."""
-        return self._timed(self._by_hand)
-
-    def _timed(self, job: Callable[[Tally], object]) -> float:
-        outcome = timed(job)
-        _check(outcome, self._records)
-        return self._records / outcome.seconds
-
-    def _penstock(self, tally: Tally) -> None:
-        env = StreamExecutionEnvironment.get_execution_environment(spark=self._spark)
-        env.set_parallelism(TASKS)
-        env.set_runtime_mode(RuntimeExecutionMode.STREAMING)
-        source = NumberSequenceSource(1, self._records)
-        numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers")
-        wait = AsyncDataStream.ordered_wait if self._ordered else AsyncDataStream.unordered_wait
-        results = wait(numbers, self._ask, TIMEOUT, self._capacity)
-        results.add_sink(cast("SinkFunction", tally))
-        env.execute("calls")
-
-    def _by_hand(self, tally: Tally) -> None:
-        records, ask, capacity = self._records, self._ask, self._capacity
-
-        def call(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            for batch in batches:
-                numbers = share(batch.column(0)[0].as_py(), TASKS, records)
-                asyncio.run(by_hand(numbers, ask, capacity, tally.invoke))
-                tally.close()
-            yield from ()
-
-        self._spark.range(0, TASKS, 1, TASKS).mapInArrow(call, "nothing int").collect()
 
 
 class Get(AsyncFunction[int, int]):
@@ -445,12 +401,6 @@ def _warm_up(sides: Mapping[str, Run]) -> None:
         run()
 
 
-def _check(outcome: Outcome, records: int) -> None:
-    found, wanted = (outcome.count, outcome.total), (records, records * (records + 1) // 2)
-    if found != wanted:
-        sys.exit(f"Wrong results: {found} as count and sum instead of {wanted}.")
-
-
 def _rate(start: float, found: list[int], numbers: Sequence[int]) -> float:
     seconds = perf_counter() - start
     if sorted(found) != list(numbers):
@@ -463,28 +413,13 @@ def _microseconds(start: float, found: list[int], numbers: Sequence[int]) -> flo
 
 
 def main() -> None:
-    arguments = _arguments()
+    arguments = parser().parse_args()
     scale = QUICK if arguments.quick else Scale()
-    rows: list[Row] = []
-    for number, part in enumerate(PARTS, 1):
-        if arguments.part in (None, number):
-            print(f"\nPart {number}", flush=True)
-            rows += part(scale)
-    print(table(rows))
-    if arguments.json:
-        figures = {"rows": [row.as_json() for row in rows]}
-        arguments.json.write_text(json.dumps(figures, indent=2) + "\n")
+    script.run(__file__, arguments, [partial(part, scale) for part in PARTS])
 
 
-def _arguments() -> argparse.Namespace:
-    assert __doc__ is not None
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true", help="do less of everything")
-    parser.add_argument("--part", type=int, choices=range(1, len(PARTS) + 1), help="run one part")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
-    return parser.parse_args()
+def parser() -> argparse.ArgumentParser:
+    return script.parser(__doc__, len(PARTS))
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 
 Ask = Callable[[int], Awaitable[list[int]]]
@@ -15,9 +16,9 @@ Ask = Callable[[int], Awaitable[list[int]]]
 LATENCY = 0.01
 SLOW = 50 * LATENCY
 SLOW_SHARE = 0.01
-HANG = 30.0
-HANGING = 500
-"""The number whose call hangs."""
+HANG = 10.0
+HANGING = 1_500
+"""The number whose call hangs: after a job's first epochs, which take longer than others."""
 
 _rng = random.Random(1)
 _IS_SLOW = [_rng.random() < SLOW_SHARE for _ in range(10_007)]
@@ -35,6 +36,11 @@ async def at_once(number: int) -> list[int]:
 async def after_ten_ms(number: int) -> list[int]:
     await asyncio.sleep(LATENCY)
     return [number]
+
+
+def blocking_ten_ms(number: int) -> int:
+    time.sleep(LATENCY)
+    return number
 
 
 async def now_and_then_slow(number: int) -> list[int]:

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import json
 import os
 import pickle
 import statistics
@@ -38,10 +37,11 @@ from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from benchmarks import script
 from benchmarks.epochs import Stop, epoch_seconds, rate
 from benchmarks.keyed_state import BACKENDS, CountRecords, Nowhere
 from benchmarks.measure import Row as Line
-from benchmarks.measure import Run, alternate, table
+from benchmarks.measure import Run, alternate
 from benchmarks.session import ROOT, shared_session
 from tests.servers.spark_cluster import SparkCluster
 
@@ -60,21 +60,22 @@ if TYPE_CHECKING:
 
 PARALLELISM = 2
 CHANGES = 1_000
-MANY, FEW = 1_000_000, 1_000
+FEW = 1_000
 STEP = 7919
 """Prime to the numbers of keys, so that it leads from any key to all others."""
-CHANGED_BYTES = len(pickle.dumps([*range(MANY - CHANGES, MANY), *[1] * CHANGES]))
 
 
 @dataclass(frozen=True)
 class Scale:
     """How much of everything."""
 
-    rounds: int = 3
-    epochs: int = 200
+    rounds: int = 5
+    epochs: int = 25
+    throughput_epochs: int = 6
+    many: int = 1_000_000
 
 
-QUICK = Scale(rounds=1, epochs=60)
+QUICK = Scale(rounds=1, epochs=4, throughput_epochs=2, many=100_000)
 
 
 class Written(EpochListener):
@@ -138,27 +139,35 @@ def timed(job: Counting, epochs: int) -> tuple[list[float], list[int]]:
 
 def small_changes(spark: SparkSession, scale: Scale) -> list[Line]:
     """Part 1."""
+    many = scale.many
+    changed_bytes = len(pickle.dumps([*range(many - CHANGES, many), *[1] * CHANGES]))
     lines: list[Line] = []
     for backend in BACKENDS:
-        medians: dict[int, list[float]] = {MANY: [], FEW: []}
-        late: dict[int, list[float]] = {MANY: [], FEW: []}
+        slowest: dict[int, list[float]] = {many: [], FEW: []}
         written: list[float] = []
-        for number in range(scale.rounds):
-            for keys in (MANY, FEW) if number % 2 == 0 else (FEW, MANY):
-                took, sizes = timed(Counting(spark, keys, backend), scale.epochs)
-                medians[keys].append(statistics.median(took))
-                late[keys].append(statistics.quantiles(took, n=100)[98])
-                if keys == MANY:
-                    written.append(statistics.mean(sizes) / CHANGED_BYTES)
-                print(
-                    f"  {backend}, {keys:,} keys: {medians[keys][-1]:.0f} ms, p99 {late[keys][-1]:.0f} ms"
-                )
-        what = f"an epoch that changes {CHANGES:,} of {MANY:,} keys, {backend}"
-        few = f"{FEW:,} keys in all"
+
+        def median(keys: int) -> float:
+            took, sizes = timed(Counting(spark, keys, backend), scale.epochs)  # noqa: B023
+            slowest[keys].append(max(took))  # noqa: B023
+            if keys == many:
+                written.append(statistics.mean(sizes) / changed_bytes)  # noqa: B023
+            return statistics.median(took)
+
+        sides: dict[str, Run] = {str(keys): partial(median, keys) for keys in (many, FEW)}
+        medians = alternate(sides, scale.rounds)
+        add = partial(
+            Line,
+            job=f"an epoch that changes {CHANGES:,} of {many:,} keys, {backend}",
+            lower_is_better=True,
+        )
+        against = partial(add, against=f"{FEW:,} keys in all")
+        latest = f"ms, the slowest of {scale.epochs}"
         lines += [
-            Line(what, "ms, median", medians[MANY], "at most 2", few, medians[FEW]),
-            Line(what, "ms, p99", late[MANY], "", few, late[FEW]),
-            Line(what, "bytes written for each that changed", written, "below 5"),
+            against(
+                unit="ms, median", penstock=medians[str(many)], other=medians[str(FEW)], target=2
+            ),
+            against(unit=latest, penstock=slowest[many], other=slowest[FEW]),
+            add(unit="bytes written for each that changed", penstock=written, target=5),
         ]
     return lines
 
@@ -169,29 +178,30 @@ def throughput(spark: SparkSession, scale: Scale) -> list[Line]:
     for backend in BACKENDS:
         job = Counting(spark, 50_000, backend, 100_000)
         sides: dict[str, Run] = {
-            "with": partial(records_per_second, job, is_durable=True),
-            "without": partial(records_per_second, job, is_durable=False),
+            "with": partial(records_per_second, job, scale, is_durable=True),
+            "without": partial(records_per_second, job, scale, is_durable=False),
         }
         figures = alternate(sides, scale.rounds)
-        what = f"counting 100,000 records an epoch over 50,000 keys, {backend}"
         lines.append(
             Line(
-                what,
-                "records/s",
-                figures["with"],
-                "at least 0.7",
-                "no checkpoint location",
-                figures["without"],
+                job=f"counting 100,000 records an epoch over 50,000 keys, {backend}",
+                unit="records/s",
+                penstock=figures["with"],
+                against="no checkpoint location",
+                other=figures["without"],
+                target=0.7,
             )
         )
     return lines
 
 
-def records_per_second(job: Counting, *, is_durable: bool) -> float:
+def records_per_second(job: Counting, scale: Scale, *, is_durable: bool) -> float:
     """Return the rate of a job's median epoch."""
     with TemporaryDirectory(prefix="checkpoints-") as folder:
         placed = replace(job, location=folder if is_durable else None)
-        seconds = epoch_seconds(job.spark, lambda: stopped_by(placed.start()), 10)
+        seconds = epoch_seconds(
+            job.spark, lambda: stopped_by(placed.start()), scale.throughput_epochs, skipped=3
+        )
     return job.rows / statistics.median(seconds)
 
 
@@ -219,19 +229,33 @@ def restarts(spark: SparkSession, scale: Scale) -> list[Line]:
         with TemporaryDirectory(prefix="checkpoints-") as folder:
             jobs = {
                 keys: Counting(spark, keys, backend, CHANGES, os.path.join(folder, str(keys)))
-                for keys in (MANY, FEW)
+                for keys in (scale.many, FEW)
             }
             for job in jobs.values():
-                epoch_seconds(spark, lambda job=job: stopped_by(job.start()), 3)  # type: ignore[misc]
+                epoch_seconds(spark, lambda job=job: stopped_by(job.start()), 3, skipped=0)  # type: ignore[misc]
             sides: dict[str, Run] = {
                 str(keys): partial(first_epoch_after, job) for keys, job in jobs.items()
             }
-            figures = alternate(sides, max(scale.rounds, 3))
-        more = [many - few for many, few in zip(figures[str(MANY)], figures[str(FEW)], strict=True)]
-        what = f"from a start to its first epoch, {MANY:,} keys, {backend}"
+            figures = alternate(sides, scale.rounds)
+        many, few = figures[str(scale.many)], figures[str(FEW)]
+        more = [mine - other for mine, other in zip(many, few, strict=True)]
+        what = f"from a start to its first epoch, {scale.many:,} keys, {backend}"
         lines += [
-            Line(what, "s", figures[str(MANY)], "", f"{FEW:,} keys", figures[str(FEW)]),
-            Line(f"{what}: how much longer than with {FEW:,} keys", "s", more, "below 3"),
+            Line(
+                job=what,
+                unit="s",
+                penstock=many,
+                against=f"{FEW:,} keys",
+                other=few,
+                lower_is_better=True,
+            ),
+            Line(
+                job=f"{what}: how much longer than with {FEW:,} keys",
+                unit="s",
+                penstock=more,
+                target=3,
+                lower_is_better=True,
+            ),
         ]
     return lines
 
@@ -256,38 +280,24 @@ def opened_session(*, cluster: bool) -> Iterator[SparkSession]:
         spark.stop()
 
 
-PARTS = {1: small_changes, 2: throughput, 3: restarts}
+PARTS = (small_changes, throughput, restarts)
 
 
 def main() -> None:
-    arguments = _arguments()
+    arguments = parser().parse_args()
     warnings.simplefilter("ignore", NoCheckpointLocationWarning)
     scale = QUICK if arguments.quick else Scale()
     scale = replace(scale, rounds=arguments.rounds or scale.rounds)
-    lines: list[Line] = []
     with opened_session(cluster=arguments.cluster) as spark:
         spark.conf.set("spark.sql.streaming.numRecentProgressUpdates", 2 * scale.epochs)
-        for number, part in PARTS.items():
-            if arguments.part in (None, number):
-                print(f"\npart {number}", flush=True)
-                lines += part(spark, scale)
-    print(table(lines))
-    if arguments.json:
-        rows = [line.as_json() for line in lines]
-        arguments.json.write_text(json.dumps({"rows": rows}, indent=2) + "\n")
+        script.run(__file__, arguments, [partial(part, spark, scale) for part in PARTS])
 
 
-def _arguments() -> argparse.Namespace:
-    assert __doc__ is not None
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true", help="time fewer epochs")
-    parser.add_argument("--rounds", type=int, help="how often each side runs")
-    parser.add_argument("--part", type=int, choices=PARTS, help="one part")
-    parser.add_argument("--cluster", action="store_true", help="on a cluster of three workers")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
-    return parser.parse_args()
+def parser() -> argparse.ArgumentParser:
+    made = script.parser(__doc__, len(PARTS))
+    made.add_argument("--rounds", type=int, help="how often each side runs")
+    made.add_argument("--cluster", action="store_true", help="on a cluster of three workers")
+    return made
 
 
 if __name__ == "__main__":

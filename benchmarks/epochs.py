@@ -22,17 +22,22 @@ Stop = Callable[[], None]
 
 def rate(spark: SparkSession, rows: int) -> DataFrame:
     """A stream of that many numbers an epoch, with an epoch whenever the one before is done."""
+    if rows == 0:
+        return rate(spark, rows=1).where("value < 0")
     reader = spark.readStream.format("rate-micro-batch")
     return reader.option("rowsPerBatch", rows).option("numPartitions", 2).load().select("value")
 
 
-def epoch_seconds(spark: SparkSession, start: Callable[[], Stop], epochs: int) -> list[float]:
+def epoch_seconds(
+    spark: SparkSession, start: Callable[[], Stop], epochs: int, *, skipped: int = SKIPPED
+) -> list[float]:
     """Starts a job, lets it run for some epochs, stops it.
 
     Args:
         spark: The session that the job runs in; no other query may be running in it.
         start: Starts the job and returns what stops it.
         epochs: How many epochs to time.
+        skipped: How many to leave out before.
 
     Returns:
         What each epoch took from trigger to commit, in seconds.
@@ -40,11 +45,11 @@ def epoch_seconds(spark: SparkSession, start: Callable[[], Stop], epochs: int) -
     stop = start()
     query = _only_query(spark)
     try:
-        _await(lambda: _last_epoch(query) >= SKIPPED + epochs - 1)
+        _await(lambda: _last_epoch(query) >= skipped + epochs - 1)
     finally:
         stop()
     durations = {p["batchId"]: p["durationMs"]["triggerExecution"] for p in query.recentProgress}
-    return [ms / 1_000 for epoch, ms in durations.items() if epoch >= SKIPPED][:epochs]
+    return [ms / 1_000 for epoch, ms in durations.items() if epoch >= skipped][:epochs]
 
 
 def start_by_hand(frame: DataFrame, run: Callable[[DataFrame, int], None]) -> Stop:

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from benchmarks.tally import Outcome
 
@@ -96,21 +96,22 @@ class PyFlink:
 
     def rate(self, records: int) -> float:
         """Runs the job over that many numbers; returns the records a second of the job itself."""
-        return records / self._ask(records, check=False)["seconds"]
+        return records / float(self.ask(records=records, check=False)["seconds"])
 
     def check(self, records: int) -> Outcome:
         """Runs the job with its results collected."""
-        answer = self._ask(records, check=True)
+        answer = self.ask(records=records, check=True)
         return Outcome(answer["seconds"], int(answer["count"]), int(answer["total"]))
 
-    def _ask(self, records: int, check: bool) -> dict[str, float]:
+    def ask(self, **order: Any) -> dict[str, Any]:
+        """Has the job do what the order says; returns its answer."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps({"records": records, "check": check}) + "\n")
+        self._process.stdin.write(json.dumps(order) + "\n")
         self._process.stdin.flush()
         for line in self._process.stdout:
             if line.startswith("answer "):
-                answer: dict[str, float] = json.loads(line.removeprefix("answer "))
+                answer: dict[str, Any] = json.loads(line.removeprefix("answer "))
                 return answer
         raise PeerUnavailable(
             f"PyFlink ended in {self._mode} mode. Its log: {Path(self._log.name).relative_to(ROOT)}"

@@ -59,8 +59,9 @@ def start_epochs(spark: SparkSession, rows: int, tally: Tally) -> Stop:
 def start_empty_epochs(spark: SparkSession, parallelism: int, tally: Tally) -> Stop:
     """Starts the same job over a stream whose epochs hold nothing."""
     env = _environment(spark, parallelism)
-    nothing = rate(spark, rows=1).where("value < 0")
-    _sums(env.from_data_frame(nothing).map(_value)).add_sink(cast("SinkFunction", tally))
+    _sums(env.from_data_frame(rate(spark, rows=0)).map(_value)).add_sink(
+        cast("SinkFunction", tally)
+    )
     return _start(env)
 
 

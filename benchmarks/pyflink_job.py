@@ -26,12 +26,17 @@ Streams = Callable[[Any, int], Any]
 """Takes an environment and how many numbers, and returns the stream of the results."""
 
 
-def serve(stream: Streams) -> None:
+def environment() -> Any:
     configuration = Configuration()
     configuration.set_string("python.execution-mode", sys.argv[1])
     configuration.set_string("rest.bind-port", "0")
     env = StreamExecutionEnvironment.get_execution_environment(configuration)
     env.set_parallelism(PARALLELISM)
+    return env
+
+
+def serve(stream: Streams) -> None:
+    env = environment()
     for line in sys.stdin:
         order = json.loads(line)
         answer = (check if order["check"] else run)(stream(env, order["records"]))

@@ -16,6 +16,11 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def shared_session() -> SparkSession:
+    return session_of(2)
+
+
+def session_of(cores: int) -> SparkSession:
+    """A session that runs so many tasks at once; the one that is there, if there is one."""
     # Workers import the functions of the sides that are written by hand from here.
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.getenv("PYTHONPATH")]))
-    return session(None, Configuration().set_string("spark.master", "local[2]"))
+    return session(None, Configuration().set_string("spark.master", f"local[{cores}]"))

@@ -1,8 +1,11 @@
 """How fast timers are registered, fired and deleted, and how much memory they take, in one subtask.
 
-    python benchmarks/timers.py                  both backends
-    python benchmarks/timers.py --quick          the same with a tenth of the timers
-    python benchmarks/timers.py --backend NAME   one backend: hashmap or rocksdb
+    python benchmarks/timers.py                  all parts
+    python benchmarks/timers.py --quick          the same with less of everything
+    python benchmarks/timers.py --part 2         one part
+    python benchmarks/timers.py --json FILE      the figures as JSON too
+
+Part 1: rates on the hashmap backend. Part 2: on the rocksdb backend. Part 3: memory, on hashmap.
 
 The operator of keyed process functions is given records in blocks, as in a job, and the user's function
 registers, or deletes, a timer for each of them; then watermarks fire the timers, and the function
@@ -19,7 +22,6 @@ from __future__ import annotations
 import argparse
 import gc
 import random
-import statistics
 import sys
 import tracemalloc
 from array import array
@@ -31,6 +33,9 @@ from time import perf_counter
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks import script
+from benchmarks.measure import Row
 
 from penstock.common import Types
 from penstock.datastream import KeyedProcessFunction, RuntimeContext, ValueStateDescriptor
@@ -46,24 +51,21 @@ from penstock.runtime.timers.processing_time_service import (
 
 MAX_PARALLELISM = 128
 WATERMARKS = 100
-TARGETS = {"hashmap": "at least 200,000", "rocksdb": "at least 60,000"}
+TARGETS = {"hashmap": 200_000, "rocksdb": 60_000}
 WINDOW_ENDS = 1_000
 DELETE_ORDERS = ("the order of registering", "any order")
-
-Figures = dict[str, list[float]]
-"""What each job came to, one figure for each round."""
 
 
 @dataclass(frozen=True)
 class Scale:
     """How much of everything."""
 
-    rounds: int = 3
-    timers: int = 1_000_000
-    keys: int = 100_000
+    rounds: int = 5
+    timers: int = 400_000
+    keys: int = 40_000
 
 
-QUICK = Scale(rounds=2, timers=100_000, keys=10_000)
+QUICK = Scale(rounds=2, timers=40_000, keys=4_000)
 
 
 class CountInPython(KeyedProcessFunction):
@@ -251,8 +253,8 @@ def _check(found: int, wanted: int) -> None:
         sys.exit(f"Wrong results: {found} timers fired instead of {wanted}.")
 
 
-def rates(backend: str, scale: Scale) -> Figures:
-    """Registers and fires with all functions and shapes, and deletes."""
+def rates(backend: str, scale: Scale) -> list[Row]:
+    """Parts 1 and 2: registers and fires with all functions and shapes, and deletes."""
     scattered, shared = Records(scale, scale.timers), Records(scale, WINDOW_ENDS)
     times = f"{scale.timers:,} times"
     cases: dict[str, tuple[Callable[[], CountInPython], Records]] = {
@@ -260,73 +262,75 @@ def rates(backend: str, scale: Scale) -> Figures:
         f"{times}, counted in ValueState": (CountInState, scattered),
         f"{WINDOW_ENDS:,} times, counted in Python": (CountInPython, shared),
     }
-    figures: Figures = {}
-
-    def add(job: str, count: int, seconds: float) -> None:
-        figures.setdefault(job, []).append(count / seconds)
-
+    fired: dict[str, list[float]] = {name: [] for name in cases}
+    registered: dict[str, list[float]] = {order: [] for order in DELETE_ORDERS}
+    deleted: dict[str, list[float]] = {order: [] for order in DELETE_ORDERS}
     for number in range(scale.rounds):
         for name, (function, records) in cases.items():
-            registering, firing = fire(backend, function(), records)
-            add(f"register and fire, {name}", records.distinct, registering + firing)
-            add(f"  register, {name}", records.distinct, registering)
-            add(f"  fire, {name}", records.distinct, firing)
+            fired[name].append(records.distinct / sum(fire(backend, function(), records)))
         for order in DELETE_ORDERS:
-            registering, deleting = delete(backend, scattered, shuffled=order == "any order")
-            add(f"register, to be deleted in {order}", scattered.distinct, registering)
-            add(f"delete in {order}", scattered.distinct, deleting)
+            seconds = delete(backend, scattered, shuffled=order == "any order")
+            registered[order].append(scattered.distinct / seconds[0])
+            deleted[order].append(scattered.distinct / seconds[1])
         print(f"  {backend}: round {number + 1} of {scale.rounds}", flush=True)
-    return figures
+    return [
+        *(
+            Row(
+                job=f"register and fire timers at {name}, {backend}",
+                unit="timers/s",
+                penstock=figures,
+                target=TARGETS[backend],
+            )
+            for name, figures in fired.items()
+        ),
+        *(
+            Row(
+                job=f"delete timers in {order}, {backend}",
+                unit="timers/s",
+                penstock=deleted[order],
+                against="registering them",
+                other=registered[order],
+                target=1,
+            )
+            for order in DELETE_ORDERS
+        ),
+    ]
 
 
-def sizes(scale: Scale) -> Figures:
-    """What a pending timer of the heap takes, in memory."""
-    figures: Figures = {}
+def sizes(scale: Scale) -> list[Row]:
+    """Part 3: what a pending timer of the heap takes, in memory."""
+    rows: list[Row] = []
     for times in (scale.timers, WINDOW_ENDS):
-        after_epoch, in_epoch = memory(Records(scale, times))
-        figures[f"{times:,} times, between epochs"] = [after_epoch]
-        figures[f"{times:,} times, in the epoch that registers them"] = [in_epoch]
-    return figures
+        records = Records(scale, times)
+        found = [memory(records) for _ in range(scale.rounds)]
+        rows += [
+            Row(
+                job=f"a pending timer of the heap, {times:,} times, {moment}",
+                unit="bytes",
+                penstock=figures,
+                target=400,
+                lower_is_better=True,
+            )
+            for moment, figures in zip(
+                ("between epochs", "in the epoch that registers it"),
+                zip(*found, strict=True),
+                strict=True,
+            )
+        ]
+    return rows
 
 
-def show(title: str, figures: Figures, target: Callable[[str], str]) -> None:
-    """Print medians, with the smallest and the largest figure."""
-    print(f"\n{title}")
-    for job, found in figures.items():
-        span = f"{min(found):,.0f} to {max(found):,.0f}"
-        print(f"  {job:<62}{statistics.median(found):>11,.0f}{span:>24}  {target(job)}".rstrip())
+PARTS = (partial(rates, "hashmap"), partial(rates, "rocksdb"), sizes)
 
 
 def main() -> None:
-    arguments = _arguments()
+    arguments = parser().parse_args()
     scale = QUICK if arguments.quick else Scale()
-    backends = [name for name in TARGETS if arguments.backend in (None, name)]
-    found = {backend: rates(backend, scale) for backend in backends}
-    for backend, figures in found.items():
-        show(f"{backend}: timers/s", figures, partial(_target, backend))
-        for order in DELETE_ORDERS:
-            deleted = figures[f"delete in {order}"]
-            registered = figures[f"register, to be deleted in {order}"]
-            ratios = [mine / other for mine, other in zip(deleted, registered, strict=True)]
-            span = f"{min(ratios):.2f} to {max(ratios):.2f}"
-            job = f"delete in {order}, by register"
-            print(f"  {job:<62}{statistics.median(ratios):>11.2f}{span:>24}  at least 1")
-    if "hashmap" in backends:
-        show("hashmap: bytes a pending timer", sizes(scale), lambda _: "under 400")
+    script.run(__file__, arguments, [partial(part, scale) for part in PARTS])
 
 
-def _target(backend: str, job: str) -> str:
-    return TARGETS[backend] if job.startswith("register and fire") else ""
-
-
-def _arguments() -> argparse.Namespace:
-    assert __doc__ is not None
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true", help="do less of everything")
-    parser.add_argument("--backend", choices=TARGETS, help="measure one backend")
-    return parser.parse_args()
+def parser() -> argparse.ArgumentParser:
+    return script.parser(__doc__, len(PARTS))
 
 
 if __name__ == "__main__":

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import argparse
 import gc
-import json
 import sys
 import tracemalloc
 from collections.abc import Callable
@@ -33,8 +32,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks import peers
-from benchmarks.measure import Row, Run, alternate, table
+from benchmarks import peers, script
+from benchmarks.measure import Row, Run, alternate
 from benchmarks.session import shared_session
 from benchmarks.tally import Outcome, Tally, timed
 from benchmarks.window_events import (
@@ -81,14 +80,22 @@ PENSTOCK = "penstock"
 class Scale:
     """How much of everything."""
 
-    rounds: int = 3
+    rounds: int = 5
     records: int = 4_000_000
-    flink_records: int = 500_000
-    check_records: int = 120_000
+    sliding_records: int = 1_000_000
+    flink_records: int = 50_000
+    check_records: int = 20_000
     windows: int = 20
 
 
-QUICK = Scale(rounds=2, records=400_000, flink_records=100_000, check_records=60_000, windows=5)
+QUICK = Scale(
+    rounds=1,
+    records=200_000,
+    sliding_records=100_000,
+    flink_records=5_000,
+    check_records=5_000,
+    windows=5,
+)
 
 
 def environment(spark: SparkSession) -> StreamExecutionEnvironment:
@@ -184,8 +191,16 @@ def python_windows(spark: SparkSession, scale: Scale) -> list[Row]:
                 peer: partial(flink.rate, scale.flink_records),
             }
             figures = alternate(sides, scale.rounds)
-        what = f"a Python reduce over minutes, {scale.records:,} events {order}"
-        lines.append(Row(what, "records/s", figures[PENSTOCK], "at least 20", peer, figures[peer]))
+        lines.append(
+            Row(
+                job=f"a Python reduce over minutes, {scale.records:,} events {order}",
+                unit="records/s",
+                penstock=figures[PENSTOCK],
+                against=peer,
+                other=figures[peer],
+                target=20,
+            )
+        )
     return lines
 
 
@@ -207,8 +222,15 @@ def columnar_windows(spark: SparkSession, scale: Scale) -> list[Row]:
         figures = alternate(sides, scale.rounds)
         what = f"a columnar sum over minutes, {scale.records:,} events {order}"
         lines += [
-            Row(what, "records/s", figures[SUM], target, peer, figures[peer])
-            for peer, target in (("Spark's groupBy", "at least 0.8"), (REDUCE, "at least 2"))
+            Row(
+                job=what,
+                unit="records/s",
+                penstock=figures[SUM],
+                against=peer,
+                other=figures[peer],
+                target=target,
+            )
+            for peer, target in (("Spark's groupBy", 0.8), (REDUCE, 2))
         ]
     return lines
 
@@ -230,30 +252,50 @@ def sliding_windows(spark: SparkSession, scale: Scale) -> list[Row]:
     for name, job in ((REDUCE, reduced_rows), (SUM, summed_rows)):
         sides: dict[str, Run] = {
             "sliding": lambda job=job: _seconds(
-                partial(job, spark, scale.records, is_shuffled=False, assigner=SLIDING)
+                partial(job, spark, scale.sliding_records, is_shuffled=False, assigner=SLIDING)
             ),  # type: ignore[misc]
             "tumbling": lambda job=job: _seconds(
-                partial(job, spark, scale.records, is_shuffled=False)
+                partial(job, spark, scale.sliding_records, is_shuffled=False)
             ),  # type: ignore[misc]
         }
         for run in sides.values():
             run()
         figures = alternate(sides, scale.rounds)
-        what = f"{name} over hours that slide by a minute, {scale.records:,} events"
         lines.append(
-            Row(what, "seconds", figures["sliding"], "far below 60", "minutes", figures["tumbling"])
+            Row(
+                job=f"{name} over hours that slide by a minute, {scale.sliding_records:,} events",
+                unit="seconds",
+                penstock=figures["sliding"],
+                against="minutes",
+                other=figures["tumbling"],
+                target=60,
+                lower_is_better=True,
+            )
         )
     return lines
 
 
 def window_state(spark: SparkSession, scale: Scale) -> list[Row]:  # noqa: ARG001
     """Part 4."""
+    figures = alternate({PENSTOCK: partial(_bytes_of_a_key, scale.windows)}, scale.rounds)
+    return [
+        Row(
+            job="what a window keeps for a key, its timer and the record of three numbers included",
+            unit="bytes",
+            penstock=figures[PENSTOCK],
+            target=500,
+            lower_is_better=True,
+        )
+    ]
+
+
+def _bytes_of_a_key(windows: int) -> float:
     contents = ReducedRecords(add)
     operator = window_operator(TUMBLING, EventTimeTrigger(), contents, WindowCall())
     gc.collect()
     with OneInputOperatorHarness(operator, key_selector=0) as harness:
         tracemalloc.start()
-        for window in range(scale.windows):
+        for window in range(windows):
             for start in range(0, KEYS, BLOCK_SIZE):
                 keys = list(range(start, min(start + BLOCK_SIZE, KEYS)))
                 times: list[int | None] = [window * WINDOW + key for key in keys]
@@ -263,9 +305,7 @@ def window_state(spark: SparkSession, scale: Scale) -> list[Row]:  # noqa: ARG00
         gc.collect()
         taken, _ = tracemalloc.get_traced_memory()
         tracemalloc.stop()
-    each = taken / (scale.windows * KEYS)
-    what = "what a window keeps for a key, its timer and the record of three numbers included"
-    return [Row(what, "bytes", [each], "under 500")]
+    return taken / (windows * KEYS)
 
 
 def _seconds(job: Job) -> float:
@@ -291,31 +331,16 @@ PARTS = (python_windows, columnar_windows, sliding_windows, window_state)
 
 
 def main() -> None:
-    arguments = _arguments()
+    arguments = parser().parse_args()
     scale = QUICK if arguments.quick else Scale()
     spark = shared_session()
     spark.conf.set("spark.sql.shuffle.partitions", str(PARALLELISM))
-    lines: list[Row] = []
-    for number, part in enumerate(PARTS, 1):
-        if arguments.part in (None, number):
-            print(f"\nPart {number}", flush=True)
-            lines += part(spark, scale)
+    script.run(__file__, arguments, [partial(part, spark, scale) for part in PARTS])
     spark.stop()
-    print(table(lines))
-    if arguments.json:
-        figures = [line.as_json() for line in lines]
-        arguments.json.write_text(json.dumps({"rows": figures}, indent=2) + "\n")
 
 
-def _arguments() -> argparse.Namespace:
-    assert __doc__ is not None
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true", help="do less of everything")
-    parser.add_argument("--part", type=int, choices=range(1, len(PARTS) + 1), help="run one part")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
-    return parser.parse_args()
+def parser() -> argparse.ArgumentParser:
+    return script.parser(__doc__, len(PARTS))
 
 
 if __name__ == "__main__":

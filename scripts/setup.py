@@ -33,7 +33,7 @@ EXTRAS = {
     "check": "lint",
 }
 # Targets whose packages an installation for the first one brings along.
-BRINGS = {"check": ("test", "docs", "demo"), "test": ("demo",)}
+BRINGS = {"check": ("test", "docs", "demo", "bench"), "test": ("demo", "bench")}
 
 
 def main() -> None:
