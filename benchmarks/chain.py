@@ -50,6 +50,7 @@ class Scale:
 
     rounds: int = 5
     records: int = 2_000_000
+    map_records: int = 4_000_000
     thread_records: int = 100_000
     process_records: int = 20_000
     epochs: int = 20
@@ -60,6 +61,7 @@ class Scale:
 QUICK = Scale(
     rounds=1,
     records=200_000,
+    map_records=400_000,
     thread_records=10_000,
     process_records=5_000,
     epochs=3,
@@ -98,31 +100,31 @@ def six_functions(spark: SparkSession, scale: Scale) -> list[Row]:
 
 def ten_maps(spark: SparkSession, scale: Scale) -> list[Row]:
     """Part 2."""
-    numbers = range(1, scale.records + 1)
-    wanted = scale.records, sum(map(ten_steps, numbers))
+    numbers = range(1, scale.map_records + 1)
+    wanted = scale.map_records, sum(map(ten_steps, numbers))
 
     def rate(job: Callable[[Tally], None]) -> float:
         outcome = timed(job)
         _check(outcome, wanted)
-        return scale.records / outcome.seconds
+        return scale.map_records / outcome.seconds
 
     rows: list[Row] = []
     for where, mine, theirs in (
         (
             "on Spark",
-            lambda tally: programs.ten_maps(spark, scale.records, tally),
-            lambda tally: by_hand.ten_maps(spark, scale.records, tally),
+            lambda tally: programs.ten_maps(spark, scale.map_records, tally),
+            lambda tally: by_hand.ten_maps(spark, scale.map_records, tally),
         ),
         (
             "in one process",
-            lambda tally: programs.ten_maps_in_process(scale.records, tally),
+            lambda tally: programs.ten_maps_in_process(scale.map_records, tally),
             lambda tally: by_hand.ten_maps_in_process(numbers, tally),
         ),
     ):
         sides = {PENSTOCK: partial(rate, mine), "one loop by hand": partial(rate, theirs)}
         _warm_up(sides)
         figures = alternate(sides, scale.rounds)
-        job = f"ten one-line maps over {scale.records:,} tuples, {where}"
+        job = f"ten one-line maps over {scale.map_records:,} tuples, {where}"
         rows += _rows(job, "records/s", figures, (0.9,))
     return rows
 

@@ -5,7 +5,8 @@
     python benchmarks/profiles.py --program windows   one program
     python benchmarks/profiles.py --local             in this process, without Spark
 
-Each program runs twice with `env.explain(analyze=True)`; the first run is to warm up.
+Each program runs twice with `env.explain(analyze=True)`; the first run is to warm up. The last two need
+Spark: a columnar sum over a DataFrame, and the stream of `keyed_state.py` with its first epochs.
 """
 
 # ruff: noqa: D102 - what overrides a documented method is documented
@@ -15,14 +16,18 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any
+from time import sleep
+from typing import TYPE_CHECKING, Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks import functions
+from benchmarks.keyed_state import CountRecords, Nowhere, keyed_rows
 from benchmarks.session import shared_session
 from benchmarks.window_events import WINDOW, Events, time_of
+from benchmarks.windows import summed_rows
 
 from penstock.common import Configuration, Duration, Types, WatermarkStrategy
 from penstock.datastream import (
@@ -36,7 +41,11 @@ from penstock.datastream import (
 from penstock.datastream.connectors.number_seq import NumberSequenceSource
 from penstock.datastream.window import TumblingEventTimeWindows
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 RECORDS, FEW_RECORDS = 1_000_000, 100_000
+EPOCHS = 40
 KEYS = 1_000
 
 
@@ -89,19 +98,56 @@ PROGRAMS: dict[str, Callable[[StreamExecutionEnvironment, int], None]] = {
 }
 
 
+def columnar_sum(spark: SparkSession, records: int) -> Any:
+    """The sum of `windows.py`, over four times as many records."""
+    sums = summed_rows(spark, 4 * records, is_shuffled=False)
+    sums.add_sink(_ignore)
+    return sums.get_execution_environment().explain(analyze=True)
+
+
+def stream_of_counts(spark: SparkSession, records: int) -> Any:  # noqa: ARG001
+    """The first epochs of the stream of `keyed_state.py`: 100,000 records each, of 1,000 keys."""
+    configuration = Configuration().set_string("execution.profile", "true")
+    env = StreamExecutionEnvironment.get_execution_environment(configuration, spark=spark)
+    env.set_parallelism(2)
+    rows = env.from_data_frame(keyed_rows(spark, KEYS))
+    rows.key_by(lambda row: row[0]).process(CountRecords()).add_sink(Nowhere())
+    job = env.execute_async("stream of counts")
+    while job.progress().epochs < EPOCHS:
+        sleep(0.02)
+    profile = job.progress().profile
+    job.cancel().result()
+    return profile
+
+
+ON_SPARK: dict[str, Callable[[SparkSession, int], Any]] = {
+    "columnar sum": columnar_sum,
+    "stream of counts": stream_of_counts,
+}
+
+
 def main() -> None:
     """Prints the profiles."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    names = [*PROGRAMS, *ON_SPARK]
     parser.add_argument("--quick", action="store_true", help="fewer records")
-    parser.add_argument("--program", choices=PROGRAMS, help="one program")
+    parser.add_argument("--program", choices=names, help="one program")
     parser.add_argument("--local", action="store_true", help="in this process, without Spark")
     arguments = parser.parse_args()
     records = FEW_RECORDS if arguments.quick else RECORDS
     spark = None if arguments.local else shared_session()
-    for name in [arguments.program] if arguments.program else PROGRAMS:
+    for name in [arguments.program] if arguments.program else names:
+        if name in PROGRAMS:
+            run: Callable[[], Any] = partial(_executed, name, records, spark)
+        elif spark is not None:
+            run = partial(ON_SPARK[name], spark, records)
+        else:
+            continue
         print(f"## {name}, {records:,} records\n", flush=True)
-        _executed(name, records, spark)
-        print(_executed(name, records, spark), "\n", flush=True)
+        run()
+        print(run(), "\n", flush=True)
 
 
 def _executed(name: str, records: int, spark: Any) -> Any:
