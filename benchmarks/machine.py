@@ -25,7 +25,7 @@ def facts() -> dict[str, str]:
     version = importlib.metadata.version
     return {
         "machine": f"{os.cpu_count()} cores, {_processor()}, {_memory()}",
-        "system": f"{platform.system()} {platform.release()}",
+        "system": f"{platform.system()} {platform.release().partition('-')[0]}",
         "Python": platform.python_version(),
         "Spark": version("pyspark"),
         "Java": str(ensure_java().version),

@@ -67,9 +67,11 @@ def _facts(entries: Mapping[str, Found]) -> list[str]:
         facts = {**found.facts, "commit": found.commit}
         groups.setdefault(tuple(facts.items()), []).append(name)
     sections = []
+    sizes = sorted(map(len, groups.values()))
     for group, names in groups.items():
         said = "; ".join(f"{name} {value}" for name, value in group)
-        whose = "" if len(groups) == 1 else f" ({', '.join(names)})"
+        is_most = len(names) == sizes[-1] > sum(sizes[:-1])
+        whose = "" if len(groups) == 1 else " (all others)" if is_most else f" ({', '.join(names)})"
         sections.append(f"Measured on{whose}: {said}.")
     busy = [f"{name} ({found.busy:.0%})" for name, found in entries.items() if found.busy > BUSY]
     if busy:

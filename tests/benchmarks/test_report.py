@@ -65,3 +65,12 @@ def test_entries_of_several_commits_are_told_apart(tmp_path: Path) -> None:
     assert "Measured on (chain:1): Python 3.11; commit abc." in text
     assert "Measured on (chain:2): Python 3.11; commit def." in text
     assert "Others used the processors just before: chain:2 (50%)." in text
+
+
+def test_most_of_the_entries_need_no_names(tmp_path: Path) -> None:
+    page = tmp_path / "index.md"
+    most = {f"timers:{part}": found([], "abc") for part in (1, 2, 3)}
+    report.write({**most, "chain:2": found([], "def")}, page)
+    text = page.read_text()
+    assert "Measured on (all others): Python 3.11; commit abc." in text
+    assert "Measured on (chain:2): Python 3.11; commit def." in text
