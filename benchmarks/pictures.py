@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import textwrap
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from math import ceil, floor, log10
@@ -22,6 +23,8 @@ REACHED, MISSED, OTHER = "#2e9e6b", "#d9822b", "#8794a5"
 CURVES = ("#3b82c4", "#d9822b", "#2e9e6b", "#b65fb0", "#8794a5", "#c0453f")
 WIDTH = 8.0
 """Inches."""
+LINE = 110
+"""Characters of small type that a picture has room for."""
 
 
 def bars(rows: Sequence[Row], path: Path) -> None:
@@ -38,7 +41,7 @@ def bars(rows: Sequence[Row], path: Path) -> None:
     if not drawn:
         return
     with _style():
-        figure = Figure(figsize=(WIDTH, 0.8 + 0.62 * len(drawn)), layout="constrained")
+        figure = Figure(figsize=(WIDTH, 0.8 + 0.7 * len(drawn)), layout="constrained")
         axes = figure.add_subplot()
         for place, row in enumerate(drawn):
             _bar(axes, place, row)
@@ -150,14 +153,17 @@ def _bar(axes: Axes, place: int, row: Row) -> None:
     if row.target is not None:
         mark = better(row.target)
         axes.plot([mark, mark], [place - 0.22, place + 0.3], color=INK, linewidth=2)
-    axes.text(
+    said = f"{row.job} ({row.unit}), against {row.against}: {short(length)}"
+    text = axes.text(
         0,
-        place - 0.28,
-        f"{row.job} ({row.unit}), against {row.against}: {short(length)}",
+        place - 0.24,
+        textwrap.fill(said, LINE),
         transform=axes.get_yaxis_transform(),
         fontsize=8,
         va="bottom",
     )
+    # Or the bars would make room for it.
+    text.set_in_layout(False)
 
 
 def _style() -> AbstractContextManager[None]:
