@@ -16,6 +16,7 @@ import shlex
 import shutil
 import subprocess
 import tempfile
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,6 +38,10 @@ for argument do
 done
 exec {java} "$@"
 """
+
+_ONE_AT_A_TIME = threading.Lock()
+"""A process that another thread starts inherits a file that is being written, and while it has that open no
+one can execute the file."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +69,11 @@ def ensure_java() -> JavaHome:
     Raises:
         JavaNotFoundError: None of the three is Java 17 or newer.
     """
+    with _ONE_AT_A_TIME:
+        return _find_java()
+
+
+def _find_java() -> JavaHome:
     rejected = []
     for place, java in _candidates():
         if java is None:
