@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 TITLES = {
@@ -65,14 +64,6 @@ def parts(script: str, count: int, *, with_pyflink: tuple[int, ...] = ()) -> lis
     ]
 
 
-def whole_scripts(entries: Iterable[Entry]) -> list[Entry]:
-    """One entry for all parts of each script: to start Spark is most of what a quick part takes."""
-    scripts: dict[str, bool] = {}
-    for entry in entries:
-        scripts[entry.script] = scripts.get(entry.script, False) or entry.needs_pyflink
-    return [Entry(script, "", (), needs_pyflink) for script, needs_pyflink in scripts.items()]
-
-
 ENTRIES = (
     *parts("chain", 4, with_pyflink=(1,)),
     *parts("keyed_state", 2),
@@ -87,3 +78,21 @@ ENTRIES = (
     ),
     *(Entry("growth", curve, ("--sweep", curve)) for curve in CURVES),
 )
+
+IN_QUICK_FORM = (
+    "chain:1",
+    "chain:2",
+    "chain:3",
+    "keyed_state:1",
+    "timers:1",
+    "checkpoints:2",
+    "windows:2",
+    "async_io:2",
+    "latency:1",
+    "nexmark_queries:q5",
+    "growth:chain",
+    "growth:panes",
+)
+"""The entries of the quick form: something of each script."""
+
+QUICK_ENTRIES = tuple(entry for entry in ENTRIES if entry.name in IN_QUICK_FORM)

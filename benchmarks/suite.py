@@ -1,12 +1,12 @@
 """Runs all benchmarks, one after the other, and writes what they found into docs/benchmarks.
 
     python benchmarks/suite.py                        everything
-    python benchmarks/suite.py --quick                everything, less of each, into .benchmarks/quick
+    python benchmarks/suite.py --quick                something of each script, into .benchmarks/quick
     python benchmarks/suite.py --list                 the entries and their rows, with the last verdicts
     python benchmarks/suite.py --only chain:2         one entry; or a script's name, or a row's
     python benchmarks/suite.py --only windows async_io
 
-Each entry, a part of a script or with --quick all of one, runs in a process of its own. One that fails is
+Each entry, a part of a script, runs in a process of its own. One that fails is
 reported, keeps what it found before, and makes the suite end with 1; the others run. What an entry says
 stands in .benchmarks/logs. Only one suite runs on a machine, and it waits a while if others are at work there.
 """
@@ -25,7 +25,7 @@ from time import monotonic
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks import peers, report
-from benchmarks.entries import ENTRIES, Entry, whole_scripts
+from benchmarks.entries import ENTRIES, QUICK_ENTRIES, Entry
 from benchmarks.machine import ROOT
 from benchmarks.measure import Row, short, table
 from benchmarks.progress import Progress
@@ -43,7 +43,7 @@ def main() -> None:
     arguments = _parser().parse_args()
     folder = QUICK if arguments.quick else FULL
     results = Results(folder / "results.json")
-    entries = whole_scripts(ENTRIES) if arguments.quick else list(ENTRIES)
+    entries = list(QUICK_ENTRIES if arguments.quick else ENTRIES)
     if arguments.list:
         print(listing(entries, results))
         return

@@ -4,7 +4,15 @@ import importlib
 
 import pytest
 from benchmarks import growth_sweeps
-from benchmarks.entries import CURVES, ENTRIES, NEXMARK_QUERIES, TITLES, Entry, whole_scripts
+from benchmarks.entries import (
+    CURVES,
+    ENTRIES,
+    IN_QUICK_FORM,
+    NEXMARK_QUERIES,
+    QUICK_ENTRIES,
+    TITLES,
+    Entry,
+)
 from benchmarks.machine import ROOT
 from benchmarks.nexmark import queries
 
@@ -44,13 +52,6 @@ def test_names_are_different_and_every_script_has_a_title() -> None:
     assert {entry.script for entry in ENTRIES} == set(TITLES)
 
 
-def test_whole_scripts_take_what_their_parts_need() -> None:
-    whole = whole_scripts(
-        [
-            Entry("a", "1", ("--part", "1")),
-            Entry("a", "2", (), needs_pyflink=True),
-            Entry("b", "1", ()),
-        ]
-    )
-    assert whole == [Entry("a", "", (), needs_pyflink=True), Entry("b", "", ())]
-    assert whole[0].name == "a"
+def test_the_quick_form_has_something_of_each_script() -> None:
+    assert [entry.name for entry in QUICK_ENTRIES] == list(IN_QUICK_FORM)
+    assert {entry.script for entry in QUICK_ENTRIES} == set(TITLES)
