@@ -82,7 +82,6 @@ ENTRIES = (
 IN_QUICK_FORM = (
     "chain:1",
     "chain:2",
-    "chain:3",
     "keyed_state:1",
     "timers:1",
     "checkpoints:2",
@@ -91,7 +90,6 @@ IN_QUICK_FORM = (
     "latency:1",
     "nexmark_queries:q5",
     "growth:chain",
-    "growth:panes",
 )
 """The entries of the quick form: something of each script."""
 
