@@ -6,8 +6,8 @@ import pytest
 
 from penstock.common import JobID, JobStatus
 from penstock.common.job_client import JobClient
+from penstock.common.running_job import JobProgress
 from penstock.errors import JobFailedError
-from penstock.executors.base import JobProgress
 
 
 class FakeJob:

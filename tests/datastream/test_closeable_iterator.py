@@ -6,9 +6,9 @@ import pytest
 
 from penstock.common import JobStatus
 from penstock.common.job_client import JobClient
+from penstock.common.running_job import JobProgress
 from penstock.datastream.closeable_iterator import CloseableIterator, Results
 from penstock.errors import JobFailedError
-from penstock.executors.base import JobProgress
 
 
 class FakeJob:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from penstock.common import Configuration, JobStatus
+from penstock.common.running_job import JobProgress
 from penstock.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
 from penstock.errors import (
     DuplicateUidError,
@@ -20,7 +21,7 @@ from penstock.errors import (
     UserFunctionError,
 )
 from penstock.executors import base
-from penstock.executors.base import JobProgress, JobRequest
+from penstock.executors.base import JobRequest
 from penstock.graph.plan import ExecutionPlan
 from penstock.testing import local_environment
 

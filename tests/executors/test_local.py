@@ -15,10 +15,11 @@ from tests.runtime.programs import Journal
 
 from penstock.common.configuration import Configuration
 from penstock.common.job_status import JobStatus
+from penstock.common.running_job import RunningJob
 from penstock.common.watermark_strategy import WatermarkStrategy
 from penstock.datastream.stream_execution_environment import StreamExecutionEnvironment
 from penstock.errors import SourceNotReadableError, UnsupportedOperationError, UserFunctionError
-from penstock.executors.base import JobHandle, JobRequest, load_executor
+from penstock.executors.base import JobRequest, load_executor
 from penstock.executors.local import LocalExecutor, create_executor
 from penstock.graph.source_descriptions import FrameSource, SocketTextSource, TextFileSource
 from penstock.graph.stream_graph import build_stream_graph
@@ -73,7 +74,7 @@ class Steps:
     def sink(self, step: Transformation, operator: StreamOperator, **options: Any) -> None:
         self.sinks.append(self.then(step, operator, "Sink", is_sink=True, **options))
 
-    def start(self, collect: Any = None, **options: Any) -> JobHandle:
+    def start(self, collect: Any = None, **options: Any) -> RunningJob:
         options.setdefault("default_parallelism", 1)
         graph = build_stream_graph(self.sinks, job_name="job", **options)
         collectors = {"id": collect} if collect else {}

@@ -9,7 +9,7 @@ import pytest
 
 from penstock.common.configuration import Configuration
 from penstock.common.job_status import JobStatus
-from penstock.executors.base import JobProgress
+from penstock.common.running_job import JobProgress
 from penstock.executors.progress_line import ProgressLine
 
 CLEAR = "\r\033[K"

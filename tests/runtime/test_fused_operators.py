@@ -226,6 +226,24 @@ def test_a_reduce_notes_which_keys_changed(monkeypatch: pytest.MonkeyPatch) -> N
     assert noted == [["a", "b"]]
 
 
+class Renewed:
+    """A function that takes another in its own place when it is opened."""
+
+    def __init__(self) -> None:
+        self.map: Callable[[int], int] = lambda value: value + 1
+
+    def open(self, context: Any) -> None:
+        self.map = lambda value: -value
+
+
+@pytest.mark.parametrize("kind", [MapOperator, OwnMap])
+def test_what_is_called_is_what_the_function_has_once_it_is_open(kind: type[Any]) -> None:
+    built = Built(line(kind(Renewed()), kind(lambda value: 10 * value)))
+    built.chain.open()
+    built.chain.process(Block([1]))
+    assert [record[0] for output in built.left.values() for record in output.records()] == [-10]
+
+
 def test_watermarks_pass_all_of_them() -> None:
     built = Built(line(*(MapOperator(str) for _ in range(3))))
     built.chain.process(Block([1]))

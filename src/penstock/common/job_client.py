@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from penstock.common.job_execution_result import JobExecutionResult, accumulators_of
 from penstock.common.job_id import JobID
@@ -13,72 +13,11 @@ from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock.common.completable_future import CompletableFuture
-    from penstock.common.job_profile import JobProfile
+    from penstock.common.running_job import JobProgress, RunningJob
 
 __all__ = ["JobClient"]
 
 T = TypeVar("T")
-
-
-class Progress(Protocol):
-    """How far a job has come.
-
-    Attributes:
-        status: Its status.
-        epochs: How many epochs are complete.
-        records_in: How many records its sources have read.
-        operators: What each operator did so far, by its id.
-        restarts: How often it was restarted.
-        last_error: What it last failed with; None if it never did.
-        last_epoch: The number of the last epoch that was committed; None if none was.
-        checkpoint_duration: How long that epoch took, its checkpoint included, in milliseconds.
-        checkpoint_size: How many bytes of state it wrote.
-        state_size: How many bytes the files of all state have.
-        profile: Where its time went, if `execution.profile` is on.
-    """
-
-    status: JobStatus
-    epochs: int
-    records_in: int
-    operators: dict[str, dict[str, Any]]
-    restarts: int
-    last_error: BaseException | None
-    last_epoch: int | None
-    checkpoint_duration: int
-    checkpoint_size: int
-    state_size: int
-    profile: JobProfile | None
-
-
-class RunningJob(Protocol):
-    """What an executor gives of a job that it started."""
-
-    job_id: str
-
-    def progress(self) -> Progress:
-        """Return how far the job has come."""
-
-    def wait(self) -> Progress:
-        """Wait until the job has ended; raise what it failed with."""
-
-    def check_may_wait(self) -> None:
-        """Raise if whoever calls this may not wait for the end of the job."""
-
-    def cancel(self) -> None:
-        """Stop the job."""
-
-    def stop(self) -> None:
-        """Stop the job after the epoch that is running, and wait for its end."""
-
-    def savepoint(
-        self,
-        path: str | None = None,
-        *,
-        directory: str | None = None,
-        stops: bool = False,
-        ends_event_time: bool = False,
-    ) -> str:
-        """Write a savepoint between two epochs, and return where it is."""
 
 
 class JobClient:
@@ -128,7 +67,7 @@ class JobClient:
             f"record{'' if records == 1 else 's'}."
         )
 
-    def progress(self) -> Progress:
+    def progress(self) -> JobProgress:
         """Return how far the job has come. PyFlink has no such method.
 
         Returns:

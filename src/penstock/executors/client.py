@@ -16,8 +16,9 @@ from penstock.common.epoch_listener import (
     JobStarted,
 )
 from penstock.common.job_status import JobStatus
+from penstock.common.running_job import JobProgress
 from penstock.errors import JobCancelledError, SavepointError, WaitInListenerError
-from penstock.executors.base import JobProgress, JobRequest
+from penstock.executors.base import JobRequest
 from penstock.executors.epoch_feed import EpochFeed, EpochResult
 from penstock.executors.listeners import tell_all
 from penstock.executors.progress_line import ProgressLine
@@ -284,19 +285,7 @@ class Job:
         stops: bool = False,
         ends_event_time: bool = False,
     ) -> str:
-        """Write a savepoint between two epochs, and return where it is.
-
-        Args:
-            path: Where to.
-            directory: Without a path: a new folder below it. Default:
-                `execution.checkpointing.savepoint-dir`.
-            stops: Whether no epoch follows.
-            ends_event_time: Whether, before that, one more epoch ends all event time.
-
-        Raises:
-            SavepointError: If there is nothing to save, or nowhere to save it to.
-            PenstockError: What the job failed with meanwhile.
-        """
+        """Write a savepoint: see `RunningJob`."""
         target = self._savepoints.place(path, directory)
         with self._gate.between(after_first=True):
             self._check_running()

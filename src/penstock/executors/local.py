@@ -10,8 +10,9 @@ from contextlib import closing, suppress
 from dataclasses import replace
 
 from penstock.common.options import PROFILE
+from penstock.common.running_job import RunningJob
 from penstock.errors import JobCancelledError, UnsupportedOperationError
-from penstock.executors.base import JobHandle, JobRequest
+from penstock.executors.base import JobRequest
 from penstock.executors.checkpoints import Checkpoints
 from penstock.executors.client import Job
 from penstock.executors.epoch_feed import EpochFeed
@@ -47,7 +48,7 @@ def create_executor() -> LocalExecutor:
 class LocalExecutor:
     """Runs programs in this process, level by level as on Spark, and with the same tasks."""
 
-    def submit(self, request: JobRequest) -> JobHandle:
+    def submit(self, request: JobRequest) -> RunningJob:
         """Start a job.
 
         Raises:

@@ -9,7 +9,7 @@ import time
 from penstock.common import options
 from penstock.common.configuration import Configuration
 from penstock.common.job_status import JobStatus
-from penstock.executors.base import JobProgress
+from penstock.common.running_job import JobProgress
 
 _WHEEL = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _SECONDS_A_TURN = 0.1

@@ -9,7 +9,7 @@ from typing import Any
 from penstock.checkpoint.epoch_record import EpochRecord
 from penstock.common.epoch_listener import EpochCompleted
 from penstock.common.job_status import JobStatus
-from penstock.executors.base import JobProgress
+from penstock.common.running_job import JobProgress
 from penstock.executors.epoch_feed import EpochResult
 from penstock.runtime.epoch_outcome import add_user_metrics
 from penstock.runtime.metrics import Distribution, Reading

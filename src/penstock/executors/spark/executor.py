@@ -15,13 +15,14 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.common.options import PROFILE
+from penstock.common.running_job import RunningJob
 from penstock.errors import (
     InvalidArgumentError,
     NoCheckpointLocationWarning,
     PenstockError,
     SourceNotReadableError,
 )
-from penstock.executors.base import JobHandle, JobRequest
+from penstock.executors.base import JobRequest
 from penstock.executors.checkpoints import Checkpoints
 from penstock.executors.client import Job
 from penstock.executors.epoch_feed import EpochFeed
@@ -114,7 +115,7 @@ class PreparedJob:
 class SparkExecutor:
     """Runs programs on Spark: streaming ones under `foreachBatch`, bounded ones as batch actions."""
 
-    def submit(self, request: JobRequest) -> JobHandle:
+    def submit(self, request: JobRequest) -> RunningJob:
         """Start a job.
 
         Raises:
@@ -123,7 +124,7 @@ class SparkExecutor:
         with spark_errors(f"Job {request.name!r}"):
             return self._submit(request)
 
-    def _submit(self, request: JobRequest) -> JobHandle:
+    def _submit(self, request: JobRequest) -> RunningJob:
         job = PreparedJob(request)
         if job.is_streaming:
             refuse_alignment(request.graph)
