@@ -16,7 +16,7 @@ Ask = Callable[[int], Awaitable[list[int]]]
 LATENCY = 0.01
 SLOW = 50 * LATENCY
 SLOW_SHARE = 0.01
-HANG = 10.0
+HANG = 30.0
 HANGING = 1_500
 """The number whose call hangs: after a job's first epochs, which take longer than others."""
 

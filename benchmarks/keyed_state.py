@@ -183,7 +183,7 @@ def penstock_counts(frame: DataFrame, backend: str) -> DataStream:
     env = StreamExecutionEnvironment.get_execution_environment(spark=frame.sparkSession)
     env.set_parallelism(PARALLELISM).set_state_backend(BACKENDS[backend])
     rows = env.from_data_frame(frame)
-    return rows.key_by(lambda row: row[0]).process(CountRecords())
+    return rows.key_by("key").process(CountRecords())
 
 
 def start_penstock(spark: SparkSession, keys: int, backend: str, _: str = "") -> Stop:

@@ -15,6 +15,7 @@ from penstock.datastream.functions import (
 from penstock.datastream.named_rows import declared_names, name_results, named_row
 from penstock.datastream.output_tag import OutputTag
 from penstock.errors import TypeMismatchError
+from penstock.runtime.user_code import timer_callback
 from penstock.testing import local_environment
 
 PERSON = Types.ROW_NAMED(["name", "age"], [Types.STRING(), Types.INT()])
@@ -125,3 +126,11 @@ def test_results_of_timers_have_names() -> None:
     timed = stream.process(Timed(), Types.ROW_NAMED(["time"], [Types.LONG()]))
 
     assert [row.time for row in timed.execute_and_collect()] == [5]
+
+
+def test_names_do_not_make_a_function_one_with_timers() -> None:
+    class Split(KeyedProcessFunction):
+        def process_element(self, value: int, ctx: KeyedProcessFunction.Context) -> Any:
+            yield "Ann", value
+
+    assert timer_callback(name_results(Split(), "process_element", PERSON)) is None

@@ -164,3 +164,31 @@ def test_fields_of_the_declared_type_pass(field: Any, kind: Any) -> None:
 def test_fields_that_the_declared_type_has_not_are_found_early(field: Any, kind: Any) -> None:
     with pytest.raises(ColumnNotFoundError, match="which the stream's records do not have"):
         check_field(field, "sum()", kind)
+
+
+@pytest.mark.parametrize("field", [0, 1, 2, "a", "b", "c"])
+@given(
+    records=st.lists(
+        st.builds(
+            lambda make, a, b: make(a, b),
+            st.sampled_from([framed, Pair, lambda a, b: (a, b), lambda a, _: (a,)]),
+            st.integers(),
+            st.integers(),
+        ),
+        max_size=4,
+    )
+)
+def test_keys_of_many_records_are_those_of_each(field: int | str, records: list[Any]) -> None:
+    key = FieldKey(field)
+    found = key.of_all(records)
+    assert found is None or found == list(map(key, records))
+
+
+@pytest.mark.parametrize(("field", "make"), [(1, framed), ("b", framed), (1, lambda a, b: (a, b))])
+def test_keys_of_rows_and_tuples_are_read_at_once(field: int | str, make: Any) -> None:
+    assert FieldKey(field).of_all([make(1, 2), make(3, 4)]) == [2, 4]
+
+
+def test_fields_that_are_missing_are_left_to_the_one_who_names_the_record() -> None:
+    assert FieldKey("c").of_all([framed(1, 2)]) is None
+    assert FieldKey(2).of_all([(1, 2, 3), (1, 2)]) is None

@@ -21,6 +21,7 @@ from penstock.runtime.operators.broadcast_process import (
     KeyedReadOnlyContext,
     ReadOnlyContext,
 )
+from penstock.runtime.user_code import does_nothing
 
 __all__ = [
     "BaseBroadcastProcessFunction",
@@ -236,6 +237,7 @@ class KeyedBroadcastProcessFunction(BaseBroadcastProcessFunction):
             The results, as of `process_element`.
         """
 
+    @does_nothing
     def on_timer(self, timestamp: int, ctx: OnTimerContext) -> Iterable[Any] | None:
         """Return or yield the results of a timer that fires; they get the timer's timestamp.
 

@@ -12,6 +12,7 @@ from penstock.datastream.timerservice import TimerService
 from penstock.runtime.operators.interval_join import JoinContext
 from penstock.runtime.operators.keyed_process import KeyedProcessContext
 from penstock.runtime.operators.process import ProcessContext
+from penstock.runtime.user_code import does_nothing
 
 __all__ = [
     "CoFlatMapFunction",
@@ -231,6 +232,7 @@ class KeyedCoProcessFunction(Function):
             ctx: What may be asked about it.
         """
 
+    @does_nothing
     def on_timer(self, timestamp: int, ctx: OnTimerContext) -> Iterable[Any] | None:
         """Return or yield the results of a timer that fires; they get the timer's timestamp.
 

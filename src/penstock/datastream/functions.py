@@ -42,6 +42,7 @@ from penstock.datastream.window_functions import (
 from penstock.runtime.context import RuntimeContext
 from penstock.runtime.operators.keyed_process import KeyedProcessContext
 from penstock.runtime.operators.process import ProcessContext
+from penstock.runtime.user_code import does_nothing
 
 __all__ = [
     "AggregateFunction",
@@ -392,6 +393,7 @@ class KeyedProcessFunction(Function):
             output.
         """
 
+    @does_nothing
     def on_timer(self, timestamp: int, ctx: OnTimerContext) -> Iterable[Any] | None:
         """Return or yield the results of a timer that fires; they get the timer's timestamp.
 

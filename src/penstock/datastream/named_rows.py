@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from functools import partial, wraps
 from typing import Any
 
 from penstock.common.typeinfo import RowTypeInfo
@@ -143,6 +143,7 @@ class _NamedMethods(Function):
             raise AttributeError(name)
         method = getattr(self._function, name)
 
+        @wraps(method)
         def named(*arguments: Any) -> Iterable[Any] | None:
             results = method(*arguments)
             if results is None:

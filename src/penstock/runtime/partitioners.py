@@ -223,13 +223,20 @@ class KeyGroupStreamPartitioner(_PickingPartitioner):
         self._subtask_by_key = SubtaskByKey(self._targets, self._max_parallelism)
 
     def split(self, block: Block) -> Iterator[tuple[int, Block]]:
+        yield from self._split_by_key(block, self._keys_of(block))
+
+    def _keys_of(self, block: Block) -> list[Any]:
+        of_all = getattr(self._key_selector, "of_all", None)
+        found: list[Any] | None = None if of_all is None else of_all(block.values)
+        if found is not None:
+            return found
         values = iter(block.values)
         try:
             keys = list(map(self._key_selector, values))
             check_complete(keys, block)
         except FAILURES as error:
             raise function_failure(error, self._operator, failing_record(block, values)) from error
-        yield from self._split_by_key(block, keys)
+        return keys
 
     def _split_by_key(self, block: Block, keys: list[Any]) -> Iterator[tuple[int, Block]]:
         rest = iter(keys)

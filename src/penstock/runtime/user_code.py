@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import inspect
 import traceback
-from collections.abc import Callable, Iterator, Sized
+from collections.abc import Callable, Iterable, Iterator, Sized
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from penstock.errors import PenstockError, UnknownFieldError, UserFunctionError
 from penstock.runtime.elements import Block
@@ -81,6 +81,21 @@ class UserFunction:
             return None
         found = getattr(self.function, name, None)
         return found if callable(found) else None
+
+
+_Method = TypeVar("_Method", bound=Callable[..., Any])
+
+
+def does_nothing(method: _Method) -> _Method:
+    """Mark a method of a base class that is there to be overridden, and does nothing."""
+    method.does_nothing = True  # type: ignore[attr-defined]
+    return method
+
+
+def timer_callback(function: Any) -> Callable[..., Iterable[Any] | None] | None:
+    """Return the `on_timer` of a function; None if it has none that does anything."""
+    found = getattr(function, "on_timer", None)
+    return None if getattr(found, "does_nothing", False) else found
 
 
 def failing_record(block: Block, rest: Iterator[Any]) -> str | None:

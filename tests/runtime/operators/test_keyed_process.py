@@ -8,8 +8,11 @@ from hypothesis import given
 from tests.runtime.programs import Harness, records_of
 from tests.runtime.strategies import blocks
 
+from penstock.common import Time, Types
+from penstock.datastream import KeyedProcessFunction, StateTtlConfig, ValueStateDescriptor
 from penstock.errors import UserFunctionError
-from penstock.runtime.elements import MIN_TIMESTAMP, Block
+from penstock.runtime.context import RuntimeContext
+from penstock.runtime.elements import BLOCK_SIZE, MIN_TIMESTAMP, Block
 from penstock.runtime.operators.keyed_process import KeyedProcessContext, KeyedProcessOperator
 from penstock.runtime.output_tag import OutputTag
 from penstock.runtime.time_domain import TimeDomain
@@ -127,3 +130,61 @@ def test_an_epoch_that_failed_leaves_no_results() -> None:
     harness.process([1], None, ["a"])
 
     assert harness.output.values() == [1]
+
+
+class Cleaned:
+    """Counts the records of each key, in a state whose clean-up follows every record."""
+
+    def open(self, context: RuntimeContext) -> None:
+        config = (
+            StateTtlConfig.new_builder(Time.hours(1))
+            .cleanup_incrementally(1, run_cleanup_for_every_record=True)
+            .build()
+        )
+        descriptor = ValueStateDescriptor("count", Types.LONG())
+        descriptor.enable_time_to_live(config)
+        self.count = context.get_state(descriptor)
+
+    def process_element(self, value: Any, ctx: KeyedProcessContext) -> Iterator[Any]:
+        count = (self.count.value() or 0) + 1
+        self.count.update(count)
+        yield ctx.get_current_key(), count
+
+
+def test_keys_are_told_to_a_state_that_is_cleaned_at_every_record() -> None:
+    harness = ready(function=Cleaned())
+    for _ in range(2):
+        harness.process([0, 0, 0], None, ["a", "b", "a"])
+    assert harness.output.values() == [
+        ("a", 1), ("b", 1), ("a", 2), ("a", 3), ("b", 2), ("a", 4)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("timestamp", [None, 7])
+def test_many_results_of_a_record_leave_in_blocks(timestamp: int | None) -> None:
+    def repeated(value: int, _: KeyedProcessContext) -> Iterator[Any]:
+        for number in range(value):
+            yield number
+            yield SIDE, -number
+
+    harness = ready(function=repeated)
+    count = 2 * BLOCK_SIZE + 1
+    harness.process([count], None if timestamp is None else [timestamp], ["a"])
+
+    assert harness.output.records() == [(number, timestamp) for number in range(count)]
+    assert harness.output.records("side") == [(-number, timestamp) for number in range(count)]
+
+
+class WithoutTimers(KeyedProcessFunction):
+    def process_element(self, value: Any, ctx: KeyedProcessFunction.Context) -> None:
+        ctx.timer_service().register_event_time_timer(value)
+
+
+def test_only_functions_with_timers_of_their_own_want_epochs_without_records() -> None:
+    assert ready().operator.wants_wake_ups
+    without = ready(function=WithoutTimers())
+    assert not without.operator.wants_wake_ups
+    assert not ready(function=lambda value, ctx: None).operator.wants_wake_ups
+    without.process([5], None, ["a"])
+    without.operator.process_watermark(9)
+    assert without.output.records() == []

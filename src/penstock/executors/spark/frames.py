@@ -13,7 +13,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import LongType, TimestampType
 
-from penstock.executors.spark.buffers import ORDER, SCHEMA, from_batches
+from penstock.executors.spark.buffers import CARRIER, ORDER, SCHEMA, from_batches
 from penstock.executors.spark.levels import (
     ORIGIN,
     ChainLevel,
@@ -197,11 +197,11 @@ class EpochFrames:
 
     @cached_property
     def _carrier(self) -> Column:
-        return sf.col("carrier")
+        return sf.col(CARRIER)
 
     @cached_property
-    def _order(self) -> list[Column]:
-        return [sf.col(name) for name in ORDER]
+    def _order(self) -> Column:
+        return sf.col(ORDER)
 
     @cached_property
     def _control(self) -> DataFrame:

@@ -51,7 +51,10 @@ def _build(configuration: Configuration) -> SparkSession:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         # Stack: Spark matches the text of a failed micro-batch with a deeply recursive pattern.
-        "spark.driver.extraJavaOptions": f"-Xss8m -Dlog4j2.configurationFile=file:{logging}",
+        # Collector: measured, a small epoch takes a tenth less than with Java's usual one.
+        "spark.driver.extraJavaOptions": (
+            f"-Xss8m -XX:+UseParallelGC -Dlog4j2.configurationFile=file:{logging}"
+        ),
         # Measured: planning by stage costs a small epoch more than a better plan could gain it.
         "spark.sql.adaptive.enabled": "false",
         # Measured: over TCP each task with a Python worker waits 40 ms for a delayed acknowledgement.

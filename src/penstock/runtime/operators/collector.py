@@ -24,13 +24,25 @@ class Collector:
         self._main = Block([], [])
         self._sides: dict[str, Block] = {}
 
+    def start(self, *, timed: bool) -> tuple[list[Any], list[int | None] | None]:
+        """Emit what was gathered, and return the lists that take results and their timestamps from now on.
+
+        They are good until the next call of any method but `collect_side`.
+
+        Args:
+            timed: Whether results have timestamps; without, there is no list for them.
+        """
+        self.flush()
+        self._main = Block([], [] if timed else None)
+        return self._main.values, self._main.timestamps
+
     def collect(self, results: Iterable[Any], timestamp: int | None) -> None:
         """Take the results of one record or timer, with its timestamp (milliseconds)."""
         values, timestamps = self._main.values, self._main.timestamps
         assert timestamps is not None
         for result in results:
             if type(result) is tuple and len(result) == 2 and isinstance(result[0], OutputTag):
-                self._collect_side(result[0].tag_id, result[1], timestamp)
+                self.collect_side(result[0].tag_id, result[1], timestamp)
                 continue
             values.append(result)
             timestamps.append(timestamp)
@@ -39,7 +51,8 @@ class Collector:
                 values, timestamps = self._main.values, self._main.timestamps
                 assert timestamps is not None
 
-    def _collect_side(self, tag: str, value: Any, timestamp: int | None) -> None:
+    def collect_side(self, tag: str, value: Any, timestamp: int | None) -> None:
+        """Take a result for a side output, with its timestamp (milliseconds)."""
         block = self._sides.get(tag)
         if block is None:
             block = self._sides[tag] = Block([], [])
@@ -52,13 +65,14 @@ class Collector:
     def flush(self) -> None:
         """Emit what was gathered."""
         while self._sides:
-            self._output.collect_side(*_slim_item(*self._sides.popitem()))
-        if self._main.values:
-            self._emit_main()
+            tag, side = self._sides.popitem()
+            self._output.collect_side(tag, _slim(side))
+        self._emit_main()
 
     def _emit_main(self) -> None:
         block, self._main = self._main, Block([], [])
-        self._output.collect(_slim(block))
+        if block.values:
+            self._output.collect(_slim(block))
 
 
 def _slim(block: Block) -> Block:
@@ -66,7 +80,3 @@ def _slim(block: Block) -> Block:
     if block.timestamps is not None and set(block.timestamps) == {None}:
         return Block(block.values)
     return block
-
-
-def _slim_item(tag: str, block: Block) -> tuple[str, Block]:
-    return tag, _slim(block)

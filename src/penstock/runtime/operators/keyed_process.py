@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, Final
 
-from penstock.runtime.elements import MAX_TIMESTAMP, Block
+from penstock.runtime.elements import BLOCK_SIZE, MAX_TIMESTAMP, Block
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.operators.collector import Collector
 from penstock.runtime.operators.function_operator import FunctionOperator
+from penstock.runtime.output_tag import OutputTag
 from penstock.runtime.state.backend import KeyedStateBackend
 from penstock.runtime.state.tables import VOID_NAMESPACE
 from penstock.runtime.time_domain import TimeDomain
 from penstock.runtime.timers.internal_timer import InternalTimer
 from penstock.runtime.timers.internal_timer_service import InternalTimerService
-from penstock.runtime.user_code import FAILURES, described_failure, record_text
+from penstock.runtime.user_code import (
+    FAILURES,
+    described_failure,
+    record_text,
+    timer_callback,
+)
 
 _SERVICE: Final = "user-timers"
 
@@ -103,15 +109,13 @@ class KeyedProcessOperator(FunctionOperator):
 
     @property
     def wants_wake_ups(self) -> bool:
-        return hasattr(self.function.function, "on_timer")
+        return timer_callback(self.function.function) is not None
 
     def open(self) -> None:
         assert self.timers is not None
         service = self.timers.get_internal_timer_service(_SERVICE, self)
         self._context = KeyedProcessContext(self.state, UserTimers(service, batch=self.batch))
-        self._on_timer: Callable[..., Iterable[Any] | None] | None = getattr(
-            self.function.function, "on_timer", None
-        )
+        self._on_timer = timer_callback(self.function.function)
         super().open()
 
     def begin_epoch(self, epoch: Epoch) -> None:
@@ -124,20 +128,39 @@ class KeyedProcessOperator(FunctionOperator):
         keys = block.keys
         if keys is None:
             raise TypeError(f"{self.name!r} got records without keys.")
-        context, collect = self._context, self._collector.collect
-        set_current_key = self.state.set_current_key
+        context, state, collector = self._context, self.state, self._collector
+        is_plain = not state.works_for_every_record
+        is_timed = block.timestamps is not None
         rest = iter(block.values)
         timestamps = block.timestamps or [None] * len(keys)
+        found, times = collector.start(timed=is_timed)
         try:
+            # Each call less makes counting records a tenth faster.
             for value, key, timestamp in zip(rest, keys, timestamps, strict=True):
-                set_current_key(key)
+                if is_plain:
+                    state.current_key = key
+                else:
+                    state.set_current_key(key)
                 context.record_timestamp = timestamp
                 results = call(value, context)
-                if results is not None:
-                    collect(results, timestamp)
+                if results is None:
+                    continue
+                for result in results:
+                    if (
+                        type(result) is tuple
+                        and len(result) == 2
+                        and isinstance(result[0], OutputTag)
+                    ):
+                        collector.collect_side(result[0].tag_id, result[1], timestamp)
+                        continue
+                    found.append(result)
+                    if times is not None:
+                        times.append(timestamp)
+                    if len(found) == BLOCK_SIZE:
+                        found, times = collector.start(timed=is_timed)
         except FAILURES as error:
             raise self._failure(error, block, rest) from error
-        self._collector.flush()
+        collector.flush()
 
     def process_watermark(self, timestamp: int) -> None:
         assert self.timers is not None

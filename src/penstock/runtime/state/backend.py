@@ -86,6 +86,11 @@ class KeyedStateBackend(ABC):
                 clean_up()
 
     @property
+    def works_for_every_record(self) -> bool:
+        """Whether `set_current_key` does more than to set `current_key`."""
+        return bool(self._for_every_record)
+
+    @property
     def tracks_changes(self) -> bool:
         """False in a job's last epoch, whose changes nobody will read."""
         return self._tracks_changes
