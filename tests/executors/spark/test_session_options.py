@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from penstock.common import Configuration
+from penstock.executors.spark.session_options import is_submitted, session_options
+
+MASTER = "spark.master"
+JAVA = "spark.driver.extraJavaOptions"
+
+
+@pytest.fixture(autouse=True)
+def defaults(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """The file of Spark's defaults, in an environment that says nothing."""
+    for name in (
+        "PYSPARK_GATEWAY_PORT",
+        "PYSPARK_SUBMIT_ARGS",
+        "JAVA_TOOL_OPTIONS",
+        "JDK_JAVA_OPTIONS",
+        "_JAVA_OPTIONS",
+    ):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    return tmp_path / "spark-defaults.conf"
+
+
+def options(**given: str) -> dict[str, str]:
+    configuration = Configuration()
+    for key, value in given.items():
+        configuration.set_string(key.replace("_", "."), value)
+    return session_options(configuration)
+
+
+def test_where_nobody_says_anything_the_session_is_on_this_machine() -> None:
+    assert not is_submitted()
+    found = options()
+    assert found[MASTER] == "local[*, 4]"
+    assert found["spark.driver.host"] == "127.0.0.1"
+    assert "-XX:+UseParallelGC" in found[JAVA]
+
+
+def test_whoever_submits_says_all_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "4711")
+    assert is_submitted()
+    assert options() == {}
+    assert options(spark_sql_shuffle_partitions="7") == {"spark.sql.shuffle.partitions": "7"}
+
+
+def test_the_arguments_of_a_submission_to_come_are_heard(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(
+        "PYSPARK_SUBMIT_ARGS",
+        "--master 'local[3]' --conf spark.sql.adaptive.enabled=true --jars a.jar pyspark-shell",
+    )
+    found = options()
+    assert MASTER not in found
+    assert "spark.sql.adaptive.enabled" not in found
+    assert found["spark.driver.host"] == "127.0.0.1"
+
+
+def test_what_the_defaults_of_spark_name_stays(defaults: Path) -> None:
+    defaults.write_text(
+        "# ours\nspark.ui.enabled   true\nspark.app.name=mine\n\nspark.sql.adaptive.enabled: true\n"
+    )
+    found = options()
+    assert not {"spark.ui.enabled", "spark.app.name", "spark.sql.adaptive.enabled"} & set(found)
+    assert found[MASTER] == "local[*, 4]"
+
+
+@pytest.mark.parametrize("by", ["defaults", "arguments", "configuration"])
+def test_nothing_of_this_machine_is_told_to_a_cluster(
+    by: str, defaults: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    master, given = "spark://there:7077", {}
+    if by == "defaults":
+        defaults.write_text(f"{MASTER}  {master}\n")
+    elif by == "arguments":
+        monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", f"--master {master} pyspark-shell")
+    else:
+        given = {"spark_master": master}
+    found = options(**given)
+    assert found.get(MASTER) == (master if given else None)
+    assert not {"spark.driver.host", "spark.ui.enabled", JAVA} & set(found)
+    assert found["spark.python.unix.domain.socket.enabled"] == "true"
+
+
+@pytest.mark.parametrize("by", ["JAVA_TOOL_OPTIONS", "defaults"])
+def test_java_is_told_of_one_collector_only(
+    by: str, defaults: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if by == "defaults":
+        defaults.write_text("spark.driver.defaultJavaOptions -Xmx2g -XX:+UseG1GC\n")
+    else:
+        monkeypatch.setenv(by, "-XX:+UseZGC")
+    assert "GC" not in options()[JAVA]
+
+
+def test_the_configuration_of_the_job_comes_first(defaults: Path) -> None:
+    defaults.write_text("spark.ui.port 1\n")
+    found = options(spark_master="local[1]", rest_port="4040")
+    assert found[MASTER] == "local[1]"
+    assert (found["spark.ui.enabled"], found["spark.ui.port"]) == ("true", "4040")
