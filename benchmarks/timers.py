@@ -10,7 +10,7 @@ Part 1: rates on the hashmap backend. Part 2: on the rocksdb backend. Part 3: me
 The operator of keyed process functions is given records in blocks, as in a job, and the user's function
 registers, or deletes, a timer for each of them; then watermarks fire the timers, and the function
 counts them. What is timed is the operator with the function, not the making of the records. Between
-registering and firing, or deleting, an epoch ends.
+registering and firing, or deleting, an epoch ends. Garbage is looked for as rarely as in a worker.
 
 Every run's count is compared with what it has to be.
 """
@@ -40,6 +40,7 @@ from benchmarks.measure import Row
 from penstock.common import Types
 from penstock.datastream import KeyedProcessFunction, RuntimeContext, ValueStateDescriptor
 from penstock.runtime.elements import BLOCK_SIZE, Block, EndOfInput, WatermarkStatus
+from penstock.runtime.garbage import collect_rarely
 from penstock.runtime.metrics import OperatorMetrics
 from penstock.runtime.operators.keyed_process import KeyedProcessOperator
 from penstock.runtime.output import Output
@@ -61,8 +62,8 @@ class Scale:
     """How much of everything."""
 
     rounds: int = 5
-    timers: int = 400_000
-    keys: int = 40_000
+    timers: int = 1_000_000
+    keys: int = 100_000
 
 
 QUICK = Scale(rounds=2, timers=40_000, keys=4_000)
@@ -326,6 +327,7 @@ PARTS = (partial(rates, "hashmap"), partial(rates, "rocksdb"), sizes)
 def main() -> None:
     arguments = parser().parse_args()
     scale = QUICK if arguments.quick else Scale()
+    collect_rarely()
     script.run(__file__, arguments, [partial(part, scale) for part in PARTS])
 
 

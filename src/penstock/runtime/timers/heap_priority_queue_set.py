@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from heapq import heappop, heappush
 from typing import Any, Final
 
 from penstock.runtime.state.group_index import GroupIndex
-from penstock.runtime.timers.internal_timer import InternalTimer
+from penstock.runtime.state.tables import VOID_NAMESPACE
+from penstock.runtime.timers.internal_timer import InternalTimer, new_timer
 from penstock.runtime.timers.key_grouped_priority_queue import KeyGroupedInternalPriorityQueue
 from penstock.runtime.timers.timer_frames import read_frame, write_frames
 
@@ -24,6 +25,9 @@ class HeapPriorityQueueSet(KeyGroupedInternalPriorityQueue):
     fire in the order in which they were registered. A timer's double can only be at the same
     timestamp, so that is where it is looked for.
 
+    Of a timer that is alone at its timestamp and in no namespace only the key is kept: each object that a
+    timer consists of is a place in memory that has to be fetched where timers are deleted in any order.
+
     Args:
         key_group: Gives the key group of a key.
     """
@@ -32,13 +36,16 @@ class HeapPriorityQueueSet(KeyGroupedInternalPriorityQueue):
 
     def __init__(self, key_group: Callable[[Any], int]) -> None:
         self._key_group = key_group
-        self._timers: dict[int, InternalTimer | _Simultaneous] = {}
+        # At each timestamp several timers, or a single one, or the key of a single one in no namespace.
+        self._timers: dict[int, InternalTimer | _Simultaneous | Any] = {}
         # The earliest of the timestamps in `_timers`. All of them are in the heap or in the run, some
         # twice, with others whose timers are gone. The run is in falling order: of many timestamps,
         # the next is found faster at the end of a sorted list than in a heap.
         self._first: int | None = None
         self._heap: list[int] = []
         self._run: list[int] = []
+        # So many timestamps may go until another look is due at how many of those here are gone.
+        self._until_loose = 0
         self._size = 0
         # What differs from the last version: each timer with whether it was there in that version.
         self._changed: dict[InternalTimer, bool] = {}
@@ -48,20 +55,20 @@ class HeapPriorityQueueSet(KeyGroupedInternalPriorityQueue):
         if self._first is None:
             return None
         timers = self._timers[self._first]
-        return timers if type(timers) is InternalTimer else timers.first()
+        return timers.first() if type(timers) is _Simultaneous else _single(self._first, timers)
 
     def poll(self) -> InternalTimer | None:
         timestamp = self._first
         if timestamp is None:
             return None
         timers = self._timers[timestamp]
-        if type(timers) is InternalTimer:
-            head = timers
-            self._forget_timestamp(timestamp)
-        else:
+        if type(timers) is _Simultaneous:
             head = timers.poll()
             if not timers:
                 self._forget_timestamp(timestamp)
+        else:
+            head = _single(timestamp, timers)
+            self._forget_timestamp(timestamp)
         self._size -= 1
         if self.tracks_changes:
             self._note_removed(head)
@@ -76,7 +83,7 @@ class HeapPriorityQueueSet(KeyGroupedInternalPriorityQueue):
         if first is None or first > timestamp:
             return []
         timers = self._timers[first]
-        found = [timers] if type(timers) is InternalTimer else list(timers)
+        found = list(_all(first, timers))
         self._forget_timestamp(first)
         self._size -= len(found)
         if self.tracks_changes:
@@ -91,21 +98,26 @@ class HeapPriorityQueueSet(KeyGroupedInternalPriorityQueue):
         if self.tracks_changes and changed.setdefault(timer, False):
             # Taken out first, so that changes are in the order in which they were made.
             changed[timer] = changed.pop(timer)
-        return self._first == timer[0] and self._timers[timer[0]] is timer
+        return self._first == timer[0] and type(self._timers[timer[0]]) is not _Simultaneous
 
     def remove(self, timer: InternalTimer) -> bool:
-        timestamp = timer[0]
+        timestamp, key, namespace = timer
         is_first = self._first == timestamp
         was_head = is_first and timer == self.peek()
         # Mostly it is alone at its timestamp: taken out first, it is looked for only once.
-        timers = self._timers.pop(timestamp, None)
-        if timers == timer:
+        kept = self._timers.pop(timestamp, _NONE)
+        if (
+            kept == key and type(kept) is not InternalTimer
+            if namespace is VOID_NAMESPACE
+            else _is_single(kept, timer)
+        ):
             self._size -= 1
-            if is_first or len(self._heap) + len(self._run) > 2 * len(self._timers) + _FEW:
+            self._until_loose -= 1
+            if is_first or self._until_loose < 0:
                 self._timestamp_gone(timestamp)
         else:
-            if timers is not None:
-                self._timers[timestamp] = timers
+            if kept is not _NONE:
+                self._timers[timestamp] = kept
             if not self._discard(timer):
                 return False
         if self.tracks_changes and not self._changed.setdefault(timer, True):
@@ -119,11 +131,8 @@ class HeapPriorityQueueSet(KeyGroupedInternalPriorityQueue):
         return self._size
 
     def iterate(self) -> Iterator[InternalTimer]:
-        for timers in self._timers.values():
-            if type(timers) is InternalTimer:
-                yield timers
-            else:
-                yield from timers
+        for timestamp, timers in self._timers.items():
+            yield from _all(timestamp, timers)
 
     def subset_for_key_group(self, group: int) -> set[InternalTimer]:
         return {timer for timer in self.iterate() if self._key_group(timer.key) == group}
@@ -173,21 +182,22 @@ class HeapPriorityQueueSet(KeyGroupedInternalPriorityQueue):
             del self._changed[timer]
 
     def _contains(self, timer: InternalTimer) -> bool:
-        timers = self._timers.get(timer[0])
-        return timer == timers if type(timers) is InternalTimer else timer in (timers or ())
+        timers = self._timers.get(timer[0], _NONE)
+        return timer in timers if type(timers) is _Simultaneous else _is_single(timers, timer)
 
     def _put(self, timer: InternalTimer) -> bool:
         timestamp = timer[0]
-        timers = self._timers.get(timestamp)
-        if timers is None:
-            self._timers[timestamp] = timer
+        timers = self._timers.get(timestamp, _NONE)
+        if timers is _NONE:
+            self._timers[timestamp] = timer[1] if timer[2] is VOID_NAMESPACE else timer
             heappush(self._heap, timestamp)
             if self._first is None or timestamp < self._first:
                 self._first = timestamp
-        elif type(timers) is InternalTimer:
-            if timers == timer:
+        elif type(timers) is not _Simultaneous:
+            if _is_single(timers, timer):
                 return False
-            self._timers[timestamp] = _Simultaneous({timers: False, timer: False})
+            known = _single(timestamp, timers)
+            self._timers[timestamp] = _Simultaneous({known: False, timer: False})
         elif timer in timers:
             return False
         else:
@@ -197,10 +207,12 @@ class HeapPriorityQueueSet(KeyGroupedInternalPriorityQueue):
 
     def _discard(self, timer: InternalTimer) -> bool:
         timestamp = timer[0]
-        timers = self._timers.get(timestamp)
-        if timers == timer:
+        timers = self._timers.get(timestamp, _NONE)
+        if type(timers) is not _Simultaneous:
+            if not _is_single(timers, timer):
+                return False
             self._forget_timestamp(timestamp)
-        elif timers is None or type(timers) is InternalTimer or timer not in timers:
+        elif timer not in timers:
             return False
         else:
             del timers[timer]
@@ -215,7 +227,10 @@ class HeapPriorityQueueSet(KeyGroupedInternalPriorityQueue):
 
     def _timestamp_gone(self, timestamp: int) -> None:
         timers, heap, run = self._timers, self._heap, self._run
-        is_loose = len(heap) + len(run) > 2 * len(timers) + _FEW
+        spare = 2 * len(timers) + _FEW - len(heap) - len(run)
+        # One that goes takes two of them, one that comes brings one.
+        self._until_loose = spare >> 1
+        is_loose = spare < 0
         if timestamp != self._first and not is_loose:
             return
         if is_loose or len(heap) > len(run) + _MANY:
@@ -261,3 +276,27 @@ class _Simultaneous(dict[InternalTimer, bool]):
         self._queue.pop()
         del self[head]
         return head
+
+
+def _single(timestamp: int, kept: Any) -> InternalTimer:
+    """Return the timer that stands for itself, or by its key alone, at a timestamp."""
+    if type(kept) is InternalTimer:
+        return kept
+    return new_timer((timestamp, kept, VOID_NAMESPACE))
+
+
+def _is_single(kept: Any, timer: InternalTimer) -> bool:
+    """Return whether what is kept at the timestamp of a timer is that timer alone."""
+    if timer[2] is VOID_NAMESPACE:
+        return kept is timer[1] or (type(kept) not in _NO_KEYS and kept == timer[1])
+    return type(kept) is InternalTimer and kept == timer
+
+
+def _all(timestamp: int, kept: Any) -> Iterable[InternalTimer]:
+    return kept if type(kept) is _Simultaneous else (_single(timestamp, kept),)
+
+
+_NONE: Final = _Simultaneous()
+"""Stands where no timer is."""
+
+_NO_KEYS: Final = (InternalTimer, _Simultaneous)

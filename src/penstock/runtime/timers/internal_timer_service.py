@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from penstock.errors import InvalidTimerError
 from penstock.runtime.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
-from penstock.runtime.timers.internal_timer import InternalTimer
+from penstock.runtime.timers.internal_timer import InternalTimer, new_timer
 from penstock.runtime.timers.key_grouped_priority_queue import KeyGroupedInternalPriorityQueue
 from penstock.runtime.timers.processing_time_service import (
     ProcessingTimeService,
@@ -170,7 +170,7 @@ class InternalTimerService:
     def _timer(self, namespace: Any, timestamp: int) -> InternalTimer:
         if type(timestamp) is not int or not MIN_TIMESTAMP <= timestamp <= MAX_TIMESTAMP:
             timestamp = _checked(timestamp, self._key_context.current_key)
-        return InternalTimer(timestamp, self._key_context.current_key, namespace)
+        return new_timer((timestamp, self._key_context.current_key, namespace))
 
 
 def _checked(timestamp: Any, key: Any) -> int:
