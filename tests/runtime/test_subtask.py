@@ -1,147 +1,34 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Sequence
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from tests.runtime.programs import (
-    Journal,
-    ProgramBuilder,
-    Unpicklable,
-    messages,
-    records_of,
-)
-from tests.runtime.strategies import blocks
+from tests.runtime.programs import Journal, ProgramBuilder, Unpicklable, messages
+from tests.runtime.subtasks import BARRIER, Logging, Ready
 
-from penstock.errors import LostBufferError, UserFunctionError, ValueNotSerializableError
-from penstock.runtime.buffer import Buffer, channel_number, decode, encode
-from penstock.runtime.context import RuntimeContext
+from penstock.errors import LostBufferError, ValueNotSerializableError
+from penstock.runtime.buffer import Buffer, channel_number
 from penstock.runtime.elements import (
-    BLOCK_SIZE,
     MAX_TIMESTAMP,
     MIN_TIMESTAMP,
     Block,
     ChannelWatermark,
     CheckpointBarrier,
-    Element,
     EndOfInput,
     Watermark,
     WatermarkStatus,
 )
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.layout import Layout
-from penstock.runtime.message import SubtaskReport
 from penstock.runtime.operator import StreamOperator
 from penstock.runtime.operators.map import MapOperator
 from penstock.runtime.operators.reduce import ReduceOperator
 from penstock.runtime.operators.sink import CollectOperator, PrintOperator
-from penstock.runtime.partitioners import ForwardPartitioner, KeyGroupStreamPartitioner
+from penstock.runtime.partitioners import KeyGroupStreamPartitioner
 from penstock.runtime.program import DRIVER
 from penstock.runtime.subtask import Subtask
-
-BARRIER = CheckpointBarrier(0, "sender's attempt")
-
-
-class Logging(StreamOperator):
-    """Writes down all that comes, and passes it on."""
-
-    def __init__(self, journal: Journal) -> None:
-        self.journal = journal
-
-    def begin_epoch(self, epoch: Epoch) -> None:
-        self.journal.append(("begin", epoch.number))
-
-    def process_block(self, block: Block) -> None:
-        self.journal.append(("block", records_of(block)))
-        self.output.collect(block)
-
-    def process_watermark(self, timestamp: int) -> None:
-        self.journal.append(("watermark", timestamp))
-        self.output.emit_watermark(timestamp)
-
-    def flush(self) -> None:
-        self.journal.append(("flush", None))
-
-    def end_input(self) -> None:
-        self.journal.append(("end", None))
-
-    def close(self) -> None:
-        self.journal.append(("close", None))
-
-
-def _after(mark: ChannelWatermark, elements: Iterable[Element]) -> ChannelWatermark:
-    """Return where a channel is after these elements."""
-    for element in elements:
-        if isinstance(element, Watermark):
-            mark = mark._replace(timestamp=element.timestamp)
-        elif isinstance(element, WatermarkStatus):
-            mark = mark._replace(is_idle=element is WatermarkStatus.IDLE)
-    return mark
-
-
-class Ready:
-    """A subtask of a chain between a source and another chain."""
-
-    def __init__(self, *operators: StreamOperator, index: int = 0, parallelism: int = 1) -> None:
-        builder = ProgramBuilder()
-        source = builder.source([[]])
-        middle = builder.vertex(
-            *operators, inputs=[(source, ForwardPartitioner())], parallelism=parallelism
-        )
-        builder.vertex(MapOperator(str), inputs=[(middle, ForwardPartitioner())])
-        layout = Layout(builder.build(), 2)
-        self.outbox: list[Buffer] = []
-        self.subtask = Subtask(layout, layout.program.vertices[middle], index)
-        self._sent: dict[int, int] = {}
-
-    def begin(self, number: int = 0, **options: Any) -> None:
-        self._sent = {}
-        self._mark = ChannelWatermark()
-        self.outbox = []
-        self.subtask.begin_epoch(Epoch("job", number, **options), "own attempt", self.outbox)
-
-    def receive(self, *elements: Element, sender: int = 0, sequence: int | None = None) -> None:
-        if sequence is None:
-            sequence = self._sent.get(sender, 0)
-        self._sent[sender] = sequence + 1
-        # As the sender would say it at the end: where its last watermark and status leave it.
-        self._mark = _after(self._mark, elements)
-        elements = tuple(
-            element._replace(watermark=self._mark)
-            if isinstance(element, CheckpointBarrier)
-            else element
-            for element in elements
-        )
-        payload = encode(list(elements), "sender")
-        channel = channel_number(0, sender)
-        self.subtask.receive(Buffer(0, 1, 0, 1, MIN_TIMESTAMP, channel, sequence, payload))
-
-    def epoch(self, *elements: Element, number: int = 0, **options: Any) -> SubtaskReport:
-        self.begin(number, **options)
-        self.receive(*elements, BARRIER)
-        self.subtask.end_epoch()
-        return self.report()
-
-    def report(self) -> SubtaskReport:
-        *_, last = messages(buffer for buffer in self.outbox if buffer.vertex == DRIVER)
-        assert last.kind == "report"
-        report: SubtaskReport = last.content
-        return report
-
-    def sent(self) -> list[Any]:
-        """Return what went to the next chain: records one by one, and in-band elements."""
-        own = [buffer for buffer in self.outbox if buffer.vertex == 2]
-        assert [buffer.sequence for buffer in own] == list(range(len(own)))
-        found: list[Any] = []
-        for buffer in own:
-            for element in decode(buffer.payload):
-                found += records_of(element) if isinstance(element, Block) else [element]
-        return found
 
 
 class Passing(StreamOperator):
@@ -359,149 +246,6 @@ class TestState:
 
         assert report.handles == ()
         assert not list(tmp_path.rglob("*"))
-
-
-class Clock:
-    """A clock that only moves when records are processed."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def perf_counter(self) -> float:
-        return self.now
-
-
-CLOCK = Clock()
-SIZES: list[int] = []
-
-
-class Slow(StreamOperator):
-    """Takes as many seconds for a record as the record says."""
-
-    def process_block(self, block: Block) -> None:
-        SIZES.append(len(block))
-        CLOCK.now += sum(block.values)
-        self.output.collect(block)
-
-
-@pytest.fixture
-def _fake_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    SIZES.clear()
-    monkeypatch.setattr(
-        "penstock.runtime.subtask.time", SimpleNamespace(perf_counter=CLOCK.perf_counter)
-    )
-
-
-@pytest.mark.usefixtures("_fake_clock")
-class TestBlocks:
-    def sizes(self, *blocks: Sequence[float]) -> list[int]:
-        ready = Ready(Slow())
-        ready.begin()
-        for block in blocks:
-            ready.subtask.process(Block(list(block)))
-        return SIZES
-
-    def test_grow_while_the_function_is_fast(self) -> None:
-        assert self.sizes([0.0] * 5000) == [1, 2, 4, 8, 16, 32, 64, 128, 256, 512] + [1024] * 3 + [
-            905
-        ]
-
-    def test_stay_single_records_while_the_function_is_slow(self) -> None:
-        assert self.sizes([0.15] * 10) == [1] * 10
-
-    def test_shrink_when_the_function_becomes_slow(self) -> None:
-        fast, slow = [0.0] * 1023, [0.01] * 2000
-
-        # A block of 1,024 was under way; from then on ten records of 10 ms are half of the interval.
-        first, *others, _ = self.sizes(fast, slow)[10:]
-        assert first == 1024
-        assert set(others) <= {9, 10}
-
-    def test_keep_their_size_from_block_to_block_and_epoch_to_epoch(self) -> None:
-        ready = Ready(Slow())
-        for number in range(2):
-            ready.begin(number)
-            ready.subtask.process(Block([0.0] * 8))
-            ready.subtask.process(Block([0.0] * 3))
-
-        assert SIZES == [1, 2, 4, 1, 3, 8, 3]
-
-    def test_are_never_larger_than_the_largest_block(self) -> None:
-        assert max(self.sizes([0.0] * 100_000)) == BLOCK_SIZE
-
-    @settings(max_examples=50)
-    @given(st.floats(0.0001, 0.3), st.lists(st.integers(1, 2000), min_size=1, max_size=10))
-    def test_let_no_record_wait_longer_than_the_watermark_interval(
-        self, cost: float, lengths: list[int]
-    ) -> None:
-        SIZES.clear()
-        sizes = self.sizes(*[[cost] * length for length in lengths])
-
-        assert sum(sizes) == sum(lengths)
-        assert all(size == 1 or size * cost < 0.201 for size in sizes)
-
-    @settings(max_examples=30)
-    @given(
-        stream=st.lists(
-            blocks(
-                st.sampled_from([0.0, 0.001, 0.05, 1.0]),
-                max_size=60,
-                with_timestamps=None,
-                with_keys=None,
-            ),
-            max_size=5,
-        )
-    )
-    def test_are_cut_without_losing_or_mixing_anything(self, stream: list[Block]) -> None:
-        journal = Journal()
-        ready = Ready(Logging(journal), Slow())
-        ready.begin()
-        for block in stream:
-            ready.subtask.process(block)
-
-        received = [record for step, content in journal if step == "block" for record in content]
-        assert received == [record for block in stream for record in records_of(block)]
-
-
-class Counting:
-    """A function that counts, as a user's may."""
-
-    def open(self, context: RuntimeContext) -> None:
-        self._hits = context.get_metrics_group().counter("hits")
-        self._hits.inc(10)
-
-    def map(self, value: Any) -> Any:
-        self._hits.inc()
-        return value
-
-
-class TestUserMetrics:
-    def test_tell_what_functions_counted_in_each_epoch(self) -> None:
-        ready = Ready(MapOperator(Counting()))
-
-        assert ready.epoch(Block([1, 2])).metrics[0][4] == {"hits": 12}
-        assert ready.epoch(Block([1]), number=1).metrics[0][4] == {"hits": 1}
-
-    def test_leave_out_what_was_counted_in_an_epoch_that_stopped_half_way(self) -> None:
-        ready = Ready(MapOperator(Counting()))
-        ready.epoch(Block([1]))
-        ready.begin(1)
-        ready.receive(Block([1, 2, 3]))
-
-        assert ready.epoch(Block([1]), number=1).metrics[0][4] == {"hits": 1}
-
-    def test_that_cannot_be_read_name_the_operator(self) -> None:
-        class Gauging:
-            def open(self, context: RuntimeContext) -> None:
-                context.get_metrics_group().gauge("rate", lambda: 1 // 0)
-
-            def map(self, value: Any) -> Any:
-                return value
-
-        with pytest.raises(UserFunctionError, match=r"Operator 'Op1\.0' failed") as raised:
-            Ready(MapOperator(Gauging())).epoch(Block([1]))
-
-        assert "ZeroDivisionError" in str(raised.value)
 
 
 class TestMessages:
