@@ -20,6 +20,8 @@ from penstock.datastream.record_fields import (
     replace_field,
 )
 from penstock.errors import ColumnNotFoundError, InvalidArgumentError
+from penstock.runtime.elements import Block
+from penstock.runtime.row_block import RowBlock
 
 
 class Pair(NamedTuple):
@@ -180,15 +182,22 @@ def test_fields_that_the_declared_type_has_not_are_found_early(field: Any, kind:
 )
 def test_keys_of_many_records_are_those_of_each(field: int | str, records: list[Any]) -> None:
     key = FieldKey(field)
-    found = key.of_all(records)
+    found = key.of_block(Block(records))
     assert found is None or found == list(map(key, records))
 
 
 @pytest.mark.parametrize(("field", "make"), [(1, framed), ("b", framed), (1, lambda a, b: (a, b))])
 def test_keys_of_rows_and_tuples_are_read_at_once(field: int | str, make: Any) -> None:
-    assert FieldKey(field).of_all([make(1, 2), make(3, 4)]) == [2, 4]
+    assert FieldKey(field).of_block(Block([make(1, 2), make(3, 4)])) == [2, 4]
 
 
 def test_fields_that_are_missing_are_left_to_the_one_who_names_the_record() -> None:
-    assert FieldKey("c").of_all([framed(1, 2)]) is None
-    assert FieldKey(2).of_all([(1, 2, 3), (1, 2)]) is None
+    assert FieldKey("c").of_block(Block([framed(1, 2)])) is None
+    assert FieldKey(2).of_block(Block([(1, 2, 3), (1, 2)])) is None
+
+
+@pytest.mark.parametrize(("field", "found"), [(1, [2, 4]), ("b", [2, 4]), (2, None), ("c", None)])
+def test_keys_of_columns_are_a_column(field: int | str, found: Any) -> None:
+    block = RowBlock(row_factory(["a", "b"]), [[1, 3], [2, 4]])
+    assert FieldKey(field).of_block(block) == found
+    assert block._rows is None

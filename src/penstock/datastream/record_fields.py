@@ -11,6 +11,8 @@ from penstock.common.field_reader import FieldReader
 from penstock.common.typeinfo import RowTypeInfo, TupleTypeInfo, TypeInformation
 from penstock.common.types import Row, field_names_of, row_of
 from penstock.errors import ColumnNotFoundError, InvalidArgumentError
+from penstock.runtime.elements import Block
+from penstock.runtime.row_block import RowBlock
 from penstock.runtime.user_code import record_text
 
 
@@ -132,12 +134,16 @@ class FieldKey(FieldReader):
         except (LookupError, AttributeError):
             raise missing_field(f"key_by({self.field!r})", self.field, record) from None
 
-    def of_all(self, records: list[Any]) -> list[Any] | None:
+    def of_block(self, block: Block) -> list[Any] | None:
         """Return the field of each record, in a tenth of the time; None if it has to be one by one.
 
         Args:
-            records: The records.
+            block: The records.
         """
+        if isinstance(block, RowBlock):
+            position = _position_among(block.factory.names, self.field)
+            return None if position is None else block.columns[position]
+        records = block.values
         kinds = set(map(type, records))
         position = _position_in(kinds.pop(), self.field) if len(kinds) == 1 else None
         if position is None:
@@ -151,9 +157,14 @@ class FieldKey(FieldReader):
 def _position_in(kind: type[Any], field: int | str) -> int | None:
     """Return where all records of a class have a field; None if that cannot be told."""
     if issubclass(kind, DataFrameRow):
-        names = factory_of(kind).names
-        return field if isinstance(field, int) else names.index(field) if field in names else None
+        return _position_among(factory_of(kind).names, field)
     return field if kind is tuple and isinstance(field, int) else None
+
+
+def _position_among(names: tuple[str, ...], field: int | str) -> int | None:
+    if isinstance(field, str):
+        return names.index(field) if field in names else None
+    return field if field < len(names) else None
 
 
 class Projection:

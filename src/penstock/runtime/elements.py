@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from itertools import compress
 from typing import Any, Final, NamedTuple
 
 from penstock.common.data_frame_row import DataFrameRow, RowFactory, factory_of
@@ -55,6 +56,11 @@ class Block:
     def __len__(self) -> int:
         return len(self.values)
 
+    @property
+    def layout(self) -> object:
+        """What records have to share to be kept together; None where there is nothing."""
+        return None
+
     def __repr__(self) -> str:
         return f"Block({self.values!r}, {self.timestamps!r}, {self.keys!r})"
 
@@ -66,7 +72,7 @@ class Block:
             factory = factory_of(kind)
             if factory.names:
                 columns = list(zip(*values, strict=True))
-                return _block_of_rows, (factory, columns, self.timestamps, self.keys)
+                return block_of_rows, (factory, columns, self.timestamps, self.keys)
         if kind is Partial:
             records, partials = zip(*values, strict=True)
             return _block_of_partials, (records, Block(list(partials), self.timestamps, self.keys))
@@ -80,27 +86,66 @@ class Block:
 
     def cut(self, size: int = BLOCK_SIZE) -> Iterator[Block]:
         """Yield the same records in blocks of at most `size`."""
-        if len(self.values) <= size:
+        if len(self) <= size:
             yield self
             return
-        for start in range(0, len(self.values), size):
+        for start in range(0, len(self), size):
             yield self.part(start, start + size)
 
     def part(self, start: int, end: int) -> Block:
         """Return the records from `start` up to `end`."""
+        return self._mapped(lambda column: column[start:end])
+
+    def chosen(self, mask: list[Any]) -> Block:
+        """Return the records at whose place in `mask` is something true."""
+        return self._mapped(lambda column: list(compress(column, mask)))
+
+    def reordered(self, order: list[int]) -> Block:
+        """Return the records with these indexes, in this order."""
+        return self._mapped(lambda column: list(map(column.__getitem__, order)))
+
+    def copy(self) -> Block:
+        """Return a block of the same records, for `extend`."""
+        return self._mapped(list.copy)
+
+    def with_keys(self, keys: list[Any]) -> Block:
+        """Return the same records with these keys."""
+        return Block(self.values, self.timestamps, keys)
+
+    def is_like(self, other: Block) -> bool:
+        """Whether the records of another block can be added to this one."""
+        return (
+            self.layout is other.layout
+            and (self.timestamps is None) == (other.timestamps is None)
+            and (self.keys is None) == (other.keys is None)
+        )
+
+    def extend(self, other: Block) -> None:
+        """Add the records of a block that is like this one, which nobody else holds."""
+        self.values.extend(other.values)
+        self._extend_times_and_keys(other)
+
+    def _extend_times_and_keys(self, other: Block) -> None:
+        if self.timestamps is not None:
+            self.timestamps.extend(other.timestamps or ())
+        if self.keys is not None:
+            self.keys.extend(other.keys or ())
+
+    def _mapped(self, change: Callable[[list[Any]], list[Any]]) -> Block:
         return Block(
-            self.values[start:end],
-            None if self.timestamps is None else self.timestamps[start:end],
-            None if self.keys is None else self.keys[start:end],
+            change(self.values),
+            None if self.timestamps is None else change(self.timestamps),
+            None if self.keys is None else change(self.keys),
         )
 
 
-def _block_of_rows(
+def block_of_rows(
     factory: RowFactory,
-    columns: list[tuple[Any, ...]],
+    columns: Sequence[Sequence[Any]],
     timestamps: list[int | None] | None,
     keys: list[Any] | None,
 ) -> Block:
+    """Return the block that was pickled column by column."""
     return Block(factory.rows(columns), timestamps, keys)
 
 

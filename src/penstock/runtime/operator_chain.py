@@ -132,7 +132,7 @@ class OperatorChain:
         """Send records through the chain: at a source those of one split, else those of one input."""
         head = self.operators[0]
         if isinstance(head, TwoInputOperator):
-            head.metrics.records_in += len(block.values)
+            head.metrics.records_in += len(block)
             (head.process_block2 if number else head.process_block1)(block)
         elif split is not None and isinstance(head, SourceOperator):
             head.metrics.records_in += len(block)

@@ -6,7 +6,6 @@ import random
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator
-from itertools import compress
 from operator import not_
 from typing import Any, ClassVar
 
@@ -154,12 +153,7 @@ class _PickingPartitioner(StreamPartitioner):
             yield from _in_two(block, targets)
             return
         # One sort, however many targets there are; it keeps the order of records with the same one.
-        order = sorted(range(len(targets)), key=targets.__getitem__)
-        by_target = Block(
-            _in_order(block.values, order),
-            None if block.timestamps is None else _in_order(block.timestamps, order),
-            None if block.keys is None else _in_order(block.keys, order),
-        )
+        by_target = block.reordered(sorted(range(len(targets)), key=targets.__getitem__))
         counts = Counter(targets)
         start = 0
         for target in sorted(counts):
@@ -171,20 +165,9 @@ class _PickingPartitioner(StreamPartitioner):
 def _in_two(block: Block, targets: list[int]) -> Iterator[tuple[int, Block]]:
     """Cut a block for two subtasks: their numbers, 0 and 1, are what selects the records of each."""
     for target, mask in ((0, list(map(not_, targets))), (1, targets)):
-        values = list(compress(block.values, mask))
-        if values:
-            yield (
-                target,
-                Block(
-                    values,
-                    None if block.timestamps is None else list(compress(block.timestamps, mask)),
-                    None if block.keys is None else list(compress(block.keys, mask)),
-                ),
-            )
-
-
-def _in_order(column: list[Any], order: list[int]) -> list[Any]:
-    return list(map(column.__getitem__, order))
+        part = block.chosen(mask)
+        if len(part):
+            yield target, part
 
 
 class ShufflePartitioner(_PickingPartitioner):
@@ -226,8 +209,8 @@ class KeyGroupStreamPartitioner(_PickingPartitioner):
         yield from self._split_by_key(block, self._keys_of(block))
 
     def _keys_of(self, block: Block) -> list[Any]:
-        of_all = getattr(self._key_selector, "of_all", None)
-        found: list[Any] | None = None if of_all is None else of_all(block.values)
+        of_block = getattr(self._key_selector, "of_block", None)
+        found: list[Any] | None = None if of_block is None else of_block(block)
         if found is not None:
             return found
         values = iter(block.values)
@@ -245,7 +228,7 @@ class KeyGroupStreamPartitioner(_PickingPartitioner):
             targets = list(map(self._subtask_by_key.__getitem__, rest))
         except (PenstockError, TypeError) as error:
             raise _invalid_key(error, self._operator, failing_record(block, rest)) from error
-        keyed = Block(block.values, block.timestamps, keys)
+        keyed = block.with_keys(keys)
         if self._targets == 1:
             yield 0, keyed
         else:

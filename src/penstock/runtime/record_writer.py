@@ -170,22 +170,15 @@ class _Pending:
         self.watermark: int | None = None
 
     def add_block(self, block: Block, watermark: int) -> None:
-        """Add records, to the block that is open if they have the same columns."""
+        """Add records, to the block that is open if that is alike."""
         if self.watermark is None:
             self.watermark = watermark
-        self.records += len(block.values)
-        last = self.open
-        if last is None or not _same_columns(last, block):
-            last = self.open = Block(
-                block.values.copy(), _copied(block.timestamps), _copied(block.keys)
-            )
-            self.elements.append(last)
-            return
-        last.values.extend(block.values)
-        if last.timestamps is not None:
-            last.timestamps.extend(block.timestamps or ())
-        if last.keys is not None:
-            last.keys.extend(block.keys or ())
+        self.records += len(block)
+        if self.open is None or not self.open.is_like(block):
+            self.open = block.copy()
+            self.elements.append(self.open)
+        else:
+            self.open.extend(block)
 
     def add_element(self, element: Element, watermark: int) -> None:
         if self.watermark is None:
@@ -198,13 +191,3 @@ class _Pending:
         self.open = None
         self.records = 0
         return taken
-
-
-def _same_columns(one: Block, other: Block) -> bool:
-    return (one.timestamps is None) == (other.timestamps is None) and (one.keys is None) == (
-        other.keys is None
-    )
-
-
-def _copied(column: list[Any] | None) -> list[Any] | None:
-    return None if column is None else column.copy()

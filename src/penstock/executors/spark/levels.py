@@ -10,11 +10,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import TaskContext
 
+from penstock.common.data_frame_row import row_factory
 from penstock.errors import SourceNotReadableError
 from penstock.executors.spark.buffers import from_batches, to_batches
 from penstock.executors.spark.interruption import write_note
 from penstock.executors.spark.workers import end_quietly
-from penstock.runtime.arrow_columns import parts_by_split, rows_of
+from penstock.runtime.arrow_columns import column_values, parts_by_split, rows_of
 from penstock.runtime.buffer import Buffer
 from penstock.runtime.carrier import Carrier
 from penstock.runtime.column_block import ColumnBlock
@@ -23,6 +24,7 @@ from penstock.runtime.epoch import Epoch
 from penstock.runtime.garbage import Survivors
 from penstock.runtime.program import Vertex
 from penstock.runtime.registry import tasks_of
+from penstock.runtime.row_block import RowBlock
 from penstock.runtime.stack_room import iterated_with_room
 
 _SURVIVORS: Final = Survivors()
@@ -169,10 +171,12 @@ def _struct(rows: pa.RecordBatch, source: FrameInput) -> pa.StructArray:
 
 
 def _block(rows: pa.StructArray, source: FrameInput) -> Block:
-    if not source.as_columns:
+    if source.as_columns:
+        rows.validate(full=True)
+        return ColumnBlock(rows)
+    if source.as_values or not source.names:
         return Block(rows_of(rows, as_values=source.as_values))
-    rows.validate(full=True)
-    return ColumnBlock(rows)
+    return RowBlock(row_factory(source.names), [column_values(column) for column in rows.flatten()])
 
 
 def _not_utf_8(vertex: Vertex, error: Exception) -> SourceNotReadableError:
