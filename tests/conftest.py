@@ -25,6 +25,10 @@ ROOT = Path(__file__).parent.parent
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
 os.environ["PYSPARK_PYTHON"] = sys.executable
 
+# Else each of the many processes that tests start compiles again all it imports.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 # A busy machine makes any deadline flaky.
 settings.register_profile("dev", deadline=None, max_examples=100)
 settings.register_profile(

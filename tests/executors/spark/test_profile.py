@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import pytest
 from tests.executors.spark.conftest import StreamOf
 
 from penstock.common.cost import Cost
 from penstock.datastream import StreamExecutionEnvironment
+
+pytestmark = pytest.mark.spark
 
 
 def test_the_epochs_of_a_stream(env: StreamExecutionEnvironment, stream_of: StreamOf) -> None:
