@@ -7,7 +7,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import psycopg
 from tests.crash.program import NAMES, Result
 
 from penstock.common.serialization import Encoder
@@ -53,6 +52,8 @@ def sinks_of(options: argparse.Namespace) -> dict[str, Sink]:
 
 
 def create_table(postgres: str, table: str) -> None:
+    import psycopg
+
     columns = "kind text, key text, record bigint, number bigint, total bigint, stamp text"
     with psycopg.connect(postgres, autocommit=True) as connection:
         connection.execute(f"create table {table} ({columns})")
@@ -66,6 +67,8 @@ def contents(options: argparse.Namespace) -> dict[str, list[Result]]:
     lines = [line for path in visible for line in path.read_text().splitlines()]
     found = {"files": [Result(**json.loads(line)) for line in lines]}
     if options.postgres:
+        import psycopg
+
         with psycopg.connect(options.postgres) as connection:
             rows = connection.execute(f"select {', '.join(NAMES)} from {options.table}").fetchall()
         found["table"] = [Result(*row) for row in rows]
