@@ -92,6 +92,8 @@ def one_line(text: str) -> str:
 
 def text_width(text: str) -> int:
     """Return how many letters' room a text takes; a Chinese letter takes two."""
+    if text.isascii():
+        return len(text)
     wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
     marks = sum(unicodedata.combining(letter) != 0 for letter in text)
     return len(text) + wide - marks

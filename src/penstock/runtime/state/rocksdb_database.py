@@ -61,9 +61,11 @@ class RocksDatabase:
     def _remove_orphans(self) -> None:
         """Remove what processes left behind that did not live to close their databases."""
         for name in os.listdir(self._directory):
+            if not name.startswith(_FOLDER):
+                continue
             lock = os.path.join(self._directory, name, _LOCK)
             # A directory has one database of this process at most, and it is not open yet.
-            if name.startswith(_FOLDER) and os.path.exists(lock) and _is_free(lock):
+            if os.path.exists(lock) and _is_free(lock):
                 shutil.rmtree(os.path.dirname(lock), ignore_errors=True)
 
     def add_user(self, spill: Callable[[], None]) -> bytes:
