@@ -227,6 +227,16 @@ class TestErrors:
         assert started.job.progress().status is JobStatus.FAILED
         assert started.calls == ["clean up RUNNING"]
 
+    def test_of_a_function_are_raised_without_frames_of_the_engine(self) -> None:
+        def work(started: Started, stop: threading.Event) -> None:
+            raise UserFunctionError("mine")
+
+        job = Started(work).job
+        for _ in range(2):
+            with pytest.raises(UserFunctionError) as raised:
+                job.wait()
+            assert [entry.name for entry in raised.traceback][1:] == ["wait"]
+
     def test_of_the_client_stop_the_job_and_are_raised(self) -> None:
         def collect(values: list[Any]) -> None:
             raise OSError("disk full")

@@ -17,7 +17,12 @@ from penstock.common.epoch_listener import (
 )
 from penstock.common.job_status import JobStatus
 from penstock.common.running_job import JobProgress
-from penstock.errors import JobCancelledError, SavepointError, WaitInListenerError
+from penstock.errors import (
+    JobCancelledError,
+    SavepointError,
+    UserFunctionError,
+    WaitInListenerError,
+)
 from penstock.executors.base import JobRequest
 from penstock.executors.epoch_feed import EpochFeed, EpochResult
 from penstock.executors.listeners import tell_all
@@ -231,6 +236,9 @@ class Job:
             pass
         if self._error is not None:
             self._is_told = True
+            if isinstance(self._error, UserFunctionError):
+                # Its message has the user's frames; those of the engine would stand before them.
+                self._error.with_traceback(None)
             raise self._error
         return self.progress()
 
