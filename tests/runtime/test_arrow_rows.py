@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, timezone
+from decimal import Decimal
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -64,6 +66,39 @@ def test_plain_values_fill_a_single_column(values: list[Any]) -> None:
 def test_refuses_rows_of_another_form(rows: list[Any], error: Any) -> None:
     with pytest.raises(error):
         rows_to_table(rows, SCHEMA)
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([(1, "a"), (2,)], r"^\(2,\) has 1 values, not 2\.$"),
+        ([(1, "a", 2)], r"^\(1, 'a', 2\) has 3 values, not 2\.$"),
+        (["ab"], r"^'ab' has 1 values, not 2\.$"),
+        ([(1, 2)], "^column 'a': "),
+    ],
+)
+def test_says_which_row_or_column_does_not_fit(rows: list[Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        rows_to_table(rows, SCHEMA)
+
+
+class TestIntegers:
+    @pytest.mark.parametrize("value", [1.5, -0.25, Decimal("1.5"), np.float64(1.5)])
+    @pytest.mark.parametrize("kind", [pa.int64(), pa.int8()])
+    def test_are_not_made_from_fractions(self, value: Any, kind: pa.DataType) -> None:
+        with pytest.raises(pa.ArrowException, match=r"column 'n': .*1?\.2?5.* is no whole number"):
+            rows_to_table([1, None, value], pa.schema([("n", kind)]))
+
+    def test_are_not_made_from_fractions_in_lists_and_structs(self) -> None:
+        inner = pa.list_(pa.struct([("cents", pa.int64())]))
+        with pytest.raises(pa.ArrowException, match=r"column 'cents': 1\.5 is no whole number"):
+            rows_to_table([([{"cents": 1.5}],)], pa.schema([("n", inner)]))
+
+    @pytest.mark.parametrize("value", [2.0, Decimal(2), np.int32(2)])
+    def test_are_made_from_other_whole_numbers(self, value: Any) -> None:
+        table = rows_to_table([value, None], pa.schema([("n", pa.int64())]))
+
+        assert table.to_pydict() == {"n": [2, None]}
 
 
 class TestTimestamps:

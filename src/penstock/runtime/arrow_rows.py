@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.common.row_values import row_values
 from penstock.errors import InvalidArgumentError
+from penstock.runtime.user_code import record_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,7 +25,8 @@ def rows_to_table(rows: list[Any], schema: pa.Schema) -> pa.Table:
     Raises:
         ValueError: If a row has another number of fields than the schema.
         KeyError: If a row lacks a field.
-        pyarrow.ArrowException: If a value is not of its column's type.
+        pyarrow.ArrowException: If a value is not of its column's type; a number with a fraction is not
+            of one of integers.
     """
     import pyarrow as pa
 
@@ -56,8 +58,22 @@ def columns_text(schema: pa.Schema) -> str:
 def _columns(rows: Sequence[Any], fields: list[pa.Field]) -> list[pa.Array]:
     names = [field.name for field in fields]
     tuples = [row_values(row, names) for row in rows]
+    if set(map(len, tuples)) - {len(names)}:
+        index = next(i for i, values in enumerate(tuples) if len(values) != len(names))
+        raise ValueError(
+            f"{record_text(rows[index])} has {len(tuples[index])} values, not {len(names)}."
+        )
     columns = zip(*tuples, strict=True) if tuples else [()] * len(names)
-    return [_array(column, field.type) for column, field in zip(columns, fields, strict=True)]
+    return [_column(column, field) for column, field in zip(columns, fields, strict=True)]
+
+
+def _column(column: Sequence[Any], field: pa.Field) -> pa.Array:
+    import pyarrow as pa
+
+    try:
+        return _array(column, field.type)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        raise pa.ArrowInvalid(f"column {field.name!r}: {error}") from error
 
 
 def _array(column: Sequence[Any], kind: pa.DataType) -> pa.Array:
@@ -74,7 +90,18 @@ def _array(column: Sequence[Any], kind: pa.DataType) -> pa.Array:
         return _structs(column, kind)
     if pa.types.is_list(kind) or pa.types.is_map(kind):
         return _lists(column, kind)
-    return pa.array(column, type=kind)
+    array = pa.array(column, type=kind)
+    if pa.types.is_integer(kind):
+        _check_whole(column, array)
+    return array
+
+
+def _check_whole(column: Sequence[Any], integers: pa.Array) -> None:
+    """Refuse numbers that Arrow has cut to whole ones, as it does without a word."""
+    if set(map(type, column)) - {int, type(None)}:
+        for value, kept in zip(column, integers.to_pylist(), strict=True):
+            if value != kept:
+                raise ValueError(f"{value!r} is no whole number.")
 
 
 def _structs(column: Sequence[Any], kind: pa.StructType) -> pa.Array:
