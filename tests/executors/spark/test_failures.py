@@ -26,6 +26,10 @@ def test_an_error_of_penstock_is_found_behind_those_of_spark() -> None:
         ("Python worker exited unexpectedly (crashed)", JobFailedError, "short of memory"),
         ("ModuleNotFoundError: No module named 'pyarrow'", JobFailedError, "PYSPARK_PYTHON"),
         ("[PYTHON_VERSION_MISMATCH] 3.9, 3.11", JobFailedError, "PYSPARK_PYTHON"),
+        ("[JAVA_GATEWAY_EXITED] Java gateway process exited", JobFailedError, "pyspark-shell"),
+        ("No such file or directory: '/x/./bin/spark-submit'", JobFailedError, "SPARK_HOME"),
+        ("[PARSE_SYNTAX_ERROR] Syntax error at or near 'x'", JobFailedError, "the schema"),
+        ("[UNSUPPORTED_DATATYPE] Unsupported data type", JobFailedError, "the schema"),
     ],
 )
 def test_what_spark_raises_gets_a_name_and_a_hint(

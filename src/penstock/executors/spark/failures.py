@@ -11,6 +11,19 @@ _UNREADABLE = re.compile(
     r"Permission denied|AccessControlException|CANNOT_READ_FILE|NoRouteToHost"
 )
 _OTHER_PYTHON = re.compile(r"PYTHON_VERSION_MISMATCH|ModuleNotFoundError: No module named '[^']*'")
+_NO_JAVA_PROCESS = re.compile(r"JAVA_GATEWAY_EXITED|/bin/spark-submit'")
+_NO_SCHEMA = re.compile(r"PARSE_SYNTAX_ERROR|UNSUPPORTED_DATATYPE")
+_HINTS = {
+    _OTHER_PYTHON: (
+        "The workers run another Python than this one: name it in PYSPARK_PYTHON before the "
+        "SparkSession is built, and install there what the program imports."
+    ),
+    _NO_JAVA_PROCESS: (
+        "Spark did not start; what it printed above says why. SPARK_HOME has to be unset or the folder of "
+        "a whole Spark, and PYSPARK_SUBMIT_ARGS to end with pyspark-shell."
+    ),
+    _NO_SCHEMA: "Mend the SQL or the schema, such as 'item string, pieces int'.",
+}
 _LENGTH = 2000
 
 
@@ -36,10 +49,6 @@ def as_penstock_error(error: BaseException, what: str) -> PenstockError:
             hint="Check that the path or address is right, that something is there (for a socket: "
             "something that listens), and that the workers reach it.",
         )
-    hint = "Spark's own log says more; a worker that died was often short of memory."
-    if _OTHER_PYTHON.search(text) is not None:
-        hint = (
-            "The workers run another Python than this one: name it in PYSPARK_PYTHON before the "
-            "SparkSession is built, and install there what the program imports."
-        )
+    other = "Spark's own log says more; a worker that died was often short of memory."
+    hint = next((hint for pattern, hint in _HINTS.items() if pattern.search(text)), other)
     return JobFailedError(f"{what} was failed by Spark: {shown}", hint=hint)
