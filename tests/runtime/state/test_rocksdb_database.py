@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import time
 from functools import partial
 from pathlib import Path
 
@@ -57,19 +59,47 @@ def test_a_scan_is_in_order_and_stays_in_its_prefix(tmp_path: Path) -> None:
     database.remove_user(user)
 
 
+def age(path: Path, folder: str, seconds: float) -> None:
+    os.utime(path / folder, times=(time.time() - seconds,) * 2)
+
+
 def test_what_a_dead_process_left_is_removed_and_what_a_living_one_has_is_not(
     tmp_path: Path,
 ) -> None:
     subprocess.run([sys.executable, "-c", LEAVE_A_DATABASE, str(tmp_path)], check=True, timeout=60)
     (left,) = folders(tmp_path)
+    age(tmp_path, left, 3_600)
     database = RocksDatabase.in_directory(str(tmp_path))
     user = database.add_user(lambda: None)
     (mine,) = folders(tmp_path)
     assert mine != left
+    age(tmp_path, mine, 3_600)
     subprocess.run([sys.executable, "-c", LEAVE_A_DATABASE, str(tmp_path)], check=True, timeout=60)
     assert mine in folders(tmp_path)
     put(database, b"a", b"b")
     database.remove_user(user)
+
+
+@pytest.mark.parametrize("has_lock", [True, False])
+def test_a_folder_that_another_process_is_about_to_open_is_not_removed(
+    tmp_path: Path, has_lock: bool
+) -> None:
+    name = "penstock-rocksdb-of-another"
+    (tmp_path / name).mkdir()
+    if has_lock:
+        (tmp_path / name / "LOCK").touch()
+    database = RocksDatabase.in_directory(str(tmp_path))
+    database.remove_user(database.add_user(lambda: None))
+    assert folders(tmp_path) == [name]
+
+
+def test_folders_of_other_names_are_not_removed(tmp_path: Path) -> None:
+    (tmp_path / "left").mkdir()
+    (tmp_path / "left" / "LOCK").touch()
+    age(tmp_path, "left", 3_600)
+    database = RocksDatabase.in_directory(str(tmp_path))
+    database.remove_user(database.add_user(lambda: None))
+    assert folders(tmp_path) == ["left"]
 
 
 def test_users_spill_when_all_caches_together_are_too_large(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import os
 import shutil
 import struct
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 _FOLDER: Final = "penstock-rocksdb-"
 _LOCK: Final = "LOCK"
+_YOUTH: Final = 600.0
+"""For how many seconds a folder may be one whose database another process is about to open."""
 _WRITE_BUFFER: Final = 32 << 20
 _CACHE_LIMIT: Final = 64 << 20
 _PREFIX: Final = struct.Struct(">I").pack
@@ -63,10 +66,10 @@ class RocksDatabase:
         for name in os.listdir(self._directory):
             if not name.startswith(_FOLDER):
                 continue
-            lock = os.path.join(self._directory, name, _LOCK)
+            folder = os.path.join(self._directory, name)
             # A directory has one database of this process at most, and it is not open yet.
-            if os.path.exists(lock) and _is_free(lock):
-                shutil.rmtree(os.path.dirname(lock), ignore_errors=True)
+            if _is_old(folder) and _is_free(os.path.join(folder, _LOCK)):
+                shutil.rmtree(folder, ignore_errors=True)
 
     def add_user(self, spill: Callable[[], None]) -> bytes:
         """Return what the keys of a new user shall begin with.
@@ -172,7 +175,16 @@ def _after(prefix: bytes) -> bytes:
     return number.to_bytes(len(prefix), "big")
 
 
+def _is_old(folder: str) -> bool:
+    """Whether nobody can still be about to lock what is in a folder."""
+    try:
+        return time.time() - os.stat(folder).st_mtime > _YOUTH
+    except OSError:
+        return False
+
+
 def _is_free(lock: str) -> bool:
+    """Whether there is a lock that nobody holds."""
     try:
         with open(lock, "r+b") as file:
             fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
