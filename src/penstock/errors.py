@@ -243,7 +243,10 @@ class InvalidEvictorError(InvalidArgumentError):
 
 
 class JobCancelledError(PenstockError):
-    """Raised in a task that waits for calls when its job is cancelled; whoever cancels it hears nothing."""
+    """Raised where the result of a job is asked for that was cancelled.
+
+    Also in a task of it that waits for calls; of that nobody hears.
+    """
 
 
 class EventLoopDiedError(PenstockError):

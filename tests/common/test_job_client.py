@@ -7,7 +7,7 @@ import pytest
 from penstock.common import JobID, JobStatus
 from penstock.common.job_client import JobClient
 from penstock.common.running_job import JobProgress
-from penstock.errors import JobFailedError
+from penstock.errors import JobCancelledError, JobFailedError
 
 
 class FakeJob:
@@ -69,6 +69,8 @@ def test_a_cancelled_job() -> None:
     client = JobClient(FakeJob())
     assert client.cancel().result() is None
     assert client.get_job_status().result() is JobStatus.CANCELED
+    with pytest.raises(JobCancelledError, match=r"was cancelled\. Stopped after"):
+        client.get_job_execution_result().result()
 
 
 def test_a_failed_job() -> None:

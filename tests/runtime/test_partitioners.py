@@ -336,7 +336,10 @@ class TestKeyGroupStream:
         def select(value: int) -> int:
             return next(iter([] if value == failing else [value]))
 
-        with pytest.raises(UserFunctionError, match=f"'Sender' failed on the record {failing}"):
+        with pytest.raises(
+            UserFunctionError,
+            match=f"key selector behind operator 'Sender' failed on the record {failing}",
+        ):
             dealt(set_up(KeyGroupStreamPartitioner(select), 2), [Block(list(range(5)))])
 
     def test_a_field_that_is_not_there_is_told_with_operator_and_record(self) -> None:

@@ -246,3 +246,41 @@ def test_a_single_result_where_several_are_due_is_told_so() -> None:
     assert "in an iterable, such as a list" in str(function_failure(error, "Map", "1"))
     other = function_failure(TypeError("unhashable type"), "Map", "1")
     assert "in an iterable" not in str(other)
+
+
+INSIDE = """
+import warnings
+from penstock.runtime.user_code import stack_level_of_user
+
+def outer():
+    inner()
+
+def inner():
+    warnings.warn("mind", UserWarning, stacklevel=stack_level_of_user())
+"""
+
+
+def test_a_warning_names_the_line_that_is_not_the_engines() -> None:
+    inside = {"__name__": "penstock.somewhere"}
+    exec(compile(INSIDE, "somewhere.py", "exec"), inside)
+    with pytest.warns(UserWarning, match="mind") as caught:
+        inside["outer"]()  # type: ignore[operator]
+    assert caught[0].filename == __file__
+
+
+def test_of_what_was_opened_the_hint_speaks_of_no_record() -> None:
+    with pytest.raises(ZeroDivisionError) as caught:
+        divide()
+    of_record = str(function_failure(caught.value, "Map", "7"))
+    of_opening = str(function_failure(caught.value, "Map", None))
+    assert "send the record to a side output" in of_record
+    assert "record to a side output" not in of_opening
+    assert "it was opened or closed" in of_opening
+
+
+def test_a_failure_names_the_part_of_the_program() -> None:
+    with pytest.raises(ZeroDivisionError) as caught:
+        divide()
+    part = "The key selector behind operator"
+    failure = function_failure(caught.value, "parse", "7", part=part)
+    assert "The key selector behind operator 'parse' failed on the record 7" in str(failure)

@@ -101,13 +101,13 @@ def _lock(storage: LocalStorage) -> int:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
+    except OSError:
         owner = os.read(descriptor, 256).decode(errors="replace").strip()
         os.close(descriptor)
         raise LocationInUseError(
             f"The job at {storage.location} runs already{f', by {owner}' if owner else ''}.",
             hint="Give each job a checkpoint location of its own, or stop the other driver first.",
-        ) from error
+        ) from None
     os.ftruncate(descriptor, 0)
     os.write(descriptor, f"process {os.getpid()} on {socket.gethostname()}\n".encode())
     return descriptor

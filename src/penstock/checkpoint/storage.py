@@ -181,8 +181,8 @@ def make_folder(folder: str, location: str) -> None:
 def _not_writable(location: str, error: OSError) -> CheckpointNotWritableError:
     return CheckpointNotWritableError(
         f"The checkpoint location {location} cannot be written: {error}.",
-        hint="It has to have room, and to be writable for the driver and all workers. The job goes on "
-        "from its last epoch when it is started again.",
+        hint="It has to have room, and to be writable for the driver and all workers. What was committed "
+        "there before is kept: the job goes on from that when it is started again.",
     )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from penstock.common.job_execution_result import JobExecutionResult, accumulators_of
 from penstock.common.job_id import JobID
 from penstock.common.job_status import JobStatus
-from penstock.errors import InvalidArgumentError
+from penstock.errors import InvalidArgumentError, JobCancelledError
 
 if TYPE_CHECKING:
     from penstock.common.completable_future import CompletableFuture
@@ -181,9 +181,19 @@ class JobClient:
         """Wait for the end of the job without blocking.
 
         Returns:
-            A future of the result; it raises what the job fails with.
+            A future of the result; it raises what the job fails with, and `JobCancelledError` if the job
+            is cancelled.
         """
-        return self._future_of_the_end(self.wait)
+        return self._future_of_the_end(self._result)
+
+    def _result(self) -> JobExecutionResult:
+        result = self.wait()
+        if self.progress().status is JobStatus.CANCELED:
+            raise JobCancelledError(
+                f"The job was cancelled. {self.where_it_stands()}",
+                hint="cancel().result() waits for the end of a job that is cancelled.",
+            )
+        return result
 
     def _future_of_the_end(self, compute: Callable[[], T]) -> CompletableFuture[T]:
         return _future(compute, check=self._job.check_may_wait)

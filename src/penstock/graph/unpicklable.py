@@ -31,7 +31,7 @@ def pickle_by_value(value: Any, what: str) -> bytes:
             f"{what} cannot be pickled, so that no worker could run it: "
             f"{find_unpicklable(value, error)}",
             hint="Make connections, locks, files and clients in open(), not in __init__ or in the "
-            "script, or give the class a __getstate__ that leaves them out.",
+            "script, or give the class a __getstate__ that leaves them out. Records have to be plain data.",
         ) from error
 
 

@@ -33,8 +33,16 @@ def rows_to_table(rows: list[Any], schema: pa.Schema) -> pa.Table:
     return pa.Table.from_arrays(_columns(rows, list(schema)), schema=schema)
 
 
-def results_to_table(rows: list[Any], schema: pa.Schema, operation: str) -> pa.Table:
-    """Build an Arrow table from a user's results; `operation` is what the user called.
+def results_to_table(
+    rows: list[Any], schema: pa.Schema, operation: str, advice: str = ""
+) -> pa.Table:
+    """Build an Arrow table from a user's results.
+
+    Args:
+        rows: The results.
+        schema: The schema.
+        operation: What the user called.
+        advice: What else to say where they are not of the schema.
 
     Raises:
         InvalidArgumentError: If the rows are not of the schema.
@@ -46,7 +54,7 @@ def results_to_table(rows: list[Any], schema: pa.Schema, operation: str) -> pa.T
     except (pa.ArrowException, TypeError, ValueError, LookupError, OverflowError) as error:
         raise InvalidArgumentError(
             f"{operation} got rows that are not of its schema: {error}",
-            hint=f"Its columns are: {columns_text(schema)}.",
+            hint=f"Its columns are: {columns_text(schema)}.{advice}",
         ) from error
 
 

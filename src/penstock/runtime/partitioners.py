@@ -218,7 +218,9 @@ class KeyGroupStreamPartitioner(_PickingPartitioner):
             keys = list(map(self._key_selector, values))
             check_complete(keys, block)
         except FAILURES as error:
-            raise function_failure(error, self._operator, failing_record(block, values)) from error
+            record = failing_record(block, values)
+            part = "The key selector behind operator"
+            raise function_failure(error, self._operator, record, part=part) from error
         return keys
 
     def _split_by_key(self, block: Block, keys: list[Any]) -> Iterator[tuple[int, Block]]:
@@ -274,7 +276,9 @@ class CustomPartitioner(_PickingPartitioner):
         try:
             targets = [partition(key_selector(value), count) for value in values]
         except FAILURES as error:
-            raise function_failure(error, self._operator, failing_record(block, values)) from error
+            record = failing_record(block, values)
+            part = "The partitioner or key selector behind operator"
+            raise function_failure(error, self._operator, record, part=part) from error
         for index, target in enumerate(targets):
             if type(target) is not int or not 0 <= target < count:
                 raise InvalidArgumentError(

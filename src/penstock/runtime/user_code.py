@@ -6,7 +6,7 @@ import inspect
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sized
 from functools import partial
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from penstock.errors import PenstockError, UnknownFieldError, UserFunctionError
@@ -24,6 +24,10 @@ FAILURES = (Exception, SystemExit)
 _TRACEBACK_HINT = (
     "The traceback above is your function's own. Mend it there, or catch the exception and send the "
     "record to a side output."
+)
+_LIFE_HINT = (
+    "The traceback above is your function's own: it was opened or closed, there was no record yet, or none "
+    "any more."
 )
 _RESULT_HINT = (
     "Nothing of your function's own Python code raised this: it is not written in Python, or what it "
@@ -98,6 +102,16 @@ def timer_callback(function: Any) -> Callable[..., Iterable[Any] | None] | None:
     return None if getattr(found, "does_nothing", False) else found
 
 
+def stack_level_of_user() -> int:
+    """Return the `stacklevel` with which a warning names the first line that is not penstock's."""
+    frame = inspect.currentframe()
+    level = 0
+    while frame is not None and _is_of_package(frame):
+        frame = frame.f_back
+        level += 1
+    return level
+
+
 def failing_record(block: Block, rest: Iterator[Any]) -> str | None:
     """Return the text of the record last taken from `rest`, a list iterator over a block's values.
 
@@ -128,18 +142,31 @@ def record_text(value: Any) -> str:
     return text if len(text) <= _RECORD_LENGTH else text[: _RECORD_LENGTH - 3] + "..."
 
 
-def function_failure(error: BaseException, operator: str, record: str | None) -> PenstockError:
+def function_failure(
+    error: BaseException, operator: str, record: str | None, *, part: str = "Operator"
+) -> PenstockError:
     """Turn what a user's function raised into the error the user is shown.
 
     An error of penstock's own comes from further down the chain, and passes as it is; but not one
     that the user's function met, as for a field that a row does not have.
+
+    Args:
+        error: What it raised.
+        operator: The name of the operator.
+        record: The text of the record; None if there is none.
+        part: What of the program failed, if that is not the operator itself.
     """
     what = None if record is None else f"the record {record}"
-    return described_failure(error, operator, what, record)
+    return described_failure(error, operator, what, record, part=part)
 
 
 def described_failure(
-    error: BaseException, operator: str, what: str | None, record: str | None = None
+    error: BaseException,
+    operator: str,
+    what: str | None,
+    record: str | None = None,
+    *,
+    part: str = "Operator",
 ) -> PenstockError:
     """As `function_failure`, for what need not be a record."""
     frames = _users_frames(error.__traceback__)
@@ -158,11 +185,11 @@ def described_failure(
         else traceback.format_exception(type(error), error, frames)
     )
     text = "".join(lines)
-    where = f"Operator {operator!r} failed"
+    where = f"{part} {operator!r} failed"
     where += "." if what is None else f" on {what}"
+    hint = _TRACEBACK_HINT if what is not None else _LIFE_HINT
     failure = UserFunctionError(
-        f"{text}\n{where}",
-        hint=_TRACEBACK_HINT if frames is not None else _hint_for_result(error),
+        f"{text}\n{where}", hint=hint if frames is not None else _hint_for_result(error)
     )
     failure.operator = operator
     failure.record = record
@@ -182,5 +209,9 @@ def _users_frames(frames: TracebackType | None) -> TracebackType | None:
 
 
 def _is_own(frame: TracebackType) -> bool:
-    module = frame.tb_frame.f_globals.get("__name__", "")
+    return _is_of_package(frame.tb_frame)
+
+
+def _is_of_package(frame: FrameType) -> bool:
+    module = frame.f_globals.get("__name__", "")
     return bool(module == _HERE or module.startswith(_HERE + "."))

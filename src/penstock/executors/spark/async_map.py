@@ -39,6 +39,7 @@ from penstock.runtime.elements import BLOCK_SIZE, Block
 from penstock.runtime.operators.async_wait import AsyncWaitOperator
 
 _NAME: Final = "async_map"
+_ADVICE: Final = " The function returns a list of rows, as it may have several for one."
 
 
 def async_map(
@@ -131,7 +132,8 @@ def _rows_caller(
         schema = pa.ipc.read_schema(pa.py_buffer(arrow_schema))
         with open_function(map_id, _NAME, prototype) as function:
             for results in function.run(_blocks(batches)):
-                yield from results_to_table(results, schema, f"{_NAME}()").to_batches()
+                table = results_to_table(results, schema, f"{_NAME}()", _ADVICE)
+                yield from table.to_batches()
 
     return call_for_rows
 

@@ -48,6 +48,7 @@ from penstock.runtime.layout import Layout
 from penstock.runtime.operators.source import SourceOperator
 from penstock.runtime.program import Program
 from penstock.runtime.source import NativeSource, TextLines
+from penstock.runtime.user_code import stack_level_of_user
 
 
 class PreparedJob:
@@ -170,7 +171,7 @@ def _warn_of_state(request: JobRequest) -> None:
                 "by whatever cause, it can only begin anew.\n\nHint: Set execution.checkpointing.dir to "
                 "a folder that the driver and all workers reach."
             ),
-            stacklevel=2,
+            stacklevel=stack_level_of_user(),
         )
 
 
