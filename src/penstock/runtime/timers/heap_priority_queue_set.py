@@ -102,8 +102,6 @@ class HeapPriorityQueueSet(KeyGroupedInternalPriorityQueue):
 
     def remove(self, timer: InternalTimer) -> bool:
         timestamp, key, namespace = timer
-        is_first = self._first == timestamp
-        was_head = is_first and timer == self.peek()
         # Mostly it is alone at its timestamp: taken out first, it is looked for only once.
         kept = self._timers.pop(timestamp, _NONE)
         if (
@@ -111,13 +109,15 @@ class HeapPriorityQueueSet(KeyGroupedInternalPriorityQueue):
             if namespace is VOID_NAMESPACE
             else _is_single(kept, timer)
         ):
+            was_head = timestamp == self._first
             self._size -= 1
             self._until_loose -= 1
-            if is_first or self._until_loose < 0:
+            if was_head or self._until_loose < 0:
                 self._timestamp_gone(timestamp)
         else:
             if kept is not _NONE:
                 self._timers[timestamp] = kept
+            was_head = self._first == timestamp and timer == self.peek()
             if not self._discard(timer):
                 return False
         if self.tracks_changes and not self._changed.setdefault(timer, True):
