@@ -196,7 +196,7 @@ def test_ctrl_c(tmp_path: Path) -> None:
 
 
 def test_a_port_that_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(SparkSession, "getActiveSession", lambda: None)
+    monkeypatch.setattr("penstock.executors.spark.session._running", lambda: None)
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         env = StreamExecutionEnvironment.get_execution_environment(
