@@ -48,7 +48,7 @@ from pyspark.sql import Row as SparkRow
 from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
-from penstock.common import Row, Types
+from penstock.common import Configuration, Row, Types
 from penstock.datastream import (
     DataStream,
     EmbeddedRocksDBStateBackend,
@@ -179,8 +179,12 @@ def keyed_rows(spark: SparkSession, keys: int, rows: int = ROWS) -> DataFrame:
     return rate(spark, rows).selectExpr(f"value * 7919 % {keys} AS key")
 
 
-def penstock_counts(frame: DataFrame, backend: str) -> DataStream:
-    env = StreamExecutionEnvironment.get_execution_environment(spark=frame.sparkSession)
+def penstock_counts(
+    frame: DataFrame, backend: str, configuration: Configuration | None = None
+) -> DataStream:
+    env = StreamExecutionEnvironment.get_execution_environment(
+        configuration, spark=frame.sparkSession
+    )
     env.set_parallelism(PARALLELISM).set_state_backend(BACKENDS[backend])
     rows = env.from_data_frame(frame)
     return rows.key_by("key").process(CountRecords())

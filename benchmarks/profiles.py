@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks import functions
-from benchmarks.keyed_state import CountRecords, Nowhere, keyed_rows
+from benchmarks.keyed_state import Nowhere, keyed_rows, penstock_counts
 from benchmarks.session import shared_session
 from benchmarks.window_events import WINDOW, Events, time_of
 from benchmarks.windows import summed_rows
@@ -45,7 +45,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 RECORDS, FEW_RECORDS = 1_000_000, 100_000
-EPOCHS = 40
+MORE = 4
+"""How many times as many records the programs have that need Spark."""
 KEYS = 1_000
 
 
@@ -99,21 +100,19 @@ PROGRAMS: dict[str, Callable[[StreamExecutionEnvironment, int], None]] = {
 
 
 def columnar_sum(spark: SparkSession, records: int) -> Any:
-    """The sum of `windows.py`, over four times as many records."""
-    sums = summed_rows(spark, 4 * records, is_shuffled=False)
+    """The sum of `windows.py`."""
+    sums = summed_rows(spark, records, is_shuffled=False)
     sums.add_sink(_ignore)
     return sums.get_execution_environment().explain(analyze=True)
 
 
-def stream_of_counts(spark: SparkSession, records: int) -> Any:  # noqa: ARG001
+def stream_of_counts(spark: SparkSession, records: int) -> Any:
     """The first epochs of the stream of `keyed_state.py`: 100,000 records each, of 1,000 keys."""
     configuration = Configuration().set_string("execution.profile", "true")
-    env = StreamExecutionEnvironment.get_execution_environment(configuration, spark=spark)
-    env.set_parallelism(2)
-    rows = env.from_data_frame(keyed_rows(spark, KEYS))
-    rows.key_by(lambda row: row[0]).process(CountRecords()).add_sink(Nowhere())
-    job = env.execute_async("stream of counts")
-    while job.progress().epochs < EPOCHS:
+    counts = penstock_counts(keyed_rows(spark, KEYS), "hashmap", configuration)
+    counts.add_sink(Nowhere())
+    job = counts.get_execution_environment().execute_async("stream of counts")
+    while job.progress().records_in < records:
         sleep(0.02)
     profile = job.progress().profile
     job.cancel().result()
@@ -139,13 +138,15 @@ def main() -> None:
     records = FEW_RECORDS if arguments.quick else RECORDS
     spark = None if arguments.local else shared_session()
     for name in [arguments.program] if arguments.program else names:
+        count = records
         if name in PROGRAMS:
-            run: Callable[[], Any] = partial(_executed, name, records, spark)
+            run: Callable[[], Any] = partial(_executed, name, count, spark)
         elif spark is not None:
-            run = partial(ON_SPARK[name], spark, records)
+            count *= MORE
+            run = partial(ON_SPARK[name], spark, count)
         else:
             continue
-        print(f"## {name}, {records:,} records\n", flush=True)
+        print(f"## {name}, {count:,} records\n", flush=True)
         run()
         print(run(), "\n", flush=True)
 

@@ -11,7 +11,7 @@ from typing import Any
 import cloudpickle
 
 from penstock.checkpoint.handles import StateHandle
-from penstock.runtime.buffer import Buffer
+from penstock.runtime.buffer import Buffer, decode
 from penstock.runtime.carrier import Carrier
 from penstock.runtime.context import RuntimeContext
 from penstock.runtime.elements import Block, EndOfInput, WatermarkStatus
@@ -120,6 +120,16 @@ def records_of(block: Block) -> list[tuple[Any, Any, Any]]:
     timestamps = nothing if block.timestamps is None else block.timestamps
     keys = nothing if block.keys is None else block.keys
     return list(zip(block.values, timestamps, keys, strict=True))
+
+
+def contents(buffers: list[Buffer]) -> list[Any]:
+    """Return what is in all buffers of a channel: records one by one, and in-band elements."""
+    assert [buffer.sequence for buffer in buffers] == list(range(len(buffers)))
+    found: list[Any] = []
+    for buffer in buffers:
+        for element in decode(buffer.payload):
+            found += records_of(element) if isinstance(element, Block) else [element]
+    return found
 
 
 class Harness:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from tests.runtime.programs import Journal, ProgramBuilder, messages, records_of
+from tests.runtime.programs import Journal, ProgramBuilder, contents, messages, records_of
 
-from penstock.runtime.buffer import Buffer, channel_number, decode, encode
+from penstock.runtime.buffer import Buffer, channel_number, encode
 from penstock.runtime.elements import (
     MIN_TIMESTAMP,
     Block,
@@ -118,9 +118,4 @@ class Ready:
     def sent(self) -> list[Any]:
         """Return what went to the next chain: records one by one, and in-band elements."""
         own = [buffer for buffer in self.outbox if buffer.vertex == 2]
-        assert [buffer.sequence for buffer in own] == list(range(len(own)))
-        found: list[Any] = []
-        for buffer in own:
-            for element in decode(buffer.payload):
-                found += records_of(element) if isinstance(element, Block) else [element]
-        return found
+        return contents(own)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.runtime.programs import Unpicklable, network_edge, records_of, set_up
+from tests.runtime.programs import Unpicklable, contents, network_edge, records_of, set_up
 from tests.runtime.strategies import blocks
 
 from penstock.errors import ValueNotSerializableError
@@ -74,12 +74,7 @@ class Writer:
             (buffer for buffer in self.sent if buffer.subtask == target),
             key=lambda buffer: buffer.order,
         )
-        assert [buffer.sequence for buffer in own] == list(range(len(own)))
-        found: list[Any] = []
-        for buffer in own:
-            for element in decode(buffer.payload):
-                found += records_of(element) if isinstance(element, Block) else [element]
-        return found
+        return contents(own)
 
 
 @st.composite

@@ -52,10 +52,10 @@ class RowBlock(Block):
         return block_of_rows, (self.factory, self.columns, self.timestamps, self.keys)
 
     @property
-    def values(self) -> list[Any]:  # type: ignore[override]
+    def values(self) -> list[Any]:  # type: ignore[override] # nobody sets it
         """The rows."""
         if self._rows is None:
-            self._rows = list(self.factory.rows(self.columns))
+            self._rows = self.factory.rows(self.columns)
         return self._rows
 
     def with_keys(self, keys: list[Any]) -> Block:

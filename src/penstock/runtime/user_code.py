@@ -92,7 +92,7 @@ _Method = TypeVar("_Method", bound=Callable[..., Any])
 
 def does_nothing(method: _Method) -> _Method:
     """Mark a method of a base class that is there to be overridden, and does nothing."""
-    method.does_nothing = True  # type: ignore[attr-defined]
+    method.does_nothing = True  # type: ignore[attr-defined] # functions take attributes, callables need not
     return method
 
 
@@ -203,13 +203,9 @@ def _hint_for_result(error: BaseException) -> str:
 
 def _users_frames(frames: TracebackType | None) -> TracebackType | None:
     """Return the traceback from the user's first frame on; None if there is none."""
-    while frames is not None and _is_own(frames):
+    while frames is not None and _is_of_package(frames.tb_frame):
         frames = frames.tb_next
     return frames
-
-
-def _is_own(frame: TracebackType) -> bool:
-    return _is_of_package(frame.tb_frame)
 
 
 def _is_of_package(frame: FrameType) -> bool:

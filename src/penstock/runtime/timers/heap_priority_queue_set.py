@@ -102,7 +102,8 @@ class HeapPriorityQueueSet(KeyGroupedInternalPriorityQueue):
 
     def remove(self, timer: InternalTimer) -> bool:
         timestamp, key, namespace = timer
-        # Mostly it is alone at its timestamp: taken out first, it is looked for only once.
+        # Mostly it is alone at its timestamp: taken out first, it is looked for only once. And mostly in
+        # no namespace: what `_is_single` would say of it is said here without a call.
         kept = self._timers.pop(timestamp, _NONE)
         if (
             kept == key and type(kept) is not InternalTimer
