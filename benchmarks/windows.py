@@ -238,7 +238,7 @@ def columnar_windows(spark: SparkSession, scale: Scale) -> list[Row]:
 def _check_columnar(spark: SparkSession, records: int, is_shuffled: bool) -> None:
     wanted = expected(records, is_shuffled)
     sums = partial(summed_rows, spark, records, is_shuffled)
-    if "Pre-Aggregate (columnar)" not in str(sums().explain()):
+    if "Aggregate in Spark (columnar)" not in str(sums().explain()):
         sys.exit("The sum is not computed on columns.")
     _check(SUM, outcome(sums), wanted)
     _check(REDUCE, outcome(partial(reduced_rows, spark, records, is_shuffled)), wanted)

@@ -277,6 +277,7 @@ class ProgramBuilder:
         names: Sequence[str] | None = None,
         parallelism: int = 1,
         max_parallelism: int = 128,
+        is_shared: bool = False,
     ) -> int:
         """Add a chain of operators and return its index."""
         index = len(self._vertices)
@@ -301,6 +302,7 @@ class ProgramBuilder:
                 level=max((self._vertices[edge.source].level for edge in edges), default=-1) + 1,
                 inputs=tuple(edges),
                 source=None if inputs else self._sources,
+                is_shared=is_shared,
             )
         )
         self._sources += not inputs

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,10 +18,12 @@ from tests.runtime.programs import (
 
 from penstock.runtime.buffer import Buffer
 from penstock.runtime.carrier import Carrier
+from penstock.runtime.column_block import ColumnBlock
 from penstock.runtime.elements import Block
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.epoch_outcome import EpochOutcome
 from penstock.runtime.operator import StreamOperator
+from penstock.runtime.operators.aggregated_source import AggregatedSourceOperator
 from penstock.runtime.operators.sink import PrintOperator
 from penstock.runtime.operators.source import SourceOperator
 from penstock.runtime.partitioners import RebalancePartitioner
@@ -125,10 +128,25 @@ class TestControl:
         assert [message.sender for message in told] == senders
         assert [buffer.subtask for buffer in buffers if buffer.vertex == 1] == [0, 1] * len(senders)
 
+    def test_runs_every_subtask_that_spark_sends_rows_to(self) -> None:
+        builder = ProgramBuilder()
+        builder.vertex(AggregatedSourceOperator(), parallelism=5)
+        program = builder.build()
+        tasks = tasks_for(program)
+        carrier = Carrier(tasks.layout, last_epoch(program), 0, 1, "a", tasks)
+        rows = pa.array([{"key": "tea", "time": 7, "count_all": 4}])
+
+        begun = list(carrier.control(1, 2))
+        fed = list(carrier.feed(program.vertices[0], ColumnBlock(rows), subtask=3))
+        told = messages([*begun, *fed, *carrier.finish()])
+
+        counts = {message.sender: message.content.metrics[0][0] for message in told}
+        assert counts == {1: 0, 3: 4}
+
 
 def spark_program() -> Program:
     builder = ProgramBuilder()
-    source = builder.vertex(SourceOperator())
+    source = builder.vertex(SourceOperator(), is_shared=True)
     builder.vertex(PrintOperator(), inputs=[(source, RebalancePartitioner())], parallelism=2)
     return builder.build()
 

@@ -80,6 +80,13 @@ BUFFER_TIMEOUT_ENABLED: Final = ConfigOption(
     default=True,
     description="Whether records are sent before there are enough of them to fill a buffer.",
 )
+COLUMNAR_IN_SPARK: Final = ConfigOption(
+    "execution.columnar.in-spark",
+    bool,
+    default=True,
+    description="Whether Spark aggregates the rows of a bounded DataFrame for windows that allow it, before "
+    "any of them goes to Python. None of them is late then. Not in Flink.",
+)
 TARGET: Final = ConfigOption(
     "execution.target",
     str,

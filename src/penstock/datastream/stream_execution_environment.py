@@ -17,6 +17,8 @@ from penstock.common.options import (
     BUFFER_TIMEOUT,
     BUFFER_TIMEOUT_ENABLED,
     CHAIN_DIFFERENT_MAX_PARALLELISM,
+    CHECKPOINT_DIR,
+    COLUMNAR_IN_SPARK,
     MAX_PARALLELISM,
     OBJECT_REUSE,
     OPERATOR_CHAINING,
@@ -25,6 +27,7 @@ from penstock.common.options import (
     PROFILE,
     PYTHON_FILES,
     RUNTIME_MODE,
+    SAVEPOINT_PATH,
     STATE_BACKEND,
     TARGET,
 )
@@ -421,7 +424,14 @@ class StreamExecutionEnvironment(EnvironmentSources, EnvironmentCheckpointing):
         graph.state_backend = configuration.get(STATE_BACKEND)
         if mode == RuntimeExecutionMode.AUTOMATIC.name:
             graph.batch = graph.is_bounded
-        return go_columnar(graph)
+        return go_columnar(graph, in_spark=self._may_aggregate_in_spark())
+
+    def _may_aggregate_in_spark(self) -> bool:
+        """Whether nothing is to be gone on from, and so nothing can be late that Spark hands over."""
+        configuration = self._configuration
+        places = (CHECKPOINT_DIR, SAVEPOINT_PATH)
+        is_new = all(configuration.get(place) is None for place in places)
+        return is_new and configuration.get(COLUMNAR_IN_SPARK)
 
     def create_job_request(
         self,

@@ -14,6 +14,7 @@ from penstock.graph.chaining import is_chainable
 from penstock.graph.field_access import accessed_field
 from penstock.graph.operator_ids import operator_ids
 from penstock.graph.source_descriptions import FrameSource
+from penstock.graph.spark_aggregation import aggregate_in_spark, can_aggregate_in_spark
 from penstock.graph.stream_graph import StreamEdge, StreamGraph, StreamNode
 from penstock.runtime.chaining_strategy import ChainingStrategy
 from penstock.runtime.operators.aligned_window import AlignedWindowOperator, panes_of
@@ -38,14 +39,18 @@ _KEYS: Final = (*_WHOLE, Types.STRING(), Types.BOOLEAN(), Types.SQL_DATE())
 _TIMES: Final = (*_WHOLE, Types.SQL_TIMESTAMP(), Types.INSTANT())
 
 
-def go_columnar(graph: StreamGraph) -> StreamGraph:
+def go_columnar(graph: StreamGraph, *, in_spark: bool = False) -> StreamGraph:
     """Let windows be aggregated column by column, where that gives the same results.
 
     That needs a DataFrame all of whose readers are tumbling or sliding windows of event time under the
     default trigger, without evictor and side output of late records; timestamps and keys that are
     columns; watermarks that follow the timestamps, or none; and aggregates of columns of numbers that
     say what they compute. Then the rows stay columns, and an operator that is chained to the source
-    aggregates them. The ids of the other operators stay.
+    aggregates them, or Spark does, if it may and can. The ids of the other operators stay.
+
+    Args:
+        graph: The program, which is changed.
+        in_spark: Whether Spark may aggregate the rows of bounded DataFrames.
     """
     if not graph.chaining_enabled:
         return graph
@@ -54,6 +59,8 @@ def go_columnar(graph: StreamGraph) -> StreamGraph:
         return graph
     ids = operator_ids(graph)
     for path, strategy, plans in found:
+        if in_spark and _gone_to_spark(graph, path, strategy, *plans[0]):
+            continue
         timed = path[-1]
         for node in path:
             assert isinstance(node.operator, TimestampsAndWatermarksOperator)
@@ -67,6 +74,30 @@ def go_columnar(graph: StreamGraph) -> StreamGraph:
     for node in graph.nodes.values():
         node.uid_hash = ids.get(node.id, node.uid_hash)
     return graph
+
+
+def _gone_to_spark(
+    graph: StreamGraph,
+    path: list[StreamNode],
+    strategy: WatermarkStrategy,
+    edge: StreamEdge,
+    plan: ColumnPlan,
+) -> bool:
+    """Have Spark aggregate what a source gives, if it can; return whether it can."""
+    window = graph.nodes[edge.target_id]
+    time = _column_of(strategy)
+    can = can_aggregate_in_spark(graph, path, window, time, plan)
+    if can:
+        _insert(edge, plan, graph)
+        aggregate_in_spark(graph, path, window, time, plan)
+    return can
+
+
+def _column_of(strategy: WatermarkStrategy) -> str:
+    assigner = strategy.timestamp_assigner
+    assert isinstance(assigner, ColumnTimestamp)
+    assert isinstance(assigner.field, str)
+    return assigner.field
 
 
 Found = tuple[list[StreamNode], WatermarkStrategy, list[tuple[StreamEdge, ColumnPlan]]]

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from penstock.graph.chaining import chained_edges
 from penstock.graph.job_graph import JobEdge, JobGraph, JobVertex
+from penstock.graph.source_descriptions import AggregatedFrameSource
 from penstock.graph.stream_graph import StreamEdge, StreamNode
 from penstock.graph.unpicklable import pickle_by_value
 from penstock.runtime.program import ChainedEdge, NetworkEdge, OperatorSpec, Program, Vertex
@@ -69,7 +70,8 @@ def _vertex(vertex: JobVertex, job_graph: JobGraph, edges: list[NetworkEdge]) ->
         level=vertex.level,
         inputs=tuple(edges[edge.index] for edge in vertex.inputs),
         source=job_graph.sources.index(head) if head.is_source else None,
-        is_shared=head.is_source and not isinstance(head.source, NativeSource),
+        is_shared=head.is_source
+        and not isinstance(head.source, (NativeSource, AggregatedFrameSource)),
         fixes_key_groups=head.fixes_max_parallelism,
     )
 

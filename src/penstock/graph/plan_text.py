@@ -14,8 +14,13 @@ from penstock.graph.plan_rows import (
     one_line,
     text_width,
 )
+from penstock.graph.source_descriptions import AggregatedFrameSource
 
 _COLUMNAR: Final = "columnar: works on batches of columns; of a batch of late records, a window fires once for each key."
+
+_IN_SPARK: Final = (
+    "columnar: Spark aggregates the rows before workers get them, as columns; none of them is late."
+)
 
 
 def explain_text(job_graph: JobGraph, notes: Mapping[str, str] | None = None) -> str:
@@ -36,7 +41,10 @@ def explain_text(job_graph: JobGraph, notes: Mapping[str, str] | None = None) ->
         for vertex in job_graph.vertices:
             if vertex.level == level:
                 lines += _box(vertex, job_graph, notes or {})
-    if any(node.is_columnar for node in job_graph.stream_graph.nodes.values()):
+    nodes = job_graph.stream_graph.nodes.values()
+    if any(isinstance(node.source, AggregatedFrameSource) for node in nodes):
+        lines += ["", _IN_SPARK]
+    elif any(node.is_columnar for node in nodes):
         lines += ["", _COLUMNAR]
     return "\n".join(lines)
 

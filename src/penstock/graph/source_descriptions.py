@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from penstock.runtime.operators.preaggregate import ColumnPlan
+
 
 @dataclass(frozen=True, eq=False)
 class FrameSource:
@@ -17,6 +19,29 @@ class FrameSource:
 
     frame: Any
     split_column: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class AggregatedFrameSource:
+    """A bounded Spark DataFrame, of which workers get what the rows of each key and pane come to.
+
+    Attributes:
+        frame: The DataFrame.
+        time: The column of the event timestamps.
+        pane_size: How long a pane is, in milliseconds.
+        offset: When some pane starts, in milliseconds.
+        plan: What is computed.
+        parallelism: Among how many subtasks the keys are divided.
+        max_parallelism: How many key groups there are.
+    """
+
+    frame: Any
+    time: str
+    pane_size: int
+    offset: int
+    plan: ColumnPlan
+    parallelism: int
+    max_parallelism: int
 
 
 @dataclass(frozen=True)

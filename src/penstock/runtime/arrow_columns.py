@@ -40,9 +40,13 @@ def parts_by_split(
         yield None, struct
         return
     names = struct.field(split)
-    for name in pc.unique(names):
-        is_of_split = names.is_null() if not name.is_valid else pc.equal(names, name)
-        yield ("null" if not name.is_valid else name.as_py()), struct.filter(is_of_split)
+    found = pc.unique(names)
+    for name in found:
+        part = struct
+        if len(found) > 1:
+            is_of_split = names.is_null() if not name.is_valid else pc.equal(names, name)
+            part = struct.filter(is_of_split)
+        yield ("null" if not name.is_valid else name.as_py()), part
 
 
 def column_values(column: pa.Array) -> list[Any]:

@@ -84,9 +84,12 @@ class Carrier:
                 self._outbox.clear()
         yield from self.finish()
 
-    def feed(self, vertex: Vertex, block: Block, split: Hashable = None) -> Iterator[Buffer]:
-        """Give records that Spark read to a source's chain, on level 0, those of one split."""
-        self._step(vertex, self._number, Subtask.process, block, split)
+    def feed(
+        self, vertex: Vertex, block: Block, split: Hashable = None, subtask: int | None = None
+    ) -> Iterator[Buffer]:
+        """Give records that Spark read to a source's chain, on level 0, those of one split or subtask."""
+        sender = self._number if subtask is None else subtask
+        self._step(vertex, sender, Subtask.process, block, split)
         yield from self._drained()
 
     def fail(self, vertex: Vertex, error: PenstockError) -> Iterator[Buffer]:
@@ -104,12 +107,17 @@ class Carrier:
             if vertex.source in self._epoch.finished:
                 continue
             native = self._native_source(vertex)
-            if native is not None:
-                for subtask in range(share, vertex.parallelism, shares):
+            if vertex.is_shared:
+                if share == 0:
+                    self._step(vertex, self._number)
+                    yield from self._drained()
+                continue
+            for subtask in range(share, vertex.parallelism, shares):
+                if native is not None:
                     yield from self._read(native, vertex, subtask)
-            elif share == 0:
-                self._step(vertex, self._number)
-                yield from self._drained()
+                else:
+                    self._step(vertex, subtask)
+                    yield from self._drained()
 
     def _read(self, native: NativeSource, vertex: Vertex, subtask: int) -> Iterator[Buffer]:
         self._step(vertex, subtask)

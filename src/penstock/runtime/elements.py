@@ -57,6 +57,11 @@ class Block:
         return len(self.values)
 
     @property
+    def record_count(self) -> int:
+        """How many records they are, or stand for."""
+        return len(self)
+
+    @property
     def layout(self) -> object:
         """What records have to share to be kept together; None where there is nothing."""
         return None

@@ -43,7 +43,7 @@ class ChainingOutput(Output):
 
     def _push(self, block: Block) -> None:
         records = len(block)
-        self._metrics.records_in += records
+        self._metrics.records_in += block.record_count
         if records <= BLOCK_SIZE or self._operator.takes_columns:
             self._process_block(block)
             return
@@ -95,7 +95,7 @@ class CountingOutput(Output):
     def collect(self, block: Block) -> None:
         if not len(block):
             return
-        self._metrics.records_out += len(block)
+        self._metrics.records_out += block.record_count
         for output in self._outputs:
             output.collect(block)
 

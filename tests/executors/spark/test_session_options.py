@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,15 @@ def test_where_nobody_says_anything_the_session_is_on_this_machine() -> None:
     assert found[MASTER] == "local[*, 4]"
     assert found["spark.driver.host"] == "127.0.0.1"
     assert "-XX:+UseParallelGC" in found[JAVA]
+    assert found["spark.sql.shuffle.partitions"] == str(os.cpu_count())
+
+
+@pytest.mark.parametrize(("master", "partitions"), [("local", "1"), ("local[3, 2]", "3")])
+def test_without_adaptive_planning_a_core_has_one_partition(master: str, partitions: str) -> None:
+    assert options(spark_master=master)["spark.sql.shuffle.partitions"] == partitions
+    adaptive = Configuration().set_string("spark.sql.adaptive.enabled", "true")
+    assert "spark.sql.shuffle.partitions" not in session_options(adaptive)
+    assert "spark.sql.shuffle.partitions" not in options(spark_master="spark://host:7077")
 
 
 def test_whoever_submits_says_all_of_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,6 +30,7 @@ from penstock.executors.job import EpochRunner, new_job_id
 from penstock.executors.key_groups import with_known_key_groups
 from penstock.executors.profile_log import ProfileLog
 from penstock.executors.publishing import Publisher, published_sinks
+from penstock.executors.spark.aggregation import aggregated
 from penstock.executors.spark.bounded import BoundedRun
 from penstock.executors.spark.failures import as_penstock_error
 from penstock.executors.spark.frames import EpochFrames, SparkSource
@@ -41,8 +42,14 @@ from penstock.executors.spark.streaming import StreamingRun
 from penstock.graph.alignment import refuse_alignment
 from penstock.graph.compiler import compile_program
 from penstock.graph.job_graph import JobGraph, create_job_graph
-from penstock.graph.source_descriptions import FrameSource, SocketTextSource, TextFileSource
+from penstock.graph.source_descriptions import (
+    AggregatedFrameSource,
+    FrameSource,
+    SocketTextSource,
+    TextFileSource,
+)
 from penstock.graph.stream_graph import StreamNode
+from penstock.runtime.aggregated_block import SUBTASK
 from penstock.runtime.job_description import describe
 from penstock.runtime.layout import Layout
 from penstock.runtime.operators.source import SourceOperator
@@ -62,10 +69,11 @@ class PreparedJob:
         self.request = request
         self.job_id = new_job_id()
         self.spark = session(request.engine, request.configuration)
+        self._cores = cores_of(self.spark)
         frames = {
             node.id: frame
             for node in request.graph.nodes.values()
-            if (frame := _reading_of(node, self.spark)) is not None
+            if (frame := _reading_of(node, self.spark, self._cores)) is not None
         }
         operators = [node.operator for node in request.graph.nodes.values()]
         self.wants_ticks = any(operator.wants_wake_ups for operator in operators)
@@ -73,7 +81,6 @@ class PreparedJob:
         self.sinks = {**published_sinks(graph), **spark_sinks(graph, self.spark)}
         resolve_sinks(request.graph, time_zone_of(self.spark))
         self.program: Program = compile_program(graph)
-        self._cores = cores_of(self.spark)
         self.sources = _spark_sources(graph, self.program, frames)
         self.native = {
             number: node.source
@@ -98,7 +105,7 @@ class PreparedJob:
         parallelism = [
             vertex.parallelism
             for vertex in self.program.vertices
-            if vertex.source is not None and vertex.source in self.native
+            if vertex.source is not None and not vertex.is_shared
         ]
         return EpochFrames(
             self.spark,
@@ -217,15 +224,18 @@ class Reading(NamedTuple):
         as_values: True if the records are the values of the only column, not rows.
         split: The column that names the split of a row; None if all are of one split.
         as_columns: True if the chain makes use of rows that are still columns.
+        is_keyed: True if the rows are those of the subtasks' keys. `split` is the column that names the
+            subtask, if it is not the one with the number of the partition.
     """
 
     frame: DataFrame
     as_values: bool
     split: str | None = None
     as_columns: bool = False
+    is_keyed: bool = False
 
 
-def _reading_of(node: StreamNode, spark: SparkSession) -> Reading | None:
+def _reading_of(node: StreamNode, spark: SparkSession, cores: int) -> Reading | None:
     """Return how Spark reads a source; None for one that workers read by themselves."""
     source = node.source
     if source is None:
@@ -237,17 +247,29 @@ def _reading_of(node: StreamNode, spark: SparkSession) -> Reading | None:
     if isinstance(source, NativeSource):
         node.operator.source = source
         return None
+    if isinstance(source, (FrameSource, AggregatedFrameSource)) and not hasattr(
+        source.frame, "mapInArrow"
+    ):
+        raise InvalidArgumentError(
+            f"{node.name!r} reads {type(source.frame).__name__}, which is no Spark DataFrame.",
+            hint="Give from_data_frame a pyspark DataFrame.",
+        )
     if isinstance(source, FrameSource):
-        if not hasattr(source.frame, "mapInArrow"):
-            raise InvalidArgumentError(
-                f"{node.name!r} reads {type(source.frame).__name__}, which is no Spark DataFrame.",
-                hint="Give from_data_frame a pyspark DataFrame.",
-            )
         return Reading(
             source.frame,
             as_values=False,
             split=source.split_column,
             as_columns=node.operator.reads_columns,
+        )
+    if isinstance(source, AggregatedFrameSource):
+        carriers = min(cores, source.parallelism)
+        split = None if carriers == source.parallelism else SUBTASK
+        return Reading(
+            aggregated(source, carriers),
+            as_values=False,
+            split=split,
+            as_columns=True,
+            is_keyed=True,
         )
     if isinstance(source, TextFileSource):
         return Reading(_text(source, spark), as_values=True)

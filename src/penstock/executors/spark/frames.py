@@ -46,6 +46,7 @@ class SparkSource:
         as_values: True if the records are the values of the only column, not rows.
         split: The column that names the split of a row; None if all are of one split.
         as_columns: True if the chain makes use of rows that are still columns.
+        is_keyed: See `Reading`.
     """
 
     number: int
@@ -55,10 +56,13 @@ class SparkSource:
     as_values: bool
     split: str | None = None
     as_columns: bool = False
+    is_keyed: bool = False
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The names of the columns that hold the source's rows on level 0."""
+        if self.is_keyed:
+            return self.names
         return tuple(f"__penstock_{self.number}_{index}" for index in range(len(self.names)))
 
     @property
@@ -107,7 +111,7 @@ class EpochFrames:
         program: The program, pickled.
         layout: Where subtasks run.
         sources: The sources whose rows Spark reads.
-        native_parallelism: The greatest parallelism of sources that workers read by themselves.
+        native_parallelism: The greatest parallelism of sources whose tasks are subtasks.
         is_alone: Whether one DataFrame is all that the program reads, and no ticks are among its rows.
     """
 
@@ -139,6 +143,8 @@ class EpochFrames:
         return reduce(DataFrame.union, parts) if parts else None
 
     def _part(self, source: SparkSource) -> DataFrame:
+        if source.is_keyed:
+            return source.frame
         frame = source.frame.coalesce(min(source.parallelism, self._layout.cores))
         if self._is_alone:
             return frame.toDF(*source.columns).select(*source.full)
@@ -191,6 +197,7 @@ class EpochFrames:
                 source.as_values,
                 source.split,
                 source.as_columns,
+                source.is_keyed,
             )
             for source in self._sources
         )

@@ -52,6 +52,8 @@ class FrameInput:
         as_values: True if the records are the values of the only field, not rows.
         split: The field that names the split of a row; None if all are of one split.
         as_columns: True if the chain makes use of rows that are still columns.
+        is_keyed: True if the rows are those of the subtasks' keys. `split` is the field that names the
+            subtask, if it is not the one with the number of the carrier.
     """
 
     number: int
@@ -62,6 +64,7 @@ class FrameInput:
     as_values: bool
     split: str | None = None
     as_columns: bool = False
+    is_keyed: bool = False
 
 
 @dataclass(frozen=True)
@@ -128,7 +131,9 @@ class SourceLevel:
         return carrier.profiled(to_batches(self._buffers(carrier, batches)), _as_batch)
 
     def _buffers(self, carrier: Carrier, batches: Iterable[pa.RecordBatch]) -> Iterator[Buffer]:
-        if self.is_alone and carrier.number == 0:
+        if self.is_alone and self.inputs[0].is_keyed:
+            yield from carrier.control(carrier.number, self.shares)
+        elif self.is_alone and carrier.number == 0:
             yield from carrier.control(0, 1)
         for batch in batches:
             if self.is_alone:
@@ -155,7 +160,10 @@ def _fed(carrier: Carrier, source: FrameInput, rows: pa.RecordBatch) -> Iterator
         except (UnicodeDecodeError, pa.ArrowInvalid) as error:
             yield from carrier.fail(vertex, _not_utf_8(vertex, error))
         else:
-            yield from carrier.feed(vertex, block, split)
+            if source.is_keyed:
+                yield from carrier.feed(vertex, block, subtask=split)
+            else:
+                yield from carrier.feed(vertex, block, split)
 
 
 def _struct(rows: pa.RecordBatch, source: FrameInput) -> pa.StructArray:

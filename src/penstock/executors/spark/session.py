@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import socket
 import sys
 from typing import Any
@@ -16,7 +15,7 @@ from penstock.common.configuration import Configuration
 from penstock.errors import PortInUseError
 from penstock.executors.spark.java import ensure_java
 from penstock.executors.spark.liveness import is_alive
-from penstock.executors.spark.session_options import is_submitted, session_options
+from penstock.executors.spark.session_options import is_submitted, local_cores, session_options
 
 
 def session(given: Any, configuration: Configuration) -> SparkSession:
@@ -70,12 +69,11 @@ def _check_free(port: int) -> None:
 def cores_of(spark: SparkSession) -> int:
     """Return how many tasks a session runs at once."""
     master = spark.conf.get("spark.master", "") or ""
-    local = re.fullmatch(r"local(?:\[\s*(\*|\d+)\s*(?:,.*)?\])?", master)
-    if local is None:
-        partition = sf.spark_partition_id()
-        return max(spark.range(1 << 12).select(partition).distinct().count(), 1)
-    count = local.group(1)
-    return (os.cpu_count() or 1) if count == "*" else int(count or 1)
+    cores = local_cores(master)
+    if cores is not None:
+        return cores
+    partition = sf.spark_partition_id()
+    return max(spark.range(1 << 12).select(partition).distinct().count(), 1)
 
 
 def is_local(spark: SparkSession) -> bool:

@@ -22,6 +22,7 @@ the permissions of each local file, which takes 70 ms of an epoch."""
 
 _JAVA_OPTIONS: Final = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
 _MASTER: Final = "spark.master"
+_ADAPTIVE: Final = "spark.sql.adaptive.enabled"
 _DRIVER_OPTIONS: Final = "spark.driver.extraJavaOptions"
 _FLAGS: Final = {
     "--master": _MASTER,
@@ -33,6 +34,15 @@ _FLAGS: Final = {
 def is_submitted() -> bool:
     """Whether `spark-submit` started this program, with a JVM that runs already."""
     return bool(os.environ.get("PYSPARK_GATEWAY_PORT"))
+
+
+def local_cores(master: str) -> int | None:
+    """Return how many tasks a session of this machine's own runs at once; None if `master` is elsewhere."""
+    local = re.fullmatch(r"local(?:\[\s*(\*|\d+)\s*(?:,.*)?\])?", master)
+    if local is None:
+        return None
+    count = local.group(1)
+    return (os.cpu_count() or 1) if count == "*" else int(count or 1)
 
 
 def session_options(configuration: Configuration) -> dict[str, str]:
@@ -63,7 +73,7 @@ def _choices(said: dict[str, str]) -> dict[str, str]:
     choices = {
         "spark.app.name": "penstock",
         # Measured: planning by stage costs a small epoch more than a better plan could gain it.
-        "spark.sql.adaptive.enabled": "false",
+        _ADAPTIVE: "false",
         # Measured: over TCP each task with a Python worker waits 40 ms for a delayed acknowledgement.
         "spark.python.unix.domain.socket.enabled": "true",
     }
@@ -85,6 +95,10 @@ def _choices_on_this_machine(said: dict[str, str]) -> dict[str, str]:
         # Collector: measured, a small epoch takes a tenth less than with Java's usual one.
         _DRIVER_OPTIONS: f"-Xss8m {collector}-Dlog4j2.configurationFile=file:{logging}",
     }
+    if _ADAPTIVE not in said:
+        # Nothing joins partitions that are too small, as adaptive planning does.
+        cores = local_cores(said.get(_MASTER, "local[*]"))
+        choices["spark.sql.shuffle.partitions"] = str(cores or 1)
     if pyspark.__version__.startswith("4.3."):
         choices["spark.sql.streaming.checkpointFileManagerClass"] = _LOG_WRITER
     return choices

@@ -10,7 +10,6 @@ from typing import Any
 from penstock.errors import InvalidArgumentError
 from penstock.runtime.elements import MAX_TIMESTAMP, Block
 from penstock.runtime.operators.window import WindowOperator
-from penstock.runtime.operators.window_call import WindowCall
 from penstock.runtime.operators.window_contents import (
     AggregatedRecords,
     JoinedRecords,
@@ -120,7 +119,7 @@ class AlignedWindowOperator(WindowOperator):
         is_end = timers[0].timestamp == end
         is_gone = timers[0].timestamp == self._cleanup_time(window)
         get = kept_state.take if is_gone else kept_state.peek
-        is_plain = type(self.call) is WindowCall and self._output_type is None
+        is_plain = self.is_plain
         plain: list[Any] = []
         try:
             for timer in timers:

@@ -21,6 +21,9 @@ class TimestampsAndWatermarksOperator(StreamOperator):
     Args:
         strategy: Says how.
         interval: The time between periodic watermarks, in milliseconds; 0 for none.
+
+    Attributes:
+        interval: The same.
     """
 
     makes_watermarks = True
@@ -30,7 +33,7 @@ class TimestampsAndWatermarksOperator(StreamOperator):
 
     def __init__(self, strategy: WatermarkStrategy, interval: int) -> None:
         self._strategy = strategy
-        self._interval = interval
+        self.interval = interval
 
     @property
     def wants_wake_ups(self) -> bool:
@@ -61,7 +64,7 @@ class TimestampsAndWatermarksOperator(StreamOperator):
             strategy.timestamp_assigner = self._strategy.timestamp_assigner
         self._event_time = EventTime(
             strategy,
-            self._interval,
+            self.interval,
             self.name,
             self.output,
             self.processing_time.current_processing_time,

@@ -93,6 +93,11 @@ class WindowOperator(StreamOperator):
         is_by_watermarks = self.assigner.is_event_time() and type(self.trigger) is EventTimeTrigger
         return not is_by_watermarks
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether what a window comes to is emitted, as it is."""
+        return type(self.call) is WindowCall and self._output_type is None
+
     def open(self) -> None:
         assert self.timers is not None
         self._service = self.timers.get_internal_timer_service(_SERVICE, self)

@@ -116,11 +116,14 @@ class AggregatedRecords(WindowContents):
     Args:
         function: An `AggregateFunction`.
         accumulator_type: The declared type of its accumulators, or None.
+
+    Attributes:
+        accumulator_type: The same.
     """
 
     def __init__(self, function: Any, accumulator_type: Any = None) -> None:
         self.function = UserFunction(function, "add")
-        self._accumulator_type = accumulator_type
+        self.accumulator_type = accumulator_type
 
     def descriptor(self) -> StateDescriptor:
         return AggregatingStateDescriptor(
@@ -128,8 +131,8 @@ class AggregatedRecords(WindowContents):
         )
 
     def result(self, kept: Any) -> list[Any] | None:
-        if self._accumulator_type is not None:
-            self._accumulator_type.check(kept, "the accumulator")
+        if self.accumulator_type is not None:
+            self.accumulator_type.check(kept, "the accumulator")
         found = self.function.function.get_result(kept)
         return None if found is None else [found]
 

@@ -1,0 +1,49 @@
+"""Tumbling windows each of which comes as a whole."""
+
+from __future__ import annotations
+
+from penstock.runtime.column_block import ColumnBlock
+from penstock.runtime.elements import Block
+from penstock.runtime.operator import StreamOperator
+from penstock.runtime.operators.preaggregate import ColumnPlan
+from penstock.runtime.operators.window import LATE_RECORDS
+from penstock.runtime.windowing.pane_windows import PaneWindows
+
+
+class WholeWindowsOperator(StreamOperator):
+    """Emits the result of each tumbling window, of which one row is all there is.
+
+    Nothing is kept, so there is no state.
+
+    Args:
+        plan: What the rows hold.
+        windows: Length, slide and offset of the windows, in milliseconds.
+    """
+
+    takes_columns = True
+
+    def __init__(self, plan: ColumnPlan, windows: tuple[int, int, int]) -> None:
+        self._plan = plan
+        self._windows = windows
+
+    def open(self) -> None:
+        self._panes = PaneWindows(*self._windows)
+        # That none is late is worth knowing too.
+        self.metrics.user.counter(LATE_RECORDS)
+
+    def process_block(self, block: Block) -> None:
+        from penstock.runtime.given_partials import given_accumulators
+
+        assert isinstance(block, ColumnBlock)
+        assert block.times is not None
+        result = self._plan.contents.function.function.get_result
+        results = list(map(result, given_accumulators(block.rows, self._plan)))
+        ends = {
+            time: self._panes.of(time)[0].max_timestamp()
+            for time in block.times.unique().to_pylist()
+        }
+        whole = Block(results, list(map(ends.__getitem__, block.times.to_pylist())))
+        if None in results:
+            whole = whole.chosen([result is not None for result in results])
+        for part in whole.cut():
+            self.output.collect(part)
