@@ -68,17 +68,34 @@ def test_timestamps_whose_timers_are_gone_take_no_room() -> None:
     for timestamp in (*range(1, 2_000), *[5] * 2_000):
         queue.add(InternalTimer(timestamp, "b", None))
         queue.remove(InternalTimer(timestamp, "b", None))
-        assert timestamps_kept(queue) < 100
+        assert timestamps_kept(queue) < 200
     assert drain(queue) == [InternalTimer(0, "a", None)]
+
+
+def test_timestamps_whose_timers_are_gone_are_dropped_as_others_come() -> None:
+    live = 1_000
+    many = [InternalTimer(timestamp, "a", None) for timestamp in range(live)]
+    queue = queue_of(*many)
+    for timestamp in range(20 * live):
+        queue.remove(InternalTimer(timestamp, "a", None))
+        queue.add(InternalTimer(timestamp + live, "a", None))
+        assert timestamps_kept(queue) <= 4 * live + 200
+    for timer in many:
+        queue.remove(timer)
+    assert [timer.timestamp for timer in drain(queue)] == list(range(20 * live, 21 * live))
 
 
 def test_many_timestamps_are_sorted_once_and_forgotten_when_their_timers_are() -> None:
     many = [InternalTimer(timestamp, "a", None) for timestamp in range(5_000)]
     queue = queue_of(*reversed(many))
+    queue.peek()
     queue.poll()
+    queue.peek()
     assert (len(queue._heap), len(queue._run)) == (0, 4_999)
     for timer in many[2:]:
         queue.remove(timer)
+    queue.remove(many[1])
+    queue.add(many[1])
     assert timestamps_kept(queue) < 100
     assert drain(queue) == [many[1]]
 

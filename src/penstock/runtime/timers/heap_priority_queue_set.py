@@ -38,26 +38,32 @@ class HeapPriorityQueueSet(KeyGroupedInternalPriorityQueue):
         self._key_group = key_group
         # At each timestamp several timers, or a single one, or the key of a single one in no namespace.
         self._timers: dict[int, InternalTimer | _Simultaneous | Any] = {}
-        # The earliest of the timestamps in `_timers`. All of them are in the heap or in the run, some
-        # twice, with others whose timers are gone. The run is in falling order: of many timestamps,
-        # the next is found faster at the end of a sorted list than in a heap.
+        # The earliest of the timestamps in `_timers`, unless it went: then it is sought once it is asked
+        # for. All of them are in the heap or in the run, some twice, with others whose timers are gone.
+        # The run is in falling order: of many timestamps, the next is found faster at the end of a
+        # sorted list than in a heap.
         self._first: int | None = None
+        self._first_is_gone = False
         self._heap: list[int] = []
         self._run: list[int] = []
-        # So many timestamps may go until another look is due at how many of those here are gone.
-        self._until_loose = 0
+        # When the heap has grown to more than that, a look is due at how many of them are gone.
+        self._limit = _FEW
         self._size = 0
         # What differs from the last version: each timer with whether it was there in that version.
         self._changed: dict[InternalTimer, bool] = {}
         self._index: GroupIndex[None, InternalTimer] | None = None
 
     def peek(self) -> InternalTimer | None:
+        if self._first_is_gone:
+            self._find_first()
         if self._first is None:
             return None
         timers = self._timers[self._first]
         return timers.first() if type(timers) is _Simultaneous else _single(self._first, timers)
 
     def poll(self) -> InternalTimer | None:
+        if self._first_is_gone:
+            self._find_first()
         timestamp = self._first
         if timestamp is None:
             return None
@@ -75,10 +81,14 @@ class HeapPriorityQueueSet(KeyGroupedInternalPriorityQueue):
         return head
 
     def poll_due(self, timestamp: int) -> InternalTimer | None:
+        if self._first_is_gone:
+            self._find_first()
         first = self._first
         return None if first is None or first > timestamp else self.poll()
 
     def poll_together(self, timestamp: int) -> list[InternalTimer]:
+        if self._first_is_gone:
+            self._find_first()
         first = self._first
         if first is None or first > timestamp:
             return []
@@ -98,6 +108,8 @@ class HeapPriorityQueueSet(KeyGroupedInternalPriorityQueue):
         if self.tracks_changes and changed.setdefault(timer, False):
             # Taken out first, so that changes are in the order in which they were made.
             changed[timer] = changed.pop(timer)
+        if self._first_is_gone:
+            self._find_first()
         return self._first == timer[0] and type(self._timers[timer[0]]) is not _Simultaneous
 
     def remove(self, timer: InternalTimer) -> bool:
@@ -110,15 +122,14 @@ class HeapPriorityQueueSet(KeyGroupedInternalPriorityQueue):
             if namespace is VOID_NAMESPACE
             else _is_single(kept, timer)
         ):
-            was_head = timestamp == self._first
             self._size -= 1
-            self._until_loose -= 1
-            if was_head or self._until_loose < 0:
-                self._timestamp_gone(timestamp)
+            if timestamp == self._first:
+                self._first_is_gone = True
+            was_head = self._first_is_gone
         else:
             if kept is not _NONE:
                 self._timers[timestamp] = kept
-            was_head = self._first == timestamp and timer == self.peek()
+            was_head = self._first_is_gone or (self._first == timestamp and timer == self.peek())
             if not self._discard(timer):
                 return False
         if self.tracks_changes and not self._changed.setdefault(timer, True):
@@ -191,7 +202,11 @@ class HeapPriorityQueueSet(KeyGroupedInternalPriorityQueue):
         timers = self._timers.get(timestamp, _NONE)
         if timers is _NONE:
             self._timers[timestamp] = timer[1] if timer[2] is VOID_NAMESPACE else timer
-            heappush(self._heap, timestamp)
+            heap = self._heap
+            heappush(heap, timestamp)
+            if len(heap) > self._limit:
+                self._join_if_loose()
+                self._limit = len(heap) + len(self._timers) + _FEW
             if self._first is None or timestamp < self._first:
                 self._first = timestamp
         elif type(timers) is not _Simultaneous:
@@ -224,19 +239,16 @@ class HeapPriorityQueueSet(KeyGroupedInternalPriorityQueue):
 
     def _forget_timestamp(self, timestamp: int) -> None:
         del self._timers[timestamp]
-        self._timestamp_gone(timestamp)
+        if timestamp == self._first:
+            self._first_is_gone = True
 
-    def _timestamp_gone(self, timestamp: int) -> None:
+    def _find_first(self) -> None:
+        """Find the earliest timestamp."""
         timers, heap, run = self._timers, self._heap, self._run
-        spare = 2 * len(timers) + _FEW - len(heap) - len(run)
-        # One that goes takes two of them, one that comes brings one.
-        self._until_loose = spare >> 1
-        is_loose = spare < 0
-        if timestamp != self._first and not is_loose:
-            return
-        if is_loose or len(heap) > len(run) + _MANY:
-            heap.clear()
-            run[:] = sorted(timers, reverse=True)
+        if len(heap) > len(run) + _MANY:
+            self._join()
+        else:
+            self._join_if_loose()
         while heap and heap[0] not in timers:
             heappop(heap)
         while run and run[-1] not in timers:
@@ -245,6 +257,17 @@ class HeapPriorityQueueSet(KeyGroupedInternalPriorityQueue):
             self._first = heap[0]
         else:
             self._first = run[-1] if run else None
+        self._first_is_gone = False
+
+    def _join_if_loose(self) -> None:
+        """Let go of the timestamps whose timers are gone, if they are more than the others."""
+        if len(self._heap) + len(self._run) > 2 * len(self._timers) + _FEW:
+            self._join()
+
+    def _join(self) -> None:
+        """Put all timestamps into the run."""
+        self._heap.clear()
+        self._run[:] = sorted(self._timers, reverse=True)
 
 
 class _Simultaneous(dict[InternalTimer, bool]):
