@@ -16,6 +16,7 @@ from tests.runtime.programs import (
     tasks_for,
 )
 
+from penstock.common.watermark_strategy import WatermarkStrategy
 from penstock.runtime.buffer import Buffer
 from penstock.runtime.carrier import Carrier
 from penstock.runtime.column_block import ColumnBlock
@@ -130,11 +131,12 @@ class TestControl:
 
     def test_runs_every_subtask_that_spark_sends_rows_to(self) -> None:
         builder = ProgramBuilder()
-        builder.vertex(AggregatedSourceOperator(), parallelism=5)
+        head = AggregatedSourceOperator(WatermarkStrategy.no_watermarks(), 0, "at")
+        builder.vertex(head, parallelism=5)
         program = builder.build()
         tasks = tasks_for(program)
         carrier = Carrier(tasks.layout, last_epoch(program), 0, 1, "a", tasks)
-        rows = pa.array([{"key": "tea", "time": 7, "count_all": 4}])
+        rows = pa.array([{"group_key": "tea", "time_in_pane": 7, "record_count": 4}])
 
         begun = list(carrier.control(1, 2))
         fed = list(carrier.feed(program.vertices[0], ColumnBlock(rows), subtask=3))

@@ -30,16 +30,16 @@ def test_halves_come_to_the_sum(groups: list[list[int]]) -> None:
         sum(number & ((1 << HALF) - 1) for number in group) if group else None for group in groups
     ]
     columns = [pa.array(map(len, groups)), pa.array(highs, pa.int64()), pa.array(lows, pa.int64())]
-    rows = pa.StructArray.from_arrays(columns, ["count_all", "0_high", "0_low"])
+    rows = pa.StructArray.from_arrays(columns, ["record_count", "0_high", "0_low"])
     plan = plan_of(ColumnAggregate("sum", "amount"), is_single=True)
     assert given_accumulators(rows, plan) == [sum(group) if group else None for group in groups]
 
 
 def test_each_aggregate_has_its_columns() -> None:
     columns = {
-        "key": ["tea", None],
-        "time": [0, 60],
-        "count_all": [3, 2],
+        "group_key": ["tea", None],
+        "time_in_pane": [0, 60],
+        "record_count": [3, 2],
         "1_sum": [5, None],
         "2_count": [2, 0],
         "3_min": [-1, None],
@@ -64,13 +64,15 @@ def test_each_aggregate_has_its_columns() -> None:
 
 def test_so_many_records_that_a_half_may_have_overflowed() -> None:
     rows = pa.StructArray.from_arrays(
-        [pa.array([1 << 31]), pa.array([0]), pa.array([0])], ["count_all", "0_high", "0_low"]
+        [pa.array([1 << 31]), pa.array([0]), pa.array([0])], ["record_count", "0_high", "0_low"]
     )
-    with pytest.raises(UnsupportedOperationError, match="2,147,483,648 records in one window"):
+    with pytest.raises(UnsupportedOperationError, match="2,147,483,648 records in one pane"):
         given_accumulators(rows, plan_of(ColumnAggregate("sum", "amount"), is_single=True))
 
 
 def test_an_aggregated_block_knows_how_many_records_it_stands_for() -> None:
     columns = [pa.array(["a", "b"]), pa.array([0, 10]), pa.array([4, 5])]
-    block = AggregatedBlock(pa.StructArray.from_arrays(columns, ["key", "time", "count_all"]))
+    block = AggregatedBlock(
+        pa.StructArray.from_arrays(columns, ["group_key", "time_in_pane", "record_count"])
+    )
     assert (len(block), block.record_count, block.timestamps) == (2, 9, [0, 10])

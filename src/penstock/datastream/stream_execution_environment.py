@@ -309,7 +309,7 @@ class StreamExecutionEnvironment(EnvironmentSources, EnvironmentCheckpointing):
             2
             2
         """
-        client = self.submit(job_name)
+        client = self.submit(job_name, is_awaited=True)
         try:
             return client.wait()
         except KeyboardInterrupt:
@@ -467,12 +467,15 @@ class StreamExecutionEnvironment(EnvironmentSources, EnvironmentCheckpointing):
         self,
         job_name: str | None = None,
         collectors: dict[str, Callable[[list[Any]], None]] | None = None,
+        *,
+        is_awaited: bool = False,
     ) -> JobClient:
         """Start the program, and leave the environment empty, whether that succeeds or not.
 
         Args:
             job_name: The name of the job. Default: `pipeline.name`, else "Flink Streaming Job".
             collectors: For each stream whose results the client collects, what takes them, by id.
+            is_awaited: Whether the caller waits for the end of the job at once.
 
         Returns:
             The client's view of the job.
@@ -485,6 +488,7 @@ class StreamExecutionEnvironment(EnvironmentSources, EnvironmentCheckpointing):
             request = self.create_job_request(job_name, collectors=collectors)
         finally:
             self.transformations.clear()
+        request.is_awaited = is_awaited
         return JobClient(_executors().load_executor(self.get_target()).submit(request))
 
 

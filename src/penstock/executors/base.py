@@ -25,6 +25,8 @@ class JobRequest:
         engine: What the user gave the environment to run on: a SparkSession, or None.
         python_files: Modules that workers need.
         listeners: What is told of the job.
+        is_awaited: Whether whoever starts the job waits for its end, so that nobody can cancel it but by
+            Ctrl-C.
     """
 
     name: str
@@ -34,6 +36,7 @@ class JobRequest:
     engine: Any = None
     python_files: tuple[str, ...] = ()
     listeners: tuple[EpochListener, ...] = ()
+    is_awaited: bool = False
 
 
 class Executor(Protocol):

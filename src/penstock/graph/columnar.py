@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable
-from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from penstock.common.field_reader import ColumnTimestamp
 from penstock.common.typeinfo import RowTypeInfo, TypeInformation, Types
 from penstock.common.watermark_strategy import WatermarkStrategy
 from penstock.graph.chaining import is_chainable
 from penstock.graph.field_access import accessed_field
+from penstock.graph.insertion import insert
 from penstock.graph.operator_ids import operator_ids
 from penstock.graph.source_descriptions import FrameSource
 from penstock.graph.spark_aggregation import aggregate_in_spark, can_aggregate_in_spark
@@ -27,7 +27,6 @@ from penstock.runtime.operators.window_contents import (
     ReducedRecords,
 )
 from penstock.runtime.partitioners import (
-    ForwardPartitioner,
     KeyGroupStreamPartitioner,
     SentKeyPartitioner,
 )
@@ -88,8 +87,7 @@ def _gone_to_spark(
     time = _column_of(strategy)
     can = can_aggregate_in_spark(graph, path, window, time, plan)
     if can:
-        _insert(edge, plan, graph)
-        aggregate_in_spark(graph, path, window, time, plan)
+        aggregate_in_spark(graph, path, edge, time, plan)
     return can
 
 
@@ -210,46 +208,19 @@ def _plan(
 
 def _insert(edge: StreamEdge, plan: ColumnPlan, graph: StreamGraph) -> None:
     """Put an operator that aggregates columns before windows."""
-    sender, window = graph.nodes[edge.source_id], graph.nodes[edge.target_id]
+    window = graph.nodes[edge.target_id]
     operator = copy.copy(window.operator)
     assert isinstance(operator, AlignedWindowOperator)
+    assert isinstance(edge.partitioner, KeyGroupStreamPartitioner)
     windows = panes_of(operator.assigner)
     operator.contents = JoinedRecords(plan.contents)
     window.operator = operator
-    assert isinstance(edge.partitioner, KeyGroupStreamPartitioner)
-    node = StreamNode(
-        id=max(graph.nodes) + 1,
-        name="Pre-Aggregate",
-        operator=PreAggregateOperator(plan, windows.size, windows.slide, windows.offset),
-        parallelism=sender.parallelism,
-        max_parallelism=sender.max_parallelism,
-        slot_sharing_group=sender.slot_sharing_group,
-        description=_description(plan, windows.pane_size),
-        is_columnar=True,
-    )
-    before = replace(
-        edge, target_id=node.id, partitioner=ForwardPartitioner(), input=0, type_number=0
-    )
-    after = replace(
+    insert(
         edge,
-        source_id=node.id,
+        graph,
+        name="Pre-Aggregate",
+        description=f"Pre-Aggregate, columnar: {plan.description(windows.pane_size)}; of a batch of late "
+        "records, a window fires once for each key",
+        operator=PreAggregateOperator(plan, windows.size, windows.slide, windows.offset),
         partitioner=SentKeyPartitioner(edge.partitioner.key_selector),
-        tag=None,
-    )
-    sender.out_edges[sender.out_edges.index(edge)] = before
-    window.in_edges[window.in_edges.index(edge)] = after
-    node.in_edges.append(before)
-    node.out_edges.append(after)
-    # A node stands behind those that feed it.
-    nodes = list(graph.nodes.values())
-    nodes.insert(nodes.index(window), node)
-    graph.nodes = {each.id: each for each in nodes}
-
-
-def _description(plan: ColumnPlan, pane: int) -> str:
-    pairs: Iterable[Any] = zip(plan.aggregates, plan.fields, strict=True)
-    what = ", ".join(f"{aggregate.kind}({field or '*'})" for aggregate, field in pairs)
-    return (
-        f"Pre-Aggregate, columnar: {what} by {plan.key} and pane of {pane} ms; of a batch of late "
-        "records, a window fires once for each key"
     )

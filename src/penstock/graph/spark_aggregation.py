@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import replace
 from typing import Final
 
-from penstock.common.watermark_strategy import WatermarkStrategy
+from penstock.graph.insertion import insert
 from penstock.graph.source_descriptions import AggregatedFrameSource, FrameSource
-from penstock.graph.stream_graph import StreamGraph, StreamNode
+from penstock.graph.stream_graph import StreamEdge, StreamGraph, StreamNode
 from penstock.runtime.chaining_strategy import ChainingStrategy
 from penstock.runtime.operators.aggregated_source import AggregatedSourceOperator
 from penstock.runtime.operators.aligned_window import AlignedWindowOperator, panes_of
@@ -16,8 +15,9 @@ from penstock.runtime.operators.given_partials import GivenPartialsOperator
 from penstock.runtime.operators.preaggregate import ColumnPlan
 from penstock.runtime.operators.timestamps_and_watermarks import TimestampsAndWatermarksOperator
 from penstock.runtime.operators.whole_windows import WholeWindowsOperator
-from penstock.runtime.operators.window_contents import AggregatedRecords
+from penstock.runtime.operators.window_contents import AggregatedRecords, JoinedRecords
 from penstock.runtime.partitioners import ForwardPartitioner
+from penstock.runtime.windowing.pane_windows import PaneWindows
 
 _WHOLE: Final = frozenset({"tinyint", "smallint", "int", "bigint"})
 _NUMBERS: Final = _WHOLE | {"float", "double"}
@@ -76,26 +76,56 @@ def _is_aligned(node: StreamNode) -> bool:
 
 
 def aggregate_in_spark(
-    graph: StreamGraph, path: list[StreamNode], window: StreamNode, time: str, plan: ColumnPlan
+    graph: StreamGraph, path: list[StreamNode], edge: StreamEdge, time: str, plan: ColumnPlan
 ) -> None:
     """Have Spark aggregate what a source gives to a window, and send it to the subtasks of the keys.
 
     So the window joins the chain of the source, whose subtasks are now those of the window.
 
     Args:
-        graph: The program. The window's records come through a `PreAggregateOperator`.
+        graph: The program, which is changed.
         path: The operators from the source to the one that gives timestamps.
-        window: The window.
+        edge: The edge from there to the window.
         time: The column of the timestamps.
         plan: What is to be computed.
     """
-    [edge] = window.in_edges
-    aggregation = graph.nodes[edge.source_id]
-    source, timed = path[0], path[-1]
+    window = graph.nodes[edge.target_id]
     operator = window.operator
-    assert isinstance(source.source, FrameSource)
     assert isinstance(operator, AlignedWindowOperator)
     panes = panes_of(operator.assigner)
+    _read_aggregated(path, window, time, panes, plan)
+    are_whole = _are_whole(operator, plan)
+    if are_whole:
+        window.operator = WholeWindowsOperator(plan, (panes.size, panes.slide, panes.offset))
+    else:
+        window.operator = copy.copy(operator)
+        window.operator.contents = JoinedRecords(plan.contents)
+    insert(
+        edge,
+        graph,
+        name="Aggregate in Spark",
+        description=f"Aggregate in Spark: {plan.description(panes.pane_size)}",
+        operator=GivenPartialsOperator(plan, are_whole=are_whole),
+        partitioner=ForwardPartitioner(),
+    )
+
+
+def _are_whole(operator: AlignedWindowOperator, plan: ColumnPlan) -> bool:
+    """Whether what Spark gives is all there is of a window, and nothing but its result is wanted."""
+    assert isinstance(plan.contents, AggregatedRecords)
+    return (
+        type(operator) is AlignedWindowOperator
+        and operator.is_plain
+        and plan.contents.accumulator_type is None
+    )
+
+
+def _read_aggregated(
+    path: list[StreamNode], window: StreamNode, time: str, panes: PaneWindows, plan: ColumnPlan
+) -> None:
+    """Have a source read what Spark aggregates, in the subtasks of the window."""
+    source, timed = path[0], path[-1]
+    assert isinstance(source.source, FrameSource)
     source.source = AggregatedFrameSource(
         source.source.frame,
         time,
@@ -105,43 +135,19 @@ def aggregate_in_spark(
         window.parallelism,
         window.max_parallelism,
     )
-    for node in (*path, aggregation):
+    for node in path:
         node.parallelism = window.parallelism
         node.max_parallelism = window.max_parallelism
         node.fixes_max_parallelism = window.fixes_max_parallelism
         node.is_columnar = True
-    strategies = [_strategy(node, is_timed=node is timed) for node in path]
-    for node, strategy in zip(path[1:], strategies[1:], strict=True):
         assert isinstance(node.operator, TimestampsAndWatermarksOperator)
-        node.operator = node.operator.on_columns(strategy)
-    assert isinstance(source.operator, TimestampsAndWatermarksOperator)
-    source.operator = AggregatedSourceOperator(
-        strategy=strategies[0], interval=source.operator.interval
-    )
-    aggregation.name = "Aggregate in Spark"
-    aggregation.description = aggregation.description.partition(";")[0].replace(
-        "Pre-Aggregate, columnar", "Aggregate in Spark"
-    )
-    assert isinstance(plan.contents, AggregatedRecords)
-    are_whole = (
-        type(operator) is AlignedWindowOperator
-        and operator.is_plain
-        and plan.contents.accumulator_type is None
-    )
-    aggregation.operator = GivenPartialsOperator(plan, are_whole=are_whole)
-    if are_whole:
-        windows = panes.size, panes.slide, panes.offset
-        window.operator = WholeWindowsOperator(plan, windows)
-    forward = replace(edge, partitioner=ForwardPartitioner())
-    aggregation.out_edges[aggregation.out_edges.index(edge)] = forward
-    window.in_edges[:] = [forward]
-
-
-def _strategy(node: StreamNode, *, is_timed: bool) -> WatermarkStrategy:
-    """Return the strategy of an operator whose records have their timestamps."""
-    assert isinstance(node.operator, TimestampsAndWatermarksOperator)
-    strategy = node.operator.strategy
-    if is_timed:
-        strategy = copy.copy(strategy)
-        strategy.timestamp_assigner = None
-    return strategy
+        strategy = node.operator.strategy
+        if node is timed:
+            # The rows have their timestamps.
+            strategy = copy.copy(strategy)
+            strategy.timestamp_assigner = None
+        node.operator = (
+            AggregatedSourceOperator(strategy, node.operator.interval, time)
+            if node is source
+            else node.operator.on_columns(strategy)
+        )

@@ -9,16 +9,16 @@ from penstock.runtime.column_block import ColumnBlock
 if TYPE_CHECKING:
     import pyarrow as pa
 
-SUBTASK: Final = "subtask"
+SUBTASK: Final = "subtask_number"
 """The column that says which subtask the key of a row belongs to."""
 
-KEY: Final = "key"
+KEY: Final = "group_key"
 """The column that holds the key."""
 
-TIME: Final = "time"
+TIME: Final = "time_in_pane"
 """The column that holds a time in the pane, in milliseconds; null if the records' own is no timestamp."""
 
-RECORDS: Final = "count_all"
+RECORDS: Final = "record_count"
 """The column that holds how many records a row stands for."""
 
 

@@ -26,7 +26,7 @@ def given_partials(rows: pa.StructArray, plan: ColumnPlan) -> Block:
     """Return as `Partial`s what rows hold; their columns are those of an `AggregatedBlock`.
 
     Raises:
-        UnsupportedOperationError: If a row stands for so many records that a sum may be wrong.
+        UnsupportedOperationError: See `given_accumulators`.
     """
     partials = list(map(Partial, rows.field(RECORDS).to_pylist(), given_accumulators(rows, plan)))
     return Block(partials, rows.field(TIME).to_pylist(), column_values(rows.field(KEY)))
@@ -42,12 +42,6 @@ def given_accumulators(rows: pa.StructArray, plan: ColumnPlan) -> list[Any]:
         UnsupportedOperationError: If a row stands for so many records that a sum may be wrong.
     """
     counts = rows.field(RECORDS)
-    most = pc.max(counts).as_py() or 0
-    if most >= _MOST_RECORDS:
-        raise UnsupportedOperationError(
-            f"A key has {most:,} records in one window: Spark adds up less than {_MOST_RECORDS:,}.",
-            hint="Take shorter windows, or set execution.columnar.in-spark to false.",
-        )
     parts = [
         counts.to_pylist() if name is None else _accumulators(rows, number, aggregate.kind)
         for number, (name, aggregate) in enumerate(zip(plan.fields, plan.aggregates, strict=True))
@@ -70,6 +64,13 @@ def _sums(rows: pa.StructArray, number: int) -> list[Any]:
     name = f"{number}_high"
     if rows.type.get_field_index(name) < 0:
         return rows.field(f"{number}_sum").to_pylist()  # type: ignore[no-any-return]
+    most = pc.max(rows.field(RECORDS)).as_py() or 0
+    if most >= _MOST_RECORDS:
+        raise UnsupportedOperationError(
+            f"A key has {most:,} records in one pane of its windows: Spark adds up whole numbers of less "
+            f"than {_MOST_RECORDS:,}.",
+            hint="Take shorter windows, or set execution.columnar.in-spark to false.",
+        )
     high, low = rows.field(name), rows.field(f"{number}_low")
     bounds = pc.min_max(high).as_py()
     least, most = bounds["min"] or 0, bounds["max"] or 0

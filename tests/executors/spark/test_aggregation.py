@@ -19,6 +19,7 @@ from penstock.datastream.window import SlidingEventTimeWindows, TumblingEventTim
 from penstock.errors import InvalidTimestampError
 from penstock.executors.spark.aggregation import aggregated
 from penstock.graph.source_descriptions import AggregatedFrameSource
+from penstock.runtime.aggregated_block import KEY, TIME
 from penstock.runtime.column_aggregate import ColumnAggregate
 from penstock.runtime.key_groups import key_group, subtask_of_key_group
 from penstock.runtime.operators.preaggregate import ColumnPlan
@@ -52,7 +53,7 @@ def test_keys_go_to_the_subtasks_that_own_them(spark: SparkSession, kind: str) -
     keys = [None, *KEYS[kind]]
     frame = spark.createDataFrame([(key, 0) for key in keys], f"`k``ey` {kind}, at int")
     rows = aggregated(description(frame), 2).withColumn("carrier", sf.spark_partition_id())
-    found = {row.key: (row.subtask, row.carrier) for row in rows.collect()}
+    found = {row.group_key: (row.subtask_number, row.carrier) for row in rows.collect()}
     subtasks = {key: subtask_of_key_group(key_group(key, 120), 5, 120) for key in keys}
     assert found == {key: (subtask, subtask % 2) for key, subtask in subtasks.items()}
 
@@ -64,7 +65,7 @@ def test_times_stand_for_their_panes(spark: SparkSession, size: int, offset: int
     frame = spark.createDataFrame([(time, time) for time in times], "`k``ey` long, at long")
     rows = aggregated(description(frame, size=size, offset=offset), 5).collect()
     assert len(rows) == len(times)
-    assert [row for row in rows if (row.key - offset) // size != (row.time - offset) // size] == []
+    assert [it for it in rows if (it[KEY] - offset) // size != (it[TIME] - offset) // size] == []
 
 
 ALL = Aggregates(
@@ -213,6 +214,35 @@ def test_a_frame_without_rows(spark: SparkSession) -> None:
         assert list(sums(rows).execute_and_collect()) == []
 
 
+@pytest.mark.parametrize(
+    "setting",
+    [
+        ("spark.sql.retainGroupColumns", "false"),
+        ("spark.sql.ansi.enforceReservedKeywords", "true"),
+        ("spark.sql.ansi.enabled", "false"),
+        ("spark.sql.adaptive.enabled", "true"),
+    ],
+)
+@pytest.mark.parametrize("parallelism", [2, 3])
+def test_whatever_the_session_is_set_to(
+    spark: SparkSession, setting: tuple[str, str], parallelism: int
+) -> None:
+    frame = spark.createDataFrame(
+        [("tea", 7, 2**63 - 1)] * 3, "`${key}` string, `a.t` long, `a``m` long"
+    )
+    usual = str(spark.conf.get(setting[0]))
+    spark.conf.set(*setting)
+    try:
+        env = StreamExecutionEnvironment.get_execution_environment(spark=spark)
+        bound = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_column("a.t")
+        rows = env.set_parallelism(parallelism).from_data_frame(frame, watermark_strategy=bound)
+        sums = rows.key_by("${key}").window(WINDOWS["tumbling"]).aggregate(Sum("a`m"))
+        assert IN_SPARK in str(sums.explain())
+        assert list(sums.execute_and_collect()) == [3 * (2**63 - 1)]
+    finally:
+        spark.conf.set(setting[0], usual)
+
+
 @pytest.mark.parametrize("time", [None, -(2**63)])
 def test_a_record_without_a_timestamp_fails_the_job(spark: SparkSession, time: int | None) -> None:
     frame = spark.createDataFrame(
@@ -220,5 +250,7 @@ def test_a_record_without_a_timestamp_fails_the_job(spark: SparkSession, time: i
     )
     env = StreamExecutionEnvironment.get_execution_environment(spark=spark)
     rows = env.from_data_frame(frame, watermark_strategy=strategy())
-    with pytest.raises(InvalidTimestampError, match="timestamp of a record with the key 'ink'"):
+    with pytest.raises(
+        InvalidTimestampError, match="record with the key 'ink': its column 'at' holds"
+    ):
         list(sums(rows).execute_and_collect())

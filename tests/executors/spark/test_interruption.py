@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from penstock.common import JobStatus
+from penstock.common import JobStatus, WatermarkStrategy
 from penstock.datastream import StreamExecutionEnvironment
+from penstock.datastream.aggregates import Count
+from penstock.datastream.window import TumblingEventTimeWindows
 from penstock.executors.spark.interruption import write_note
 
 
@@ -34,6 +38,38 @@ def test_a_job_whose_function_waits_for_ever_is_cancelled(
     assert client.get_job_status().result() is JobStatus.CANCELED
     other = StreamExecutionEnvironment.get_execution_environment(spark=spark)
     assert list(other.from_collection([1, 2]).execute_and_collect()) == [1, 2]
+
+
+@pytest.mark.spark
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("adaptive", ["true", "false"])
+def test_a_job_for_which_spark_aggregates_for_long_is_cancelled(
+    spark: SparkSession, tmp_path: Path, adaptive: str
+) -> None:
+    def wait(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        (tmp_path / "begun").touch()
+        threading.Event().wait()
+        yield from batches
+
+    rows = spark.range(2).mapInArrow(wait, "id long").selectExpr("id AS key", "id AS at")
+    env = StreamExecutionEnvironment.get_execution_environment(spark=spark)
+    strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_column("at")
+    stream = env.from_data_frame(rows, watermark_strategy=strategy).key_by("key")
+    counts = stream.window(TumblingEventTimeWindows.of(10)).aggregate(Count())
+    assert "Aggregate in Spark" in str(counts.explain())
+    counts.print()
+    usual = str(spark.conf.get("spark.sql.adaptive.enabled"))
+    spark.conf.set("spark.sql.adaptive.enabled", adaptive)
+    try:
+        client = env.execute_async("for ever")
+        while not (tmp_path / "begun").exists():
+            assert client.get_job_status().result() is JobStatus.RUNNING
+
+        client.cancel().result()
+    finally:
+        spark.conf.set("spark.sql.adaptive.enabled", usual)
+
+    assert client.get_job_status().result() is JobStatus.CANCELED
 
 
 def test_a_note_goes_nowhere_where_there_is_no_such_place(tmp_path: Path) -> None:

@@ -45,10 +45,12 @@ def test_where_nobody_says_anything_the_session_is_on_this_machine() -> None:
 
 @pytest.mark.parametrize(("master", "partitions"), [("local", "1"), ("local[3, 2]", "3")])
 def test_without_adaptive_planning_a_core_has_one_partition(master: str, partitions: str) -> None:
-    assert options(spark_master=master)["spark.sql.shuffle.partitions"] == partitions
-    adaptive = Configuration().set_string("spark.sql.adaptive.enabled", "true")
-    assert "spark.sql.shuffle.partitions" not in session_options(adaptive)
-    assert "spark.sql.shuffle.partitions" not in options(spark_master="spark://host:7077")
+    for adaptive in ({}, {"spark_sql_adaptive_enabled": "false"}):
+        found = options(spark_master=master, **adaptive)
+        assert found["spark.sql.shuffle.partitions"] == partitions
+    assert "spark.sql.shuffle.partitions" not in options(spark_sql_adaptive_enabled="true")
+    for elsewhere in ("spark://host:7077", "local-cluster[2,1,1024]"):
+        assert "spark.sql.shuffle.partitions" not in options(spark_master=elsewhere)
 
 
 def test_whoever_submits_says_all_of_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
-from pyspark.sql import DataFrame
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
+from penstock.executors.spark.interruption import note_query
 from penstock.graph.source_descriptions import AggregatedFrameSource
 from penstock.runtime.aggregated_block import KEY, RECORDS, SUBTASK, TIME
 from penstock.runtime.column_aggregate import ColumnAggregate
@@ -21,7 +23,7 @@ _LEAST: Final = "(-9223372036854775807 - 1)"
 """The number that is no timestamp. Spark reads no literal of it."""
 
 
-def aggregated(source: AggregatedFrameSource, carriers: int) -> DataFrame:
+def aggregated(source: AggregatedFrameSource, carriers: int, note: str | None = None) -> DataFrame:
     """Return what the rows of each key and pane come to.
 
     Its partitions are those of the carriers, in the order of times. Carrier `n` has the keys of every
@@ -31,19 +33,26 @@ def aggregated(source: AggregatedFrameSource, carriers: int) -> DataFrame:
     Args:
         source: What is to be aggregated.
         carriers: Among how many partitions the subtasks are divided.
+        note: The file in which a worker is to note the query before anything is read; None for none.
     """
     plan = source.plan
-    kinds = {field.name: field.dataType.simpleString() for field in source.frame.schema}
-    time = _milliseconds(_quoted(source.time), kinds[source.time])
+    fields = source.frame.schema.fields
+    kinds = {field.name: field.dataType.simpleString() for field in fields}
+    # Whatever stands in a name, no expression has it.
+    places = {field.name: f"c{index}" for index, field in enumerate(fields)}
+    frame: DataFrame = source.frame.toDF(*places.values())
+    if note is not None:
+        frame = frame.where(_noting(frame.sparkSession, note).isNull())
+    time = _time_in_pane(_milliseconds(places[source.time], kinds[source.time]), source)
+    groups = [sf.col(places[plan.key]).alias(KEY), sf.expr(time).alias(TIME)]
     aggregates = [f"count(*) AS {RECORDS}"]
     for number, (name, aggregate) in enumerate(zip(plan.fields, plan.aggregates, strict=True)):
         if name is not None:
-            aggregates += _aggregates(number, _quoted(name), aggregate, kinds[name])
-    frame: DataFrame = source.frame
-    found = frame.groupBy(
-        sf.expr(f"{_quoted(plan.key)} AS {KEY}"),
-        sf.expr(f"{_time_in_pane(time, source)} AS {TIME}"),
-    ).agg(*map(sf.expr, aggregates))
+            aggregates += _aggregates(number, places[name], aggregate, kinds[name])
+    are_kept = frame.sparkSession.conf.get("spark.sql.retainGroupColumns") == "true"
+    found = frame.groupBy(*groups).agg(
+        *([] if are_kept else groups), *[sf.expr(aggregate) for aggregate in aggregates]
+    )
     subtask = _subtask(KEY, kinds[plan.key], source)
     if carriers == source.parallelism:
         return found.repartitionById(carriers, sf.expr(subtask)).sortWithinPartitions(sf.col(TIME))
@@ -54,8 +63,15 @@ def aggregated(source: AggregatedFrameSource, carriers: int) -> DataFrame:
     )
 
 
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
+def _noting(spark: SparkSession, note: str) -> Column:
+    """Return a null that is known when a worker has noted the query: tens of milliseconds after it began."""
+
+    def nulls(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        note_query(note)
+        for batch in batches:
+            yield pa.RecordBatch.from_arrays([pa.nulls(batch.num_rows, pa.int32())], ["nothing"])
+
+    return spark.range(0, 1, 1, 1).mapInArrow(nulls, "nothing int").scalar()
 
 
 def _milliseconds(column: str, kind: str) -> str:

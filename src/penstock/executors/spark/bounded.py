@@ -29,7 +29,7 @@ class BoundedRun:
         self._job = job
         self._runner = runner
         self._epochs = epochs
-        self._interruption = Interruption(job.spark)
+        self._interruption = Interruption(job.spark, job.job_id)
 
     def __call__(self, stop: threading.Event) -> None:
         """Run all epochs, or until `stop` is set."""

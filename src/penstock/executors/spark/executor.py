@@ -34,6 +34,7 @@ from penstock.executors.spark.aggregation import aggregated
 from penstock.executors.spark.bounded import BoundedRun
 from penstock.executors.spark.failures import as_penstock_error
 from penstock.executors.spark.frames import EpochFrames, SparkSource
+from penstock.executors.spark.interruption import note_of
 from penstock.executors.spark.liveness import is_alive, session_lost
 from penstock.executors.spark.session import cores_of, session, time_zone_of
 from penstock.executors.spark.shipping import ship_code
@@ -63,17 +64,19 @@ class PreparedJob:
 
     Args:
         request: What was asked for.
+        is_cancellable: Whether somebody may cancel it while it runs.
     """
 
-    def __init__(self, request: JobRequest) -> None:
+    def __init__(self, request: JobRequest, *, is_cancellable: bool = False) -> None:
         self.request = request
         self.job_id = new_job_id()
         self.spark = session(request.engine, request.configuration)
         self._cores = cores_of(self.spark)
+        note = note_of(self.job_id) if is_cancellable else None
         frames = {
             node.id: frame
             for node in request.graph.nodes.values()
-            if (frame := _reading_of(node, self.spark, self._cores)) is not None
+            if (frame := _reading_of(node, self.spark, self._cores, note)) is not None
         }
         operators = [node.operator for node in request.graph.nodes.values()]
         self.wants_ticks = any(operator.wants_wake_ups for operator in operators)
@@ -133,7 +136,7 @@ class SparkExecutor:
             return self._submit(request)
 
     def _submit(self, request: JobRequest) -> RunningJob:
-        job = PreparedJob(request)
+        job = PreparedJob(request, is_cancellable=not request.is_awaited)
         if job.is_streaming:
             refuse_alignment(request.graph)
         epochs = max((source.epochs for source in job.native.values()), default=1)
@@ -235,8 +238,17 @@ class Reading(NamedTuple):
     is_keyed: bool = False
 
 
-def _reading_of(node: StreamNode, spark: SparkSession, cores: int) -> Reading | None:
-    """Return how Spark reads a source; None for one that workers read by themselves."""
+def _reading_of(
+    node: StreamNode, spark: SparkSession, cores: int, note: str | None
+) -> Reading | None:
+    """Return how Spark reads a source; None for one that workers read by themselves.
+
+    Args:
+        node: The source.
+        spark: The session.
+        cores: How many tasks run at once.
+        note: Where the query is to be noted before Spark aggregates, which may take long; None for nowhere.
+    """
     source = node.source
     if source is None:
         return None
@@ -265,7 +277,7 @@ def _reading_of(node: StreamNode, spark: SparkSession, cores: int) -> Reading | 
         carriers = min(cores, source.parallelism)
         split = None if carriers == source.parallelism else SUBTASK
         return Reading(
-            aggregated(source, carriers),
+            aggregated(source, carriers, note),
             as_values=False,
             split=split,
             as_columns=True,

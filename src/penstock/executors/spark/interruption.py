@@ -14,9 +14,22 @@ import tempfile
 import threading
 from typing import Final
 
+from pyspark import TaskContext
 from pyspark.sql import SparkSession
 
 _POLL_SECONDS: Final = 0.05
+
+
+def note_of(job_id: str) -> str:
+    """Return the file in which the number of a job's query is to be noted."""
+    return os.path.join(tempfile.gettempdir(), f"penstock-query-{job_id}", "query")
+
+
+def note_query(path: str) -> None:
+    """Note the number of the query that the running task belongs to."""
+    context = TaskContext.get()
+    if context is not None:
+        write_note(path, context.getLocalProperty("spark.sql.execution.id"))
 
 
 def write_note(path: str, query: str | None) -> None:
@@ -34,17 +47,17 @@ class Interruption:
 
     Args:
         spark: The session it runs in.
+        job_id: The job.
+
+    Attributes:
+        note: The file in which the query's number is to be noted.
     """
 
-    def __init__(self, spark: SparkSession) -> None:
+    def __init__(self, spark: SparkSession, job_id: str) -> None:
         self._spark = spark
-        self._folder = tempfile.mkdtemp(prefix="penstock-query-")
+        self.note = note_of(job_id)
+        os.mkdir(os.path.dirname(self.note), 0o700)
         self._ended = threading.Event()
-
-    @property
-    def note(self) -> str:
-        """The file in which the query's number is to be noted."""
-        return os.path.join(self._folder, "query")
 
     def begin(self) -> None:
         """Interrupt the query, as soon as it is known which it is."""
@@ -59,4 +72,4 @@ class Interruption:
     def end(self) -> None:
         """The job has ended: there is nothing to interrupt any more."""
         self._ended.set()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        shutil.rmtree(os.path.dirname(self.note), ignore_errors=True)

@@ -13,7 +13,7 @@ from pyspark import TaskContext
 from penstock.common.data_frame_row import row_factory
 from penstock.errors import SourceNotReadableError
 from penstock.executors.spark.buffers import from_batches, to_batches
-from penstock.executors.spark.interruption import write_note
+from penstock.executors.spark.interruption import note_query
 from penstock.executors.spark.workers import end_quietly
 from penstock.runtime.arrow_columns import column_values, parts_by_split, rows_of
 from penstock.runtime.buffer import Buffer
@@ -88,9 +88,8 @@ class Work:
 
     def note_query(self) -> None:
         """Note which query of Spark's the running task belongs to."""
-        context = TaskContext.get()
-        if self.note is not None and context is not None:
-            write_note(self.note, context.getLocalProperty("spark.sql.execution.id"))
+        if self.note is not None:
+            note_query(self.note)
 
     def carrier(self, level: int) -> Carrier:
         """Return the carrier that the running task of Spark is."""

@@ -95,10 +95,10 @@ def _choices_on_this_machine(said: dict[str, str]) -> dict[str, str]:
         # Collector: measured, a small epoch takes a tenth less than with Java's usual one.
         _DRIVER_OPTIONS: f"-Xss8m {collector}-Dlog4j2.configurationFile=file:{logging}",
     }
-    if _ADAPTIVE not in said:
+    cores = local_cores(said.get(_MASTER, "local[*]"))
+    if cores is not None and said.get(_ADAPTIVE, "false").lower() == "false":
         # Nothing joins partitions that are too small, as adaptive planning does.
-        cores = local_cores(said.get(_MASTER, "local[*]"))
-        choices["spark.sql.shuffle.partitions"] = str(cores or 1)
+        choices["spark.sql.shuffle.partitions"] = str(cores)
     if pyspark.__version__.startswith("4.3."):
         choices["spark.sql.streaming.checkpointFileManagerClass"] = _LOG_WRITER
     return choices

@@ -37,6 +37,15 @@ class ColumnPlan:
     contents: ReducedRecords | AggregatedRecords
     is_single: bool
 
+    def description(self, pane_size: int) -> str:
+        """Say what is computed, for plans.
+
+        Example: `sum(amount), count(*) by item and pane of 60000 ms`.
+        """
+        pairs = zip(self.aggregates, self.fields, strict=True)
+        what = ", ".join(f"{aggregate.kind}({field or '*'})" for aggregate, field in pairs)
+        return f"{what} by {self.key} and pane of {pane_size} ms"
+
 
 class PreAggregateOperator(StreamOperator):
     """Sends on, in place of records, what those of one key and pane come to: `Partial`s.
