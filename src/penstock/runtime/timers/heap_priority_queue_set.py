@@ -64,9 +64,16 @@ class HeapPriorityQueueSet(KeyGroupedInternalPriorityQueue):
     def poll(self) -> InternalTimer | None:
         if self._first_is_gone:
             self._find_first()
-        timestamp = self._first
-        if timestamp is None:
-            return None
+        return None if self._first is None else self._poll_at(self._first)
+
+    def poll_due(self, timestamp: int) -> InternalTimer | None:
+        if self._first_is_gone:
+            self._find_first()
+        first = self._first
+        return None if first is None or first > timestamp else self._poll_at(first)
+
+    def _poll_at(self, timestamp: int) -> InternalTimer:
+        """Remove and return the first timer of the earliest timestamp."""
         timers = self._timers[timestamp]
         if type(timers) is _Simultaneous:
             head = timers.poll()
@@ -76,15 +83,9 @@ class HeapPriorityQueueSet(KeyGroupedInternalPriorityQueue):
             head = _single(timestamp, timers)
             self._forget_timestamp(timestamp)
         self._size -= 1
-        if self.tracks_changes:
-            self._note_removed(head)
+        if self.tracks_changes and not self._changed.setdefault(head, True):
+            del self._changed[head]
         return head
-
-    def poll_due(self, timestamp: int) -> InternalTimer | None:
-        if self._first_is_gone:
-            self._find_first()
-        first = self._first
-        return None if first is None or first > timestamp else self.poll()
 
     def poll_together(self, timestamp: int) -> list[InternalTimer]:
         if self._first_is_gone:
@@ -205,8 +206,7 @@ class HeapPriorityQueueSet(KeyGroupedInternalPriorityQueue):
             heap = self._heap
             heappush(heap, timestamp)
             if len(heap) > self._limit:
-                self._join_if_loose()
-                self._limit = len(heap) + len(self._timers) + _FEW
+                self._look_for_gone()
             if self._first is None or timestamp < self._first:
                 self._first = timestamp
         elif type(timers) is not _Simultaneous:
@@ -245,10 +245,9 @@ class HeapPriorityQueueSet(KeyGroupedInternalPriorityQueue):
     def _find_first(self) -> None:
         """Find the earliest timestamp."""
         timers, heap, run = self._timers, self._heap, self._run
-        if len(heap) > len(run) + _MANY:
+        is_loose = len(heap) + len(run) > 2 * len(timers) + _FEW
+        if is_loose or len(heap) > len(run) + _MANY:
             self._join()
-        else:
-            self._join_if_loose()
         while heap and heap[0] not in timers:
             heappop(heap)
         while run and run[-1] not in timers:
@@ -259,10 +258,11 @@ class HeapPriorityQueueSet(KeyGroupedInternalPriorityQueue):
             self._first = run[-1] if run else None
         self._first_is_gone = False
 
-    def _join_if_loose(self) -> None:
+    def _look_for_gone(self) -> None:
         """Let go of the timestamps whose timers are gone, if they are more than the others."""
         if len(self._heap) + len(self._run) > 2 * len(self._timers) + _FEW:
             self._join()
+        self._limit = len(self._heap) + len(self._timers) + _FEW
 
     def _join(self) -> None:
         """Put all timestamps into the run."""
