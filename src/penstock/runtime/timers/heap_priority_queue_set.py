@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from heapq import heappop, heappush
+from itertools import chain
 from typing import Any, Final
 
 from penstock.runtime.state.group_index import GroupIndex
@@ -49,8 +50,10 @@ class HeapPriorityQueueSet(KeyGroupedInternalPriorityQueue):
         # When the heap has grown to more than that, a look is due at how many of them are gone.
         self._limit = _FEW
         self._size = 0
-        # What differs from the last version: each timer with whether it was there in that version.
-        self._changed: dict[InternalTimer, bool] = {}
+        # What differs from the last version: the timers of it that went, whether or not they are back,
+        # and those that came since and are still here, in their order.
+        self._gone: list[InternalTimer] = []
+        self._new: dict[InternalTimer, None] = {}
         self._index: GroupIndex[None, InternalTimer] | None = None
 
     def peek(self) -> InternalTimer | None:
@@ -83,8 +86,8 @@ class HeapPriorityQueueSet(KeyGroupedInternalPriorityQueue):
             head = _single(timestamp, timers)
             self._forget_timestamp(timestamp)
         self._size -= 1
-        if self.tracks_changes and not self._changed.setdefault(head, True):
-            del self._changed[head]
+        if self.tracks_changes:
+            self._note_removed(head)
         return head
 
     def poll_together(self, timestamp: int) -> list[InternalTimer]:
@@ -105,10 +108,8 @@ class HeapPriorityQueueSet(KeyGroupedInternalPriorityQueue):
     def add(self, timer: InternalTimer) -> bool:
         if not self._put(timer):
             return False
-        changed = self._changed
-        if self.tracks_changes and changed.setdefault(timer, False):
-            # Taken out first, so that changes are in the order in which they were made.
-            changed[timer] = changed.pop(timer)
+        if self.tracks_changes:
+            self._new[timer] = None
         if self._first_is_gone:
             self._find_first()
         return self._first == timer[0] and type(self._timers[timer[0]]) is not _Simultaneous
@@ -133,8 +134,13 @@ class HeapPriorityQueueSet(KeyGroupedInternalPriorityQueue):
             was_head = self._first_is_gone or (self._first == timestamp and timer == self.peek())
             if not self._discard(timer):
                 return False
-        if self.tracks_changes and not self._changed.setdefault(timer, True):
-            del self._changed[timer]
+        if self.tracks_changes:
+            # What `_note_removed` does, without a call.
+            new = self._new
+            if new and timer in new:
+                del new[timer]
+            else:
+                self._gone.append(timer)
         return was_head
 
     def is_empty(self) -> bool:
@@ -151,10 +157,12 @@ class HeapPriorityQueueSet(KeyGroupedInternalPriorityQueue):
         return {timer for timer in self.iterate() if self._key_group(timer.key) == group}
 
     def changes(self) -> Iterator[bytes]:
-        return write_frames((timer, self._contains(timer)) for timer in self._changed)
+        gone, new = ((timer, False) for timer in self._gone), ((timer, True) for timer in self._new)
+        return write_frames(chain(gone, new))
 
     def forget_changes(self) -> None:
-        self._changed.clear()
+        self._gone.clear()
+        self._new.clear()
 
     def everything(self) -> Iterator[bytes]:
         return write_frames((timer, True) for timer in self.iterate())
@@ -191,8 +199,11 @@ class HeapPriorityQueueSet(KeyGroupedInternalPriorityQueue):
                 self._put(timer)
 
     def _note_removed(self, timer: InternalTimer) -> None:
-        if not self._changed.setdefault(timer, True):
-            del self._changed[timer]
+        new = self._new
+        if new and timer in new:
+            del new[timer]
+        else:
+            self._gone.append(timer)
 
     def _contains(self, timer: InternalTimer) -> bool:
         timers = self._timers.get(timer[0], _NONE)

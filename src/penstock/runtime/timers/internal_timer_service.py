@@ -93,7 +93,11 @@ class InternalTimerService:
         Raises:
             InvalidTimerError: If the time is no integer of 64 bits.
         """
-        self.event_time_queue.remove(self._timer(namespace, timestamp))
+        # What `_timer` does, without a call: to find a timer in memory costs enough.
+        key = self._key_context.current_key
+        if type(timestamp) is not int or not MIN_TIMESTAMP <= timestamp <= MAX_TIMESTAMP:
+            timestamp = _checked(timestamp, key)
+        self.event_time_queue.remove(new_timer((timestamp, key, namespace)))
 
     def register_processing_time_timer(self, namespace: Any, timestamp: int) -> None:
         """Register a timer that fires when the clock has passed a time (milliseconds).
