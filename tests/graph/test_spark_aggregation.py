@@ -89,7 +89,7 @@ ALL = Aggregates(
             rows().key_by("item").window(MINUTES).aggregate(ALL, lambda key, window, found: found)
         ),
         lambda: rows().key_by("item").window(MINUTES).allowed_lateness(5).aggregate(Count()),
-        lambda: sums(rows(columns={**COLUMNS, "a column, `quoted`": "binary"})),
+        lambda: sums(rows(columns={**COLUMNS, "a column, `quoted`": "binary", "ITEM": "map"})),
     ],
 )
 def test_spark_aggregates(program: Callable[[], DataStream]) -> None:
@@ -133,7 +133,6 @@ def two_sources() -> DataStream:
         lambda: sums(rows()).start_new_chain(),
         lambda: sums(rows(columns={**COLUMNS, "item": "string collate UTF8_LCASE"})),
         lambda: sums(rows(columns={**COLUMNS, "at": "timestamp_ntz"})),
-        lambda: sums(rows(columns={**COLUMNS, "ITEM": "string"})),
     ],
 )
 def test_workers_aggregate(program: Callable[[], DataStream]) -> None:

@@ -303,10 +303,12 @@ def test_classes_that_cannot_be_imported_are_named(tmp_path: Path, shop: ModuleT
 
     table = read_checkpoint(str(tmp_path)).state("memory", "reduce")
 
-    assert {row["value"]["f0"]: row["value"]["f1"] for row in table.to_pylist()} == {
+    found = {row["value"]["f0"]: row["value"]["f1"] for row in table.to_pylist()}
+    # Python before 3.11.4 pickles members by their names.
+    assert found.pop("size") in ("Size(3)", "Size('BIG')")
+    assert found == {
         "order": "Order(number=7, price=1.5)",
         "item": "Item('tea')",
-        "size": "Size(3)",
         "basket": "Basket(1, Item('cup'))",
         "prices": "Prices(('a', 1))",
     }

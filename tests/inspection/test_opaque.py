@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+import enum
 import io
 import pickle
 import sys
@@ -29,6 +30,14 @@ class Node:
         self.next: Any = self
 
 
+class Sign(enum.Enum):
+    PLUS = 1
+
+    def __reduce_ex__(self, _: Any) -> Any:
+        """As Python 3.11.0 to 3.11.3 do."""
+        return getattr, (type(self), self.name)
+
+
 def a_function() -> None:
     """Pickled by its name."""
 
@@ -37,7 +46,7 @@ def a_function() -> None:
 def gone() -> Iterator[ModuleType]:
     """A module that is there to pickle, and gone to unpickle."""
     module = ModuleType("gone_module")
-    for member in (Order, Slim, Node, a_function):
+    for member in (Order, Slim, Node, Sign, a_function):
         member.__module__ = "gone_module"
         setattr(module, member.__name__, member)
     sys.modules["gone_module"] = module
@@ -50,6 +59,13 @@ def unpickled(*values: Any) -> list[Any]:
     del sys.modules["gone_module"]
     with without_classes():
         return list(read_pickles(data))
+
+
+def test_stands_for_a_member_that_was_pickled_by_its_name() -> None:
+    (found,) = unpickled(Sign.PLUS)
+
+    assert repr(found) == "Sign('PLUS')"
+    assert not hasattr(type(found), "_fields")
 
 
 def test_stands_for_an_object() -> None:

@@ -56,9 +56,7 @@ def can_aggregate_in_spark(
     assert isinstance(window.operator, AlignedWindowOperator)
     kinds = {field.name: field.dataType.simpleString() for field in source.source.frame.schema}
     return (
-        # Spark may take names for equal that differ in case.
-        len({name.lower() for name in kinds}) == len(kinds)
-        and kinds[plan.key] in _KEYS
+        kinds[plan.key] in _KEYS
         and kinds[time] in _TIMES
         and panes_of(window.operator.assigner).pane_size <= _LONGEST
         and all(

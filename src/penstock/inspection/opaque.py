@@ -12,7 +12,17 @@ from typing import Any, Self
 from penstock.runtime.state.frames import UNPICKLER
 
 
-class Opaque(tuple[Any, ...]):  # noqa: SLOT001 - it has attributes
+class _StandIn(type):
+    """What a class that cannot be imported is itself: it has whatever attributes that has."""
+
+    def __getattr__(cls, name: str) -> Any:
+        """Return what stands for a member: some Pythons pickle those of enums by their names."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return cls(name)
+
+
+class Opaque(tuple[Any, ...], metaclass=_StandIn):  # noqa: SLOT001 - it has attributes
     """Stands for an object whose class cannot be imported.
 
     It is the tuple of what the object was made with. Attributes that were set later, elements and entries

@@ -228,7 +228,7 @@ def test_whatever_the_session_is_set_to(
     spark: SparkSession, setting: tuple[str, str], parallelism: int
 ) -> None:
     frame = spark.createDataFrame(
-        [("tea", 7, 2**63 - 1)] * 3, "`${key}` string, `a.t` long, `a``m` long"
+        [("tea", 7, 2**63 - 1, 1)] * 3, "`${key}` string, `a.t` long, `a``m` long, `A.T` int"
     )
     usual = str(spark.conf.get(setting[0]))
     spark.conf.set(*setting)
