@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Self, cast
 
 from penstock.common.epoch_listener import EpochListener
-from penstock.common.options import CHANGELOG_ENABLED, SAVEPOINT_DIR
+from penstock.common.options import CHANGELOG_ENABLED, CHECKPOINT_DIR, SAVEPOINT_DIR, SAVEPOINT_PATH
 from penstock.common.restart_strategy import RestartStrategyConfiguration
 from penstock.datastream.checkpoint_config import CheckpointConfig
 from penstock.errors import InvalidArgumentError
@@ -38,6 +38,11 @@ class EnvironmentCheckpointing:
                 hint="Derive a class from penstock.datastream.EpochListener, and give an object of it.",
             )
         self._listeners.append(listener)
+
+    def _begins_anew(self) -> bool:
+        """Whether there is no state that a job might go on from."""
+        places = (CHECKPOINT_DIR, SAVEPOINT_PATH)
+        return all(self._configuration.get(place) is None for place in places)
 
     def get_checkpoint_config(self) -> CheckpointConfig:
         """Return the settings of checkpoints; what is set there is set here."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Self
 
+from penstock.common.configuration import Configuration
 from penstock.errors import (
     InvalidArgumentError,
     InvalidParallelismError,
@@ -259,6 +260,19 @@ def check_parallelism(value: Any, whose: str, what: str = "parallelism") -> int:
             hint=f"A {what} is a whole number from 1 to {UPPER_BOUND_MAX_PARALLELISM}.",
         )
     return int(value)
+
+
+def check_configuration(configuration: Any, operation: str) -> None:
+    """Make sure that an operation was given a configuration.
+
+    Raises:
+        InvalidArgumentError: If it was not.
+    """
+    if not isinstance(configuration, Configuration):
+        raise InvalidArgumentError(
+            f"{operation} was given {configuration!r}, which is no Configuration.",
+            hint="For instance: Configuration().set_string('parallelism.default', '4').",
+        )
 
 
 def check_buffer_timeout(millis: Any) -> int:

@@ -17,7 +17,6 @@ from penstock.common.options import (
     BUFFER_TIMEOUT,
     BUFFER_TIMEOUT_ENABLED,
     CHAIN_DIFFERENT_MAX_PARALLELISM,
-    CHECKPOINT_DIR,
     COLUMNAR_IN_SPARK,
     MAX_PARALLELISM,
     OBJECT_REUSE,
@@ -27,7 +26,6 @@ from penstock.common.options import (
     PROFILE,
     PYTHON_FILES,
     RUNTIME_MODE,
-    SAVEPOINT_PATH,
     STATE_BACKEND,
     TARGET,
 )
@@ -35,7 +33,11 @@ from penstock.common.time import Duration
 from penstock.datastream.environment_checkpointing import EnvironmentCheckpointing
 from penstock.datastream.environment_sources import EnvironmentSources
 from penstock.datastream.execution_mode import RuntimeExecutionMode
-from penstock.datastream.operator_settings import check_buffer_timeout, check_parallelism
+from penstock.datastream.operator_settings import (
+    check_buffer_timeout,
+    check_configuration,
+    check_parallelism,
+)
 from penstock.datastream.state_backend import StateBackend
 from penstock.datastream.transformations import Transformations
 from penstock.errors import InvalidArgumentError
@@ -108,7 +110,7 @@ class StreamExecutionEnvironment(EnvironmentSources, EnvironmentCheckpointing):
                 hint="Give SparkSession.builder.getOrCreate(), or leave it out.",
             )
         if configuration is not None:
-            _check_configuration(configuration, "get_execution_environment()")
+            check_configuration(configuration, "get_execution_environment()")
         return StreamExecutionEnvironment(Configuration(configuration), spark)
 
     def configure(self, configuration: Configuration) -> None:
@@ -120,7 +122,7 @@ class StreamExecutionEnvironment(EnvironmentSources, EnvironmentCheckpointing):
         Raises:
             InvalidArgumentError: If it is no `Configuration`.
         """
-        _check_configuration(configuration, "configure()")
+        check_configuration(configuration, "configure()")
         self._configuration.add_all(configuration)
 
     def get_config(self) -> ExecutionConfig:
@@ -424,14 +426,8 @@ class StreamExecutionEnvironment(EnvironmentSources, EnvironmentCheckpointing):
         graph.state_backend = configuration.get(STATE_BACKEND)
         if mode == RuntimeExecutionMode.AUTOMATIC.name:
             graph.batch = graph.is_bounded
-        return go_columnar(graph, in_spark=self._may_aggregate_in_spark())
-
-    def _may_aggregate_in_spark(self) -> bool:
-        """Whether nothing is to be gone on from, and so nothing can be late that Spark hands over."""
-        configuration = self._configuration
-        places = (CHECKPOINT_DIR, SAVEPOINT_PATH)
-        is_new = all(configuration.get(place) is None for place in places)
-        return is_new and configuration.get(COLUMNAR_IN_SPARK)
+        in_spark = configuration.get(COLUMNAR_IN_SPARK) and self._begins_anew()
+        return go_columnar(graph, in_spark=in_spark)
 
     def create_job_request(
         self,
@@ -494,14 +490,6 @@ class StreamExecutionEnvironment(EnvironmentSources, EnvironmentCheckpointing):
 
 def _executors() -> Any:
     return importlib.import_module("penstock.executors.base")  # executors import this package
-
-
-def _check_configuration(configuration: Any, operation: str) -> None:
-    if not isinstance(configuration, Configuration):
-        raise InvalidArgumentError(
-            f"{operation} was given {configuration!r}, which is no Configuration.",
-            hint="For instance: Configuration().set_string('parallelism.default', '4').",
-        )
 
 
 def _stop(client: JobClient) -> JobExecutionResult:

@@ -23,7 +23,6 @@ from penstock.runtime.operators.source import SourceOperator
 from penstock.runtime.operators.timestamps_and_watermarks import TimestampsAndWatermarksOperator
 from penstock.runtime.operators.window_contents import (
     AggregatedRecords,
-    JoinedRecords,
     ReducedRecords,
 )
 from penstock.runtime.partitioners import (
@@ -209,12 +208,10 @@ def _plan(
 def _insert(edge: StreamEdge, plan: ColumnPlan, graph: StreamGraph) -> None:
     """Put an operator that aggregates columns before windows."""
     window = graph.nodes[edge.target_id]
-    operator = copy.copy(window.operator)
-    assert isinstance(operator, AlignedWindowOperator)
+    assert isinstance(window.operator, AlignedWindowOperator)
     assert isinstance(edge.partitioner, KeyGroupStreamPartitioner)
-    windows = panes_of(operator.assigner)
-    operator.contents = JoinedRecords(plan.contents)
-    window.operator = operator
+    windows = panes_of(window.operator.assigner)
+    window.operator = window.operator.on_partials()
     insert(
         edge,
         graph,

@@ -15,7 +15,7 @@ from penstock.runtime.operators.given_partials import GivenPartialsOperator
 from penstock.runtime.operators.preaggregate import ColumnPlan
 from penstock.runtime.operators.timestamps_and_watermarks import TimestampsAndWatermarksOperator
 from penstock.runtime.operators.whole_windows import WholeWindowsOperator
-from penstock.runtime.operators.window_contents import AggregatedRecords, JoinedRecords
+from penstock.runtime.operators.window_contents import AggregatedRecords
 from penstock.runtime.partitioners import ForwardPartitioner
 from penstock.runtime.windowing.pane_windows import PaneWindows
 
@@ -96,8 +96,7 @@ def aggregate_in_spark(
     if are_whole:
         window.operator = WholeWindowsOperator(plan, (panes.size, panes.slide, panes.offset))
     else:
-        window.operator = copy.copy(operator)
-        window.operator.contents = JoinedRecords(plan.contents)
+        window.operator = operator.on_partials()
     insert(
         edge,
         graph,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator
 from itertools import compress, groupby
 from operator import attrgetter
-from typing import Any
+from typing import Any, Self
 
 from penstock.errors import InvalidArgumentError
 from penstock.runtime.elements import MAX_TIMESTAMP, Block
@@ -35,6 +36,13 @@ class AlignedWindowOperator(WindowOperator):
     The trigger is known, so it need not be asked. The records of a block that are in the same windows
     are added to them in one go, and timers are registered for those keys only that are new there.
     """
+
+    def on_partials(self) -> Self:
+        """Return a prototype like this one whose records come as `Partial`s."""
+        assert isinstance(self.contents, (ReducedRecords, AggregatedRecords))
+        changed = copy.copy(self)
+        changed.contents = JoinedRecords(self.contents)
+        return changed
 
     def open(self) -> None:
         super().open()
