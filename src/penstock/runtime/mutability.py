@@ -1,0 +1,108 @@
+"""Which values can be changed, and how one is kept as it is now.
+
+Operators work block by block, but what comes out has to be what one record after the other would give. A
+value that nobody can change may wait in a list while the user's function is called again. Any other goes
+on at once, or is kept pickled: whoever holds the object may change it later, and whoever is handed a value
+that was kept gets one of its own.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import decimal
+import enum
+import fractions
+import pickle
+import types
+import uuid
+import zoneinfo
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from typing import Any, Final
+
+IMMUTABLE_TYPES: Final[frozenset[type]] = frozenset(
+    {int, float, str, bytes, bool, type(None), complex, datetime.datetime, datetime.date}
+    | {datetime.time, datetime.timedelta, datetime.timezone, decimal.Decimal, fractions.Fraction}
+    | {uuid.UUID, zoneinfo.ZoneInfo, range, type(...)}
+)
+"""Types of which no instance can be changed; for a first look, as `type(value) in IMMUTABLE_TYPES`."""
+
+
+def is_immutable(value: Any) -> bool:
+    """Whether neither a value nor anything in it can be changed.
+
+    Example:
+        >>> is_immutable(("pen", 2)), is_immutable(("pen", [2]))
+        (True, False)
+    """
+    kind = type(value)
+    if kind in IMMUTABLE_TYPES:
+        return True
+    contents = _contents_of(kind)
+    return contents is not None and are_immutable(contents(value))
+
+
+def are_immutable(values: Iterable[Any]) -> bool:
+    """Whether none of some values can be changed."""
+    return all(type(value) in IMMUTABLE_TYPES or is_immutable(value) for value in values)
+
+
+class Kept:
+    """A value that could be changed, as it was when it was kept.
+
+    Attributes:
+        data: The value, pickled.
+    """
+
+    __slots__ = ("data",)
+
+    def __init__(self, value: Any) -> None:
+        self.data = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
+
+    def value(self) -> Any:
+        """Return the value, as an object that nobody else has."""
+        return pickle.loads(self.data)
+
+
+def kept(value: Any) -> Any:
+    """Return what to hold of a value: the value itself, or a `Kept` if it can be changed."""
+    if type(value) in IMMUTABLE_TYPES or is_immutable(value):
+        return value
+    return Kept(value)
+
+
+def given(held: Any) -> Any:
+    """Return the value of what `kept` returned, an object of the caller's own if it can be changed."""
+    return held.value() if type(held) is Kept else held
+
+
+@lru_cache(maxsize=4096)
+def _contents_of(kind: type) -> Callable[[Any], Iterable[Any]] | None:
+    """Return what yields all that a value of a type could be changed in; None if it can be itself."""
+    if issubclass(kind, (enum.Enum, type, types.BuiltinFunctionType)) or _is_scalar(kind):
+        return _nothing
+    has_attributes = kind.__dictoffset__ != 0
+    if issubclass(kind, (tuple, frozenset)) and not has_attributes:
+        return iter
+    parameters = getattr(kind, "__dataclass_params__", None)
+    if parameters is not None and parameters.frozen and "__dataclass_params__" in vars(kind):
+        names = tuple(field.name for field in dataclasses.fields(kind))
+        return lambda value: (getattr(value, name) for name in names)
+    return None
+
+
+def _nothing(_: Any) -> tuple[()]:
+    return ()
+
+
+def _is_scalar(kind: type) -> bool:
+    """Whether a type is one of NumPy's scalars, or a time of pandas; neither is imported for that."""
+    names = {f"{base.__module__}.{base.__qualname__}" for base in kind.__mro__}
+    if "numpy.generic" in names:
+        return "numpy.void" not in names and "numpy.object_" not in names
+    return kind.__module__.startswith("pandas.") and kind.__name__ in {
+        "NaTType",
+        "Timedelta",
+        "Timestamp",
+    }
