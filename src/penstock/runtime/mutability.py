@@ -36,7 +36,7 @@ def is_immutable(value: Any) -> bool:
         >>> is_immutable(("pen", 2)), is_immutable(("pen", [2]))
         (True, False)
     """
-    kind = type(value)
+    kind: Any = type(value)
     if kind in IMMUTABLE_TYPES:
         return True
     contents = _contents_of(kind)
@@ -78,7 +78,7 @@ def given(held: Any) -> Any:
 
 
 @lru_cache(maxsize=4096)
-def _contents_of(kind: type) -> Callable[[Any], Iterable[Any]] | None:
+def _contents_of(kind: Any) -> Callable[[Any], Iterable[Any]] | None:
     """Return what yields all that a value of a type could be changed in; None if it can be itself."""
     if issubclass(kind, (enum.Enum, type, types.BuiltinFunctionType)) or _is_scalar(kind):
         return _nothing
