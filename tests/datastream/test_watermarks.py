@@ -7,6 +7,7 @@ from tests.datastream.clock import Clock, passing
 from tests.datastream.event_time import (
     MIN,
     MONOTONOUS,
+    PER_RECORD,
     PerRecord,
     Seen,
     own_time,
@@ -17,6 +18,7 @@ from tests.datastream.event_time import (
 
 from penstock.common import Duration, WatermarkStrategy
 from penstock.common.watermark_generator import WatermarkGenerator, WatermarkOutput
+from penstock.datastream import OutputTag
 from penstock.errors import PenstockError, UserFunctionError
 from penstock.testing import TestingSource, local_environment
 
@@ -32,6 +34,13 @@ class Periodic(WatermarkGenerator):
 
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
         output.emit_watermark(self._greatest)
+
+
+OTHER = OutputTag("other")
+
+
+def _twice(value: Any, _: Any) -> Any:
+    return value, (OTHER, value)
 
 
 class TestWatermarks:
@@ -85,6 +94,23 @@ class TestWatermarks:
         slow = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(5))
         found = results(first.assign_timestamps_and_watermarks(slow).process(Seen()))
         assert [entry[2] for entry in found] == [MIN, 4, 14]
+
+    @pytest.mark.parametrize("way", ["as it is", "side output", "union", "forward", "keyed"])
+    def test_are_made_where_the_input_is_so_that_none_of_its_order_is_lost(self, way: str) -> None:
+        env = local_environment(parallelism=4)
+        stream = env.from_collection([*range(100)]).process(_twice).set_parallelism(1)
+        if way == "side output":
+            stream = stream.get_side_output(OTHER)
+        elif way == "union":
+            stream = stream.union(env.from_collection([]))
+        elif way == "forward":
+            stream = stream.forward()
+        elif way == "keyed":
+            stream = stream.key_by(lambda _: "all")
+        strategy = PER_RECORD.with_timestamp_assigner(own_time)
+        timed = stream.assign_timestamps_and_watermarks(strategy)
+        found = results(timed.process(Seen()).set_parallelism(1))
+        assert found == [(time, time, time - 1 if time else MIN) for time in range(100)]
 
     def test_cross_every_exchange(self) -> None:
         strategy = MONOTONOUS().with_timestamp_assigner(own_time)

@@ -102,6 +102,16 @@ class Sides(CoMapFunction):
         return "right", value
 
 
+class Some(CoMapFunction):
+    """Has no results for some records, but falsy ones for others."""
+
+    def map1(self, value: Record) -> int | None:
+        return value[1] % 3 or None
+
+    def map2(self, value: Record) -> int | None:
+        return 0 if value[1] % 20 else None
+
+
 class Split(CoFlatMapFunction):
     def flat_map1(self, value: Any) -> Any:
         return value[0] * 2
@@ -255,6 +265,8 @@ def test_all_kinds_of_functions_and_shapes(new_environment: NewEnvironment) -> N
     found = collect(
         {
             "map": left.connect(right).map(Sides()),
+            "some": left.connect(right).map(Some()),
+            "some by key": left.connect(right).key_by(0, 0).map(Some()),
             "itself": left.connect(left).map(Sides()).set_parallelism(2),
             "of other parallelism": spread.connect(right.map(list).set_parallelism(2)).map(Sides()),
             "unions": left.union(right).connect(spread.union(left)).map(Sides()),
@@ -271,6 +283,8 @@ def test_all_kinds_of_functions_and_shapes(new_environment: NewEnvironment) -> N
     lefts, rights = list(chain(*LEFT)), list(chain(*RIGHT))
     sides = [*(("left", value) for value in lefts), *(("right", value) for value in rights)]
     assert Counter(found["map"]) == Counter(sides)
+    some = [time % 3 for _, time in lefts if time % 3] + [0 for _, time in rights if time % 20]
+    assert Counter(found["some"]) == Counter(found["some by key"]) == Counter(some)
     assert Counter(found["itself"]) == Counter(
         (side, v) for side in ("left", "right") for v in lefts
     )

@@ -27,7 +27,9 @@ __all__ = [
 
 
 class CoMapFunction(Function):
-    """Makes one result of each record of two streams: see `ConnectedStreams.map`.
+    """Makes one result of each record of two streams, or none: see `ConnectedStreams.map`.
+
+    As in PyFlink, a result that is None goes nowhere. (`DataStream.map` emits None.)
 
     Example:
         >>> class Text(CoMapFunction):
@@ -44,7 +46,7 @@ class CoMapFunction(Function):
 
     @abstractmethod
     def map1(self, value: Any) -> Any:
-        """Return the result for a record of the first stream.
+        """Return the result for a record of the first stream, None for none.
 
         Args:
             value: The record.
@@ -52,7 +54,7 @@ class CoMapFunction(Function):
 
     @abstractmethod
     def map2(self, value: Any) -> Any:
-        """Return the result for a record of the second stream.
+        """Return the result for a record of the second stream, None for none.
 
         Args:
             value: The record.
@@ -388,7 +390,14 @@ class AsCoProcessFunction(Function):
 
     def _results(self, method: str) -> Callable[[Any], Iterable[Any] | None]:
         call = getattr(self._function, method)
-        return (lambda value: (call(value),)) if self._method == "map" else call
+        if self._method != "map":
+            return call  # type: ignore[no-any-return]
+
+        def results(value: Any) -> Iterable[Any]:
+            result = call(value)
+            return () if result is None else (result,)
+
+        return results
 
     def process_element1(self, value: Any, ctx: Any) -> Iterable[Any] | None:
         """Return the results for a record of the first stream."""

@@ -80,7 +80,7 @@ class ConnectedStreams:
         )
 
     def map(self, func: CoMapFunction, output_type: TypeInformation | None = None) -> DataStream:
-        """Make one result of each record.
+        """Make one result of each record, or none: None is not emitted.
 
         Args:
             func: Has a method for each stream.

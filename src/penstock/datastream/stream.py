@@ -129,7 +129,7 @@ class DataStream(StreamSettings, Partitioning, Connecting, Windowing, StreamOutp
         """Make one result of each record.
 
         Args:
-            func: Takes a record and returns the result.
+            func: Takes a record and returns the result, which may be None.
             output_type: The type of the results. Default: any.
 
         Returns:
@@ -241,6 +241,9 @@ class DataStream(StreamSettings, Partitioning, Connecting, Windowing, StreamOutp
     def assign_timestamps_and_watermarks(self, watermark_strategy: WatermarkStrategy) -> DataStream:
         """Give records event timestamps, and the stream watermarks, in place of those it had.
 
+        The operator has the parallelism that its input has here, whatever the environment's is, so that
+        records come to it in the order in which they are made.
+
         Args:
             watermark_strategy: Says how.
 
@@ -271,8 +274,10 @@ class DataStream(StreamSettings, Partitioning, Connecting, Windowing, StreamOutp
             )
         interval = self.get_execution_config().get_auto_watermark_interval()
         operator = TimestampsAndWatermarksOperator(watermark_strategy, interval)
-        output_type = self._transformation.output_type
-        return self._transform("Timestamps/Watermarks", operator, output_type)
+        timed = self._transform("Timestamps/Watermarks", operator, self._transformation.output_type)
+        # In other subtasks records would come out of order, and be late.
+        timed._transformation.parallelism = self._transformation.parallelism  # noqa: SLF001
+        return timed
 
     def key_by(
         self,
@@ -315,6 +320,7 @@ class DataStream(StreamSettings, Partitioning, Connecting, Windowing, StreamOutp
             id=self._environment.transformations.next_id(),
             name="Partition",
             inputs=(self._transformation,),
+            parallelism=self._transformation.parallelism,
             output_type=self._transformation.output_type,
             partitioner=partitioner,
         )
@@ -352,6 +358,7 @@ class DataStream(StreamSettings, Partitioning, Connecting, Windowing, StreamOutp
             id=self._environment.transformations.next_id(),
             name="Union",
             inputs=inputs,
+            parallelism=inputs[0].parallelism,
             output_type=inputs[0].output_type if len(types) == 1 else None,
         )
         return DataStream(self._environment, transformation)
@@ -417,13 +424,16 @@ class DataStream(StreamSettings, Partitioning, Connecting, Windowing, StreamOutp
             id=self._environment.transformations.next_id(),
             name="Side Output",
             inputs=(self._transformation,),
+            parallelism=self._transformation.parallelism,
             tag=output_tag,
             output_type=output_tag.type_info,
         )
         stream = DataStream(self._environment, transformation)
         if declared_names(output_tag.type_info) is None:
             return stream
-        return stream.map(_identity, output_tag.type_info)
+        named = stream.map(_identity, output_tag.type_info)
+        named._transformation.parallelism = transformation.parallelism  # noqa: SLF001
+        return named
 
 
 def _identity(value: Any) -> Any:

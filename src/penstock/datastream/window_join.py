@@ -12,7 +12,6 @@ from penstock.datastream.co_functions import CoGroupFunction, FlatJoinFunction, 
 from penstock.datastream.function_checks import check_function
 from penstock.datastream.key_selection import Key, key_function
 from penstock.datastream.window_functions import WindowFunction
-from penstock.graph.transformation import OperatorTransformation
 from penstock.runtime.context import RuntimeContext
 from penstock.runtime.operators.map import MapOperator
 from penstock.runtime.user_code import UserFunction
@@ -271,10 +270,8 @@ class _KeyOfTagged:
 
 def _tagged(stream: DataStream, number: int) -> DataStream:
     """Return a stream with its number before each record, in the chain of the operator that makes it."""
-    made_by = stream._transformation  # noqa: SLF001
     tagged = stream._transform("Tag", MapOperator(_Tag(number)), None)  # noqa: SLF001
-    if isinstance(made_by, OperatorTransformation) and made_by.parallelism is not None:
-        tagged.set_parallelism(made_by.parallelism)
+    tagged._transformation.parallelism = stream._transformation.parallelism  # noqa: SLF001
     return tagged
 
 

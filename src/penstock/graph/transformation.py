@@ -23,7 +23,8 @@ class Transformation:
         id: The number of the transformation in its program, in the order of making, from 1.
         name: The name users see.
         inputs: The transformations it reads.
-        parallelism: The number of subtasks; None for the environment's default.
+        parallelism: The number of subtasks; None for the environment's default. What runs no operator
+            has that of its first input.
         max_parallelism: The number of key groups; None for the default.
         uid: What the user calls the operator, so that its state is found again.
         slot_sharing_group: The user's slot sharing group; None to inherit from the inputs.

@@ -29,7 +29,10 @@ from penstock.runtime.state.descriptors import (
     ReducingStateDescriptor,
     ValueStateDescriptor,
 )
-from penstock.runtime.windowing.continuous_triggers import ContinuousProcessingTimeTrigger
+from penstock.runtime.windowing.continuous_triggers import (
+    ContinuousEventTimeTrigger,
+    ContinuousProcessingTimeTrigger,
+)
 from penstock.runtime.windowing.count_trigger import CountTrigger
 from penstock.runtime.windowing.count_windows import CountSlidingWindowAssigner
 from penstock.runtime.windowing.global_triggers import NeverTrigger
@@ -393,6 +396,21 @@ def test_a_timeout_that_begins_anew_leaves_the_cleanup_of_its_window() -> None:
     harness.time.set_current_time(10)
 
     assert state(harness) == []
+
+
+@backends
+def test_a_timeout_leaves_the_end_of_a_window_that_stays_for_late_records(backend: str) -> None:
+    trigger = ProcessingTimeoutTrigger.of(ContinuousEventTimeTrigger.of(4), 100)
+    harness = ready(TumblingEventTimeWindows.of(10), trigger, allowed_lateness=20, backend=backend)
+    harness.process([1], [3], ["k"])
+    harness.time.set_current_time(100)
+    assert harness.output.values() == [1]
+    harness.operator.process_watermark(9)
+    assert harness.output.values() == [1, 1]
+    # To this trigger any timer is a reason to fire, also the one for the cleanup.
+    harness.operator.process_watermark(29)
+
+    assert (harness.output.values(), state(harness), event_timers(harness)) == ([1, 1, 1], [], [])
 
 
 def test_a_trigger_deletes_timers_of_its_own() -> None:

@@ -14,6 +14,7 @@ from tests.runtime.windowing.fakes import FakeTriggerContext
 from penstock.common import Time, Types
 from penstock.errors import InvalidFunctionError, InvalidTriggerError, UnsupportedOperationError
 from penstock.runtime.elements import MAX_TIMESTAMP
+from penstock.runtime.windowing.continuous_triggers import ContinuousEventTimeTrigger
 from penstock.runtime.windowing.count_trigger import CountTrigger
 from penstock.runtime.windowing.delta_trigger import DeltaTrigger
 from penstock.runtime.windowing.purging_trigger import PurgingTrigger
@@ -196,6 +197,20 @@ def test_a_timeout_purges_if_the_other_trigger_does() -> None:
     assert ctx.advance_watermark(by_event, 9) == [FIRE]
     assert ctx.is_empty()
     assert ProcessingTimeoutTrigger.of(Purges(), 1).on_event_time(1, WINDOW, ctx) is FIRE_AND_PURGE
+
+
+@pytest.mark.parametrize("purges", [False, True])
+def test_a_continuous_trigger_under_a_timeout_still_fires_at_the_end(purges: bool) -> None:
+    nested: Any = ContinuousEventTimeTrigger.of(4)
+    nested = PurgingTrigger.of(nested) if purges else nested
+    trigger: Any = ProcessingTimeoutTrigger.of(nested, 100)
+    ctx = FakeTriggerContext(WINDOW)
+    add(trigger, ctx, "a")
+    assert ctx.times() == ([4, 9], [100])
+    assert ctx.advance_clock(trigger, 100) == [FIRE]
+    assert ctx.times() == ([9], [])
+    assert ctx.advance_watermark(trigger, 9) == [FIRE_AND_PURGE if purges else FIRE]
+    assert ctx.is_empty()
 
 
 def test_a_timeout_stays_within_64_bits() -> None:

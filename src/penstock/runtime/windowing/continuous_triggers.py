@@ -64,7 +64,7 @@ class _ContinuousTrigger(Trigger[Any, Any]):
             self._register_timer(fire_time, ctx)
 
     def clear(self, window: Window, ctx: Trigger.TriggerContext) -> None:
-        """Forget the next multiple, and delete its timer."""
+        """Forget the next multiple, and delete its timer; that for the end of the window stays."""
         state = ctx.get_partitioned_state(_FIRE_TIME)
         fire_time = state.get()
         if fire_time is not None:
@@ -155,11 +155,6 @@ class ContinuousEventTimeTrigger(_ContinuousTrigger):
         self, time: int, window: Window, ctx: Trigger.TriggerContext
     ) -> TriggerResult:
         return TriggerResult.CONTINUE
-
-    def clear(self, window: Window, ctx: Trigger.TriggerContext) -> None:
-        """Forget the next multiple, and delete the timers."""
-        super().clear(window, ctx)
-        self._delete_timer(last_timestamp(window), ctx)
 
     def _next_fire_time(self, time: int, end: int, ctx: Trigger.TriggerContext) -> int:
         # At the end of the input a window without an end would fire for ever.
