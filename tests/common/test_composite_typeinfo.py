@@ -195,7 +195,7 @@ class TestRow:
     def test_takes_rows_by_position_if_it_has_no_names(self) -> None:
         info = Types.ROW([Types.SQL_DATE(), Types.STRING()])
 
-        assert info.to_internal_type(Row(name="Ann", born=BORN)) == (10, "Ann")
+        assert info.to_internal_type(Row(born=BORN, name="Ann")) == (10, "Ann")
 
     def test_a_key_that_a_dict_lacks_is_a_missing_value(self) -> None:
         assert PERSON.to_internal_type({"name": "Ann"}) == ("Ann", None)

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from penstock.common import Row, RowKind, Types
+from penstock.common.data_frame_row import row_factory
 from penstock.datastream.functions import (
     FlatMapFunction,
     KeyedProcessFunction,
@@ -39,6 +40,20 @@ def test_rows_tuples_and_lists_become_rows_with_names(value: Any) -> None:
 @pytest.mark.parametrize("value", [None, "Ann", 42, {"name": "Ann"}, Row(a=1, b=2, c=3)])
 def test_everything_else_is_left_alone(value: Any) -> None:
     assert named_row(value, ("name", "age"), "") is value
+
+
+def test_rows_with_names_get_the_order_of_the_type() -> None:
+    row = Row(age=42, name="Ann")
+    row.set_row_kind(RowKind.DELETE)
+    for value in (row, row_factory(["age", "name"])((42, "Ann"))):
+        named = named_row(value, ("name", "age"), "")
+        assert (repr(named), list(named)) == ("Row(name='Ann', age=42)", ["Ann", 42])
+        assert named.get_row_kind() is value.get_row_kind()
+    assert list(row) == [42, "Ann"]
+
+    people = local_environment().from_collection([row], PERSON)
+    again = people.map(lambda person: Row(age=person[1], name=person[0]), PERSON)
+    assert list(again.map(list).execute_and_collect()) == [["Ann", 42]]
 
 
 def test_the_kind_of_a_row_stays() -> None:

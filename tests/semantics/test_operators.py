@@ -10,6 +10,7 @@ import pytest
 from tests.semantics.conftest import NewEnvironment
 from tests.semantics.running import Where, collect
 
+from penstock.common import Row, Types
 from penstock.datastream import DataStream, OutputTag, RuntimeExecutionMode
 
 SALES = [
@@ -157,4 +158,29 @@ def test_partitionings(new_environment: NewEnvironment, parallelism: int) -> Non
     assert {index for index, _ in found["rescale"]} == {0, 1, 2, 3}
     assert sorted(found["partition_custom"]) == sorted(
         ((number + 1) % parallelism, number) for number in NUMBERS
+    )
+
+
+def test_rows_keep_the_order_of_their_arguments_or_of_the_declared_type(
+    new_environment: NewEnvironment,
+) -> None:
+    env = new_environment(2)
+    declared = Types.ROW_NAMED(["tail", "head"], [Types.INT(), Types.STRING()])
+    numbers = env.from_collection([1, 2, 3, 4])
+    rows = numbers.map(lambda number: Row(head="h", tail=number))
+    by_row = rows.key_by(lambda row: Row(tail=row.tail % 2, head=row.head))
+    found = collect(
+        {
+            "arguments": rows.rebalance().map(lambda row: (repr(row), *row)),
+            "declared": rows.map(lambda row: row, declared).rebalance().map(tuple),
+            "keys": by_row.process(lambda row, ctx: [(repr(ctx.get_current_key()), row[1])]),
+        }
+    )
+
+    assert Counter(found["arguments"]) == Counter(
+        (f"Row(head='h', tail={number})", "h", number) for number in range(1, 5)
+    )
+    assert Counter(found["declared"]) == Counter((number, "h") for number in range(1, 5))
+    assert Counter(found["keys"]) == Counter(
+        (f"Row(tail={number % 2}, head='h')", number) for number in range(1, 5)
     )

@@ -59,12 +59,17 @@ def result_namer(output_type: Any) -> Callable[[Any], Any] | None:
 def named_row(value: Any, names: tuple[str, ...], where: str) -> Any:
     """Return a tuple, a list or a row without names as a row with names; anything else as it is.
 
+    A row that has the same names in another order gets them in this one.
+
     Raises:
         TypeMismatchError: If it has not as many fields as there are names.
     """
     if isinstance(value, Row):
-        if field_names_of(value) is not None:
+        own = field_names_of(value)
+        if own == names or (own is not None and set(own) != set(names)):
             return value
+        if own is not None:
+            value = _in_order(value, names)
     elif not isinstance(value, (tuple, list)):
         return value
     if len(value) != len(names):
@@ -77,6 +82,13 @@ def named_row(value: Any, names: tuple[str, ...], where: str) -> Any:
     if isinstance(value, Row):
         row.set_row_kind(value.get_row_kind())
     return row
+
+
+def _in_order(row: Row, names: tuple[str, ...]) -> Row:
+    """Return a row without names that has the values of a row with names, in their order."""
+    values = row_of(None, tuple([row[name] for name in names]))
+    values.set_row_kind(row.get_row_kind())
+    return values
 
 
 class _NamedResults(Function):

@@ -64,7 +64,7 @@ class DataStream(StreamSettings, Partitioning, Connecting, Windowing, StreamOutp
 
     Declared types (`output_type`) describe the results and are not checked. Only a row type with
     field names does more: it names the fields of results that are tuples, lists or rows without
-    names.
+    names, and gives rows with these names the order of the type.
 
     Args:
         environment: The program.

@@ -108,7 +108,17 @@ KEYS = [
         (True, 1),
     ),
     *(frozenset(), frozenset({1, 2}), frozenset({2.0, 1}), frozenset({3})),
-    *(Row(1, 2), Row(a=1), Row(b=1), row_factory(["a"])((1,)), (1, 2), Color.RED),
+    *(
+        Row(1, 2),
+        Row(a=1),
+        Row(b=1),
+        Row(a=1, b=2),
+        Row(b=2, a=1),
+        Row(b=1, a=2),
+        row_factory(["a"])((1,)),
+        (1, 2),
+        Color.RED,
+    ),
     *(Point(1), Point(1.0, "noted"), Point(2)),
     *(
         datetime.date(2020, 1, 1),
