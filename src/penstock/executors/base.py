@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -48,6 +49,17 @@ class Executor(Protocol):
         Raises:
             PenstockError: If the program cannot run on this executor.
         """
+
+
+@contextmanager
+def releasing() -> Iterator[ExitStack]:
+    """Give what a job takes on its way to the start; if it does not get there, all of it is let go of."""
+    taken = ExitStack()
+    try:
+        yield taken
+    except BaseException:
+        taken.close()
+        raise
 
 
 def load_executor(target: str) -> Executor:

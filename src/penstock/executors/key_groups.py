@@ -11,11 +11,7 @@ def with_known_key_groups(program: Program, checkpoints: Checkpoints) -> Program
     """Return the program with the max parallelisms of what is committed, where the user set none.
 
     Raises:
-        PenstockError: If the job cannot go on from what is committed; the place is let go of.
+        PenstockError: If the job cannot go on from what is committed.
     """
-    try:
-        last = checkpoints.last()
-        return program if last is None else with_key_groups_of(last.job, program)
-    except BaseException:
-        checkpoints.close()
-        raise
+    last = checkpoints.last()
+    return program if last is None else with_key_groups_of(last.job, program)

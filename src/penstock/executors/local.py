@@ -6,13 +6,13 @@ import itertools
 import threading
 from collections import defaultdict
 from collections.abc import Iterable
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
 
 from penstock.common.options import PROFILE
 from penstock.common.running_job import RunningJob
 from penstock.errors import JobCancelledError, UnsupportedOperationError
-from penstock.executors.base import JobRequest
+from penstock.executors.base import JobRequest, releasing
 from penstock.executors.checkpoints import Checkpoints
 from penstock.executors.client import Job
 from penstock.executors.epoch_feed import EpochFeed
@@ -57,14 +57,23 @@ class LocalExecutor:
         for node in request.graph.nodes.values():
             _resolve(node)
         graph = create_job_graph(request.graph)
-        run = LocalRun(graph, request)
-        return Job(run.job_id, request, run.program, run.feed, run.run, run.interrupt, run.clean_up)
+        with releasing() as taken:
+            run = LocalRun(graph, request, taken)
+            return Job(
+                run.job_id, request, run.program, run.feed, run.run, run.interrupt, taken.close
+            )
 
 
 class LocalRun:
-    """A job in this process, which can be run again after it has failed."""
+    """A job in this process, which can be run again after it has failed.
 
-    def __init__(self, graph: JobGraph, request: JobRequest) -> None:
+    Args:
+        graph: The program.
+        request: What was asked for.
+        taken: Takes what is to be let go of when the job has ended, or does not begin.
+    """
+
+    def __init__(self, graph: JobGraph, request: JobRequest, taken: ExitStack) -> None:
         self._sinks = published_sinks(graph)
         self.program = compile_program(graph)
         self.job_id = new_job_id()
@@ -78,6 +87,7 @@ class LocalRun:
         self._checkpoints = Checkpoints(
             request.configuration, has_epochs=self.epochs > 1, has_files=bool(self._sinks)
         )
+        taken.callback(self._checkpoints.close)
         self.program = with_known_key_groups(self.program, self._checkpoints)
         if request.configuration.get(PROFILE):
             self.program = replace(self.program, is_profiled=True)
@@ -98,10 +108,6 @@ class LocalRun:
     def interrupt(self) -> None:
         """Let operators no longer wait for calls."""
         self._tasks.interrupt()
-
-    def clean_up(self) -> None:
-        """Let go of the place where epochs are committed."""
-        self._checkpoints.close()
 
     def _run_all(self, stop: threading.Event) -> None:
         checkpoints = self._checkpoints

@@ -7,7 +7,7 @@ import pickle
 import threading
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -22,7 +22,7 @@ from penstock.errors import (
     PenstockError,
     SourceNotReadableError,
 )
-from penstock.executors.base import JobRequest
+from penstock.executors.base import JobRequest, releasing
 from penstock.executors.checkpoints import Checkpoints
 from penstock.executors.client import Job
 from penstock.executors.epoch_feed import EpochFeed
@@ -139,12 +139,17 @@ class SparkExecutor:
         job = PreparedJob(request, is_cancellable=not request.is_awaited)
         if job.is_streaming:
             refuse_alignment(request.graph)
+        with releasing() as taken:
+            return self._start(request, job, taken)
+
+    def _start(self, request: JobRequest, job: PreparedJob, taken: ExitStack) -> RunningJob:
         epochs = max((source.epochs for source in job.native.values()), default=1)
         checkpoints = Checkpoints(
             request.configuration,
             has_epochs=job.is_streaming or epochs > 1,
             has_files=bool(job.sinks),
         )
+        taken.callback(checkpoints.close)
         if job.is_streaming and not checkpoints.is_durable:
             _warn_of_state(request)
         job.program = with_known_key_groups(job.program, checkpoints)
@@ -154,12 +159,14 @@ class SparkExecutor:
             feed.profile = ProfileLog(job.program)
         publisher = Publisher(job.sinks, checkpoints.location)
         publisher.open()
+        taken.callback(publisher.close)
         runner = EpochRunner(job.program, job.job_id, checkpoints, publisher, feed)
         run: BoundedRun | StreamingRun
         if job.is_streaming:
             run = StreamingRun(job, runner, checkpoints, request.configuration)
         else:
             run = BoundedRun(job, runner, epochs)
+        taken.callback(run.clean_up)
         return Job(
             job.job_id,
             request,
@@ -167,7 +174,7 @@ class SparkExecutor:
             feed,
             lambda stop: _work(run, stop, job.spark, f"Job {request.name!r}"),
             run.interrupt,
-            lambda: _clean_up(run, checkpoints, publisher),
+            taken.close,
         )
 
 
@@ -183,14 +190,6 @@ def _warn_of_state(request: JobRequest) -> None:
             ),
             stacklevel=stack_level_of_user(),
         )
-
-
-def _clean_up(
-    run: BoundedRun | StreamingRun, checkpoints: Checkpoints, publisher: Publisher
-) -> None:
-    run.clean_up()
-    publisher.close()
-    checkpoints.close()
 
 
 def _work(

@@ -61,10 +61,6 @@ class StreamingRun:
         self._job = job
         self._runner = runner
         self._checkpoints = checkpoints
-        # The source of ticks lives on the driver's machine.
-        self._folder = tempfile.mkdtemp(prefix="penstock-ticks-")
-        storage = checkpoints.storage
-        self._mirror = None if isinstance(storage, LocalStorage) else LogMirror(storage)
         self._frames = job.frames()
         self._streaming = tuple(source for source in job.sources if source.frame.isStreaming)
         self._static = tuple(source for source in job.sources if not source.frame.isStreaming)
@@ -75,6 +71,10 @@ class StreamingRun:
         self._failure: PenstockError | None = None
         self._running = threading.Lock()
         self._is_stopping = False
+        # The source of ticks lives on the driver's machine.
+        self._folder = tempfile.mkdtemp(prefix="penstock-ticks-")
+        storage = checkpoints.storage
+        self._mirror = None if isinstance(storage, LocalStorage) else LogMirror(storage)
 
     def __call__(self, stop: threading.Event) -> None:
         """Run epochs until the input ends, or until `stop` is set."""
