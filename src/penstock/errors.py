@@ -365,5 +365,9 @@ class UnclaimedStateError(PenstockError):
     """Raised when a checkpoint holds state of an operator that the program does not have."""
 
 
+class UnclaimedOutputError(PenstockError):
+    """Raised when an epoch is committed and not delivered, and the program has not the sink it is for."""
+
+
 class StateNotRescalableError(UnsupportedOperationError):
     """Raised when an operator's parallelism was changed, and its state cannot be divided anew."""

@@ -27,6 +27,7 @@ class OperatorRecord(NamedTuple):
         uid: The uid that the user gave it; None if none.
         is_stateful: Whether it has keyed state or broadcast state.
         keeps_records: Whether its snapshot may hold records, so that it must not get lost.
+        delivers_to: Of a sink that prepares, its kind and where it delivers to; empty for others.
     """
 
     operator_id: str
@@ -34,6 +35,14 @@ class OperatorRecord(NamedTuple):
     uid: str | None
     is_stateful: bool
     keeps_records: bool = False
+    delivers_to: str = ""
+
+    @property
+    def described(self) -> str:
+        """The operator as a message names it."""
+        if self.uid is not None:
+            return f"{self.name!r} (uid {self.uid!r})"
+        return f"{self.name!r} (without a uid, id {self.operator_id})"
 
 
 class VertexRecord(NamedTuple):

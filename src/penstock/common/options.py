@@ -297,8 +297,8 @@ IGNORE_UNCLAIMED_STATE: Final = ConfigOption(
     "execution.state-recovery.ignore-unclaimed-state",
     bool,
     default=False,
-    description="Whether state of operators that the program no longer has is dropped; else such a start "
-    "is refused.",
+    description="Whether state of operators that the program no longer has is dropped, and output of its sinks that "
+    "is not delivered; else such a start is refused.",
     fallback_keys=("execution.savepoint.ignore-unclaimed-state",),
 )
 RECOVERY_CLAIM_MODE: Final = ConfigOption(

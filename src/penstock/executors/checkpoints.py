@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import shutil
 import tempfile
@@ -16,9 +17,10 @@ from penstock.checkpoint.generations import Generation
 from penstock.checkpoint.storage import LocalStorage, Storage, open_storage
 from penstock.common import options
 from penstock.common.configuration import Configuration
-from penstock.errors import DamagedStateError, InvalidConfigurationValueError
+from penstock.errors import DamagedStateError, InvalidConfigurationValueError, PenstockError
 
 _PREPARED: Final = "prepared"
+_PUBLISHED: Final = "published"
 _STATE: Final = "state"
 
 
@@ -59,6 +61,7 @@ class Checkpoints:
         self._savepoint_path = configuration.get(options.SAVEPOINT_PATH)
         self._files: dict[int, set[str]] = {}
         self._is_swept = False
+        self._published = ""
         self._clean_up: Callable[[], None] = lambda: None
         self._claim: Generation | None = None
         self.location: str | None = None
@@ -206,8 +209,30 @@ class Checkpoints:
         if record.prepared:
             self._sweep_prepared(record.number)
 
+    def note_published(self) -> None:
+        """Note that what the last epoch prepared was delivered."""
+        self._published = self.digest if self.is_durable else ""
+
+    def is_published(self, record: EpochRecord) -> bool:
+        """Whether what the last epoch prepared is known to be delivered: else it may be, or not."""
+        if not self.is_durable:
+            return False
+        if _content(self.storage, _PUBLISHED) == self.digest.encode():
+            return True
+        # Spark notes that a micro-batch is done once its epoch is delivered.
+        folder = record.engine.get("folder")
+        return (
+            folder is not None
+            and _content(self.storage, f"{folder}/commits/{record.number}") is not None
+        )
+
     def close(self) -> None:
         """Let go of the place."""
+        if self._published:
+            # Without it the next start has to have the same sinks, which does no other harm.
+            with contextlib.suppress(PenstockError, OSError):
+                self.storage.write(_PUBLISHED, [self._published.encode()])
+            self._published = ""
         if self._claim is not None:
             self._claim.release()
         self._clean_up()
@@ -216,6 +241,13 @@ class Checkpoints:
 def _forked(record: EpochRecord) -> EpochRecord:
     origin = record.origin or record.lineage
     return dataclasses.replace(record, lineage=uuid.uuid4().hex, is_fork=True, origin=origin)
+
+
+def _content(storage: Storage, name: str) -> bytes | None:
+    try:
+        return storage.read(name)
+    except FileNotFoundError:
+        return None
 
 
 def _remove(storage: Storage) -> None:

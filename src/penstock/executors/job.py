@@ -13,6 +13,7 @@ from penstock.errors import CheckpointMismatchError, InconsistentEpochError, Los
 from penstock.executors.checkpoints import Checkpoints
 from penstock.executors.epoch_feed import EpochFeed, EpochResult
 from penstock.executors.profile_log import ProfileLog
+from penstock.executors.publishing import claimed
 from penstock.runtime.buffer import Buffer
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.epoch_outcome import EpochOutcome
@@ -73,6 +74,7 @@ class EpochRunner:
         self._last = last = self._checkpoints.last()
         self._restored = Restored()
         if last is not None:
+            last = self._last = self._claimed(last)
             self._pass(last)
         if last is not None and last.is_last:
             self._check_ended(last)
@@ -81,6 +83,13 @@ class EpochRunner:
                 last, self._program, ignore_unclaimed_state=self._checkpoints.ignores_unclaimed
             )
         return last
+
+    def _claimed(self, last: EpochRecord) -> EpochRecord:
+        """Return the last epoch, without output that no sink of the program has prepared."""
+        if not last.prepared:
+            return last
+        ignores = self._checkpoints.ignores_unclaimed or self._checkpoints.is_published(last)
+        return claimed(last, self._described, ignores_unclaimed=ignores)
 
     def _check_ended(self, last: EpochRecord) -> None:
         """Make sure that the job that has ended at the location is this one."""
@@ -113,7 +122,11 @@ class EpochRunner:
     def republish(self) -> None:
         """Publish the last epoch again: whoever committed it may not have lived to do so."""
         if self._last is not None:
-            self._publish(self._last)
+            self._deliver(self._last)
+
+    def _deliver(self, record: EpochRecord) -> None:
+        self._publish(record)
+        self._checkpoints.note_published()
 
     def run(
         self,
@@ -158,7 +171,7 @@ class EpochRunner:
         ends: bool,
     ) -> EpochRecord:
         if self._last is not None and number == self._last.number:
-            self._publish(self._last)
+            self._deliver(self._last)
             return self._last
         if number != self.next:
             raise CheckpointMismatchError(
@@ -179,7 +192,7 @@ class EpochRunner:
         )
         operators = {key: dataclasses.asdict(report) for key, report in outcome.operators.items()}
         self._feed.put(EpochResult(record, outcome.printed, outcome.collected, operators))
-        self._publish(record)
+        self._deliver(record)
         self._checkpoints.collect(record)
         if self.profile is not None:
             took = time.perf_counter() - started

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from functools import partial
 from typing import Any, NamedTuple
 
-from penstock.checkpoint.epoch_record import EpochRecord
+from penstock.checkpoint.epoch_record import EpochRecord, JobRecord, OperatorRecord
 from penstock.checkpoint.storage import open_storage
-from penstock.errors import PenstockError, SinkError
+from penstock.errors import PenstockError, SinkError, UnclaimedOutputError
 from penstock.graph.job_graph import JobGraph
 from penstock.runtime.operators.two_phase_commit import TwoPhaseCommitOperator
 from penstock.runtime.sinks import CommitContext, Committer, committable_from_plain
@@ -41,7 +42,7 @@ def published_sinks(graph: JobGraph) -> dict[str, PublishedSink]:
 class Publisher:
     """Publishes what sinks prepared in an epoch, as often as it is asked to.
 
-    What was prepared by a sink that the program no longer has is left as it is.
+    What was prepared by a sink that the program no longer has is left as it is: see `claimed`.
 
     Args:
         sinks: The sinks of the job, by their operators' ids.
@@ -92,6 +93,46 @@ class Publisher:
         with ExitStack() as stack:
             for sink in self._sinks.values():
                 stack.callback(_guarded, sink, "closing its committer", sink.committer.close)
+
+
+def claimed(record: EpochRecord, job: JobRecord, *, ignores_unclaimed: bool) -> EpochRecord:
+    """Return an epoch that may not be published yet, without what no sink of the program has prepared.
+
+    Args:
+        record: The epoch.
+        job: The program.
+        ignores_unclaimed: Whether what a sink prepared that is gone is dropped.
+
+    Raises:
+        UnclaimedOutputError: If a sink that prepared something is gone, or is another one, and that is not to
+            be dropped.
+    """
+    then, now = _operators(record.job), _operators(job)
+    gone = {
+        sink_id: then[sink_id]
+        for sink_id, _ in record.prepared
+        if sink_id not in now or not _is_same(then[sink_id], now[sink_id])
+    }
+    if gone and not ignores_unclaimed:
+        names = ", ".join(operator.described for operator in gone.values())
+        raise UnclaimedOutputError(
+            f"Epoch {record.number} is committed, and perhaps not delivered: it holds output of sinks that the "
+            f"program does not have, or that deliver elsewhere: {names}.",
+            hint="Start the program once as it was: it delivers the epoch. A sink without a uid is known by its "
+            "place in the program: give sinks a uid() before the program is changed. To drop the output, set "
+            "execution.state-recovery.ignore-unclaimed-state to true.",
+        )
+    prepared = [pair for pair in record.prepared if pair[0] not in gone]
+    return dataclasses.replace(record, prepared=prepared)
+
+
+def _operators(job: JobRecord) -> dict[str, OperatorRecord]:
+    return {operator.operator_id: operator for vertex in job.vertices for operator in vertex.operators}
+
+
+def _is_same(then: OperatorRecord, now: OperatorRecord) -> bool:
+    """Whether a sink takes what another prepared; metadata of earlier versions does not say where to."""
+    return now.delivers_to == then.delivers_to if then.delivers_to else bool(now.delivers_to)
 
 
 def _commit(committer: Committer, found: list[Any], context: CommitContext) -> None:

@@ -22,6 +22,8 @@ from penstock.errors import (
     SavepointError,
     SessionLostError,
     StateTypeMismatchError,
+    UnclaimedOutputError,
+    UnclaimedStateError,
     UnsupportedOperationError,
     UserFunctionError,
 )
@@ -42,6 +44,8 @@ _HOPELESS: Final = (
     SavepointError,
     SessionLostError,
     StateTypeMismatchError,
+    UnclaimedOutputError,
+    UnclaimedStateError,
     UnsupportedOperationError,
 )
 """What comes of the program or of its place, and would come again."""

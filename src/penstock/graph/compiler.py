@@ -95,6 +95,7 @@ def _operator(
         is_keyed=node.operator.is_stateful,
         has_broadcast_state=node.operator.has_broadcast_state,
         keeps_records=node.operator.keeps_records,
+        delivers_to=node.operator.delivers_to,
     )
 
 

@@ -28,6 +28,7 @@ def describe(program: Program) -> JobRecord:
                         spec.uid,
                         spec.is_stateful,
                         spec.keeps_records,
+                        spec.delivers_to,
                     )
                     for spec in vertex.operators
                 ),

@@ -85,6 +85,9 @@ class StreamOperator:
     keeps_records: bool = False
     """Whether its snapshot may hold records, so that it must not get lost."""
 
+    delivers_to: str = ""
+    """Of a sink that prepares, its kind and where it delivers to: another sink has another one."""
+
     makes_watermarks: bool = False
     """Whether the watermarks it emits are its own, and not those it was given."""
 

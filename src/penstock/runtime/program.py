@@ -60,6 +60,7 @@ class OperatorSpec:
         is_keyed: Whether it has keyed state.
         has_broadcast_state: Whether it has broadcast state.
         keeps_records: Whether its snapshot may hold records, so that it must not get lost.
+        delivers_to: Of a sink that prepares, its kind and where it delivers to; empty for others.
     """
 
     operator_id: str
@@ -71,6 +72,7 @@ class OperatorSpec:
     is_keyed: bool = False
     has_broadcast_state: bool = False
     keeps_records: bool = False
+    delivers_to: str = ""
 
     @property
     def is_stateful(self) -> bool:

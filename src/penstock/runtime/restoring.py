@@ -121,12 +121,7 @@ def _check_claimed(record: EpochRecord, job: JobRecord) -> None:
     ]
     if not gone:
         return
-    names = ", ".join(
-        f"{operator.name!r} (uid {operator.uid!r})"
-        if operator.uid is not None
-        else f"{operator.name!r} (without a uid, id {operator.operator_id})"
-        for operator in gone
-    )
+    names = ", ".join(operator.described for operator in gone)
     raise UnclaimedStateError(
         f"The checkpoint of epoch {record.number} holds state of operators that the program does not have: "
         f"{names}.",

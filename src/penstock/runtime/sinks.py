@@ -189,10 +189,15 @@ class TwoPhaseCommit(Protocol):
     Attributes:
         has_writer_state: Whether its writers have snapshots.
         wants_wake_ups: Whether its writers may want epochs without records.
+        place: Where it delivers to.
     """
 
     has_writer_state: bool
     wants_wake_ups: bool
+
+    @property
+    def place(self) -> str:
+        """See the class."""
 
     def create_writer(self, context: WriterContext) -> SinkWriter:
         """Return a new writer for a subtask."""

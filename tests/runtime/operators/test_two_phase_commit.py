@@ -65,6 +65,7 @@ class Writer(SinkWriter):
 
 class Sink:
     wants_wake_ups = True
+    place = ""
 
     def __init__(
         self, fails_on: Any = None, error: Exception | None = None, *, has_state: bool = True

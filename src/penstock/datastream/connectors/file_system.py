@@ -186,6 +186,11 @@ class FileSink(TwoPhaseCommitSink):
             base_path, BulkFormat(factory), RollingPolicy.on_checkpoint_rolling_policy()
         )
 
+    @property
+    def place(self) -> str:
+        """See `TwoPhaseCommitSink.place`."""
+        return self._settings.base_path
+
     def create_writer(self, context: WriterContext) -> FileWriter:
         """See `TwoPhaseCommitSink.create_writer`."""
         return FileWriter(self._settings, context)

@@ -111,6 +111,11 @@ class PostgresSink(TwoPhaseCommitSink):
             self.epochs_table,
         )
 
+    @property
+    def place(self) -> str:
+        """See `TwoPhaseCommitSink.place`."""
+        return self.table
+
     def create_writer(self, context: WriterContext) -> PostgresWriter:
         """See `TwoPhaseCommitSink.create_writer`."""
         return PostgresWriter(self._table, context, check_rows=self.check_rows)

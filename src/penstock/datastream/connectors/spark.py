@@ -75,6 +75,11 @@ class SparkSink(Sink):
                 hint="Leave out one of them.",
             )
 
+    @property
+    def place(self) -> str:
+        """The table or the path that is written; empty if the options say where."""
+        return self.table or self.path or ""
+
     def create_operator(self) -> PreparedSinkOperator:
         """See `Sink.create_operator`."""
         return PreparedSinkOperator(self.schema, self)

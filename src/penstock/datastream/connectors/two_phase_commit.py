@@ -70,6 +70,13 @@ class TwoPhaseCommitSink(Sink):
     has_writer_state: bool = False
     wants_wake_ups: bool = False
 
+    @property
+    def place(self) -> str:
+        """Where it delivers to, such as a folder or a table: what was prepared for another place is not given
+        to this sink. Default: nowhere in particular.
+        """
+        return ""
+
     @abstractmethod
     def create_writer(self, context: WriterContext) -> SinkWriter:
         """Return a new writer; called in the task, before an epoch's first record.

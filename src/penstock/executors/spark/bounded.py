@@ -33,12 +33,6 @@ class BoundedRun:
 
     def __call__(self, stop: threading.Event) -> None:
         """Run all epochs, or until `stop` is set."""
-        try:
-            self._run_epochs(stop)
-        finally:
-            self._interruption.end()
-
-    def _run_epochs(self, stop: threading.Event) -> None:
         frames = self._job.frames()
         self._runner.resume()
         self._runner.republish()
@@ -80,4 +74,5 @@ class BoundedRun:
             close_functions(self._job.spark, self._job.job_id, self._job.layout.cores)
 
     def clean_up(self) -> None:
-        """Nothing: what tasks wrote goes with the place they wrote it to."""
+        """Remove what nobody needs once the job has ended."""
+        self._interruption.end()

@@ -29,6 +29,7 @@ class PreparedSinkOperator(StreamOperator):
     def __init__(self, schema: Any, sink: Any = None) -> None:
         self.schema = schema
         self.sink = sink
+        self.delivers_to = "" if sink is None else f"{type(sink).__qualname__} {sink.place}"
         self.arrow_schema: Any = None
 
     def begin_epoch(self, epoch: Epoch) -> None:

@@ -37,6 +37,7 @@ class TwoPhaseCommitOperator(StreamOperator):
     def __init__(self, sink: TwoPhaseCommit) -> None:
         self.sink = sink
         self.needs_its_subtask = self.keeps_records = sink.has_writer_state
+        self.delivers_to = f"{type(sink).__qualname__} {sink.place}".rstrip()
         self._writer: SinkWriter | None = None
         self._snapshots: list[bytes] = []
         self._is_between_epochs = False

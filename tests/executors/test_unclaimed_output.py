@@ -1,0 +1,143 @@
+"""What a killed driver had committed and not delivered, when the program's sinks are others then."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.executors.test_publishing import OnceSink
+from tests.runtime.programs import Journal
+
+from penstock.common import Configuration, WatermarkStrategy
+from penstock.datastream import DataStream, MapFunction, StreamExecutionEnvironment
+from penstock.errors import UnclaimedOutputError, UserFunctionError
+from penstock.testing import TestingSource
+
+
+class Placed(OnceSink):
+    """Says where it delivers to."""
+
+    @property
+    def place(self) -> str:
+        return str(self._folder)
+
+
+class Other(Placed):
+    """Another sink, for all that anybody knows."""
+
+
+class Refusing(MapFunction):
+    """Fails on a record if it is told so."""
+
+    def __init__(self, moments: Journal) -> None:
+        self._moments = moments
+
+    def map(self, value: int) -> int:
+        if f"no {value}" in self._moments:
+            raise ValueError(f"no {value}")
+        return value
+
+
+Build = Callable[[DataStream, Path, Journal], None]
+
+
+def one(numbers: DataStream, folder: Path, moments: Journal) -> None:
+    numbers.sink_to(Placed(folder / "a", moments)).uid("out").name("Letters")
+
+
+def two(numbers: DataStream, folder: Path, moments: Journal) -> None:
+    numbers.sink_to(Placed(folder / "a", moments))
+    numbers.sink_to(Placed(folder / "b", moments))
+
+
+def two_swapped(numbers: DataStream, folder: Path, moments: Journal) -> None:
+    numbers.sink_to(Placed(folder / "b", moments))
+    numbers.sink_to(Placed(folder / "a", moments))
+
+
+def one_with_another_uid(numbers: DataStream, folder: Path, moments: Journal) -> None:
+    numbers.sink_to(Placed(folder / "a", moments)).uid("other")
+
+
+def one_that_is_removed(numbers: DataStream, folder: Path, moments: Journal) -> None:
+    numbers.print()
+
+
+def one_of_another_kind(numbers: DataStream, folder: Path, moments: Journal) -> None:
+    numbers.sink_to(Other(folder / "a", moments)).uid("out")
+
+
+def two_one_of_them_with_a_uid(numbers: DataStream, folder: Path, moments: Journal) -> None:
+    numbers.sink_to(Placed(folder / "a", moments)).uid("new")
+    numbers.sink_to(Placed(folder / "b", moments))
+
+
+def run(folder: Path, build: Build, moments: Journal | None = None, **settings: Any) -> None:
+    configuration = Configuration().set_string("execution.target", "local")
+    configuration.set_string("execution.checkpointing.dir", str(folder / "job"))
+    if settings.get("ignore"):
+        key = "execution.state-recovery.ignore-unclaimed-state"
+        configuration.set_string(key, "true")
+    env = StreamExecutionEnvironment.get_execution_environment(configuration).set_parallelism(1)
+    source = TestingSource([[1, 2], [3], [4]])
+    numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers").uid("numbers")
+    moments = Journal() if moments is None else moments
+    build(numbers.map(Refusing(moments)), folder, moments)
+    env.execute()
+
+
+def killed(folder: Path, build: Build, moment: str = "before", epoch: int = 1) -> None:
+    with pytest.raises(UserFunctionError, match="CrashError"):
+        run(folder, build, Journal([(moment, epoch)]))
+
+
+def found(folder: Path) -> list[int]:
+    return sorted(int(number) for path in folder.glob("*") for number in path.read_text().split())
+
+
+CHANGES = [
+    (one, one_with_another_uid, "Letters' .uid 'out'"),
+    (one, one_that_is_removed, "Letters' .uid 'out'"),
+    (one, one_of_another_kind, "Letters' .uid 'out'"),
+    (two, two_swapped, "without a uid"),
+    (two, two_one_of_them_with_a_uid, "without a uid"),
+]
+
+
+@pytest.mark.parametrize(("before", "after", "named"), CHANGES)
+class TestAnEpochThatIsNotDelivered:
+    def test_is_not_dropped(
+        self, tmp_path: Path, before: Build, after: Build, named: str
+    ) -> None:
+        killed(tmp_path, before)
+        with pytest.raises(UnclaimedOutputError, match=rf"Epoch 1 is .*{named}"):
+            run(tmp_path, after)
+
+        run(tmp_path, before)
+        assert found(tmp_path / "a") == [1, 2, 3, 4]
+
+    def test_is_dropped_if_that_is_asked_for(
+        self, tmp_path: Path, before: Build, after: Build, named: str
+    ) -> None:
+        killed(tmp_path, before)
+        run(tmp_path, after, ignore=True)
+
+        assert 3 not in found(tmp_path / "a")
+
+    def test_is_dropped_if_it_was_delivered(
+        self, tmp_path: Path, before: Build, after: Build, named: str
+    ) -> None:
+        with pytest.raises(UserFunctionError, match="no 4"):
+            run(tmp_path, before, Journal(["no 4"]))
+        run(tmp_path, after)
+
+        assert [number for number in found(tmp_path / "a") if number < 4] == [1, 2, 3]
+
+    def test_of_the_last_epoch(
+        self, tmp_path: Path, before: Build, after: Build, named: str
+    ) -> None:
+        killed(tmp_path, before, epoch=2)
+        with pytest.raises(UnclaimedOutputError, match="Epoch 2 is"):
+            run(tmp_path, after)
