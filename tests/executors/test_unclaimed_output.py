@@ -108,9 +108,7 @@ CHANGES = [
 
 @pytest.mark.parametrize(("before", "after", "named"), CHANGES)
 class TestAnEpochThatIsNotDelivered:
-    def test_is_not_dropped(
-        self, tmp_path: Path, before: Build, after: Build, named: str
-    ) -> None:
+    def test_is_not_dropped(self, tmp_path: Path, before: Build, after: Build, named: str) -> None:
         killed(tmp_path, before)
         with pytest.raises(UnclaimedOutputError, match=rf"Epoch 1 is .*{named}"):
             run(tmp_path, after)

@@ -96,9 +96,7 @@ def test_of_any_step(
             Generation(LocalStorage(str(location))).release()
 
 
-def test_of_a_sink_that_cannot_be_opened(
-    new_environment: NewEnvironment, tmp_path: Path
-) -> None:
+def test_of_a_sink_that_cannot_be_opened(new_environment: NewEnvironment, tmp_path: Path) -> None:
     env = new_environment(execution__checkpointing__dir=tmp_path)
     epochs(env, [1], [2]).sink_to(ClosedSink())
     with pytest.raises(UserFunctionError, match="nobody is there"):

@@ -220,11 +220,11 @@ class Checkpoints:
         if _content(self.storage, _PUBLISHED) == self.digest.encode():
             return True
         # Spark notes that a micro-batch is done once its epoch is delivered.
-        folder = record.engine.get("folder")
-        return (
-            folder is not None
-            and _content(self.storage, f"{folder}/commits/{record.number}") is not None
-        )
+        engine = record.engine
+        if "folder" not in engine or not engine.get("is_planned", True):
+            return False
+        batch = record.number - engine.get("shift", 0)
+        return _content(self.storage, f"{engine['folder']}/commits/{batch}") is not None
 
     def close(self) -> None:
         """Let go of the place."""

@@ -127,7 +127,9 @@ def claimed(record: EpochRecord, job: JobRecord, *, ignores_unclaimed: bool) -> 
 
 
 def _operators(job: JobRecord) -> dict[str, OperatorRecord]:
-    return {operator.operator_id: operator for vertex in job.vertices for operator in vertex.operators}
+    return {
+        operator.operator_id: operator for vertex in job.vertices for operator in vertex.operators
+    }
 
 
 def _is_same(then: OperatorRecord, now: OperatorRecord) -> bool:

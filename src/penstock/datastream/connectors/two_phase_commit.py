@@ -72,8 +72,9 @@ class TwoPhaseCommitSink(Sink):
 
     @property
     def place(self) -> str:
-        """Where it delivers to, such as a folder or a table: what was prepared for another place is not given
-        to this sink. Default: nowhere in particular.
+        """Where it delivers to, such as a folder or a table. Default: nowhere in particular.
+
+        What was prepared for another place is not given to this sink.
         """
         return ""
 
