@@ -11,7 +11,7 @@ from penstock.common.watermark_generator import WatermarkGenerator, WatermarkOut
 from penstock.datastream import DataStream
 from penstock.datastream.connectors.number_seq import NumberSequenceSource
 from penstock.datastream.window import EventTimeSessionWindows, TumblingEventTimeWindows
-from penstock.runtime import record_writer
+from penstock.runtime import record_size
 from penstock.runtime.operators.aligned_window import AlignedWindowOperator
 from penstock.runtime.operators.session_window import SessionWindowOperator
 from penstock.runtime.operators.window import WindowOperator
@@ -100,7 +100,7 @@ def by_sources(events: int) -> DataStream:
 def test_windows_do_not_pile_up(
     monkeypatch: pytest.MonkeyPatch, read: Any, assigner: Any, kind: type[WindowOperator]
 ) -> None:
-    monkeypatch.setattr(record_writer, "BUFFER_SIZE", BUFFER)
+    monkeypatch.setattr(record_size, "BUFFER_SIZE", BUFFER)
     watched = Watched(monkeypatch, kind)
 
     def peak_of(events: int) -> int:

@@ -45,7 +45,7 @@ def test_whatever_an_exchange_loses_or_repeats_is_noticed(
         return [*buffers, buffers[place]]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("penstock.runtime.record_writer.BUFFER_SIZE", size)
+        patch.setattr("penstock.runtime.record_size.BUFFER_SIZE", size)
         sent = run_epoch(tasks_for(program, cores), last_epoch(program), tamper=tamper)
     with pytest.raises(LostBufferError):
         EpochOutcome.of(program, sent)

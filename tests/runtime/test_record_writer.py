@@ -143,7 +143,7 @@ def test_what_is_read_on_a_channel_is_what_was_written(
 ) -> None:
     before = copy.deepcopy([records_of(item) for item in stream if isinstance(item, Block)])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("penstock.runtime.record_writer.BUFFER_SIZE", size)
+        patch.setattr("penstock.runtime.record_size.BUFFER_SIZE", size)
         writer = Writer(partitioner, targets, in_band=in_band)
         for element in stream:
             writer.emit(element)

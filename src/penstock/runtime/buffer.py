@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from penstock.errors import ValueNotSerializableError
@@ -11,6 +12,10 @@ from penstock.runtime.user_code import record_text
 
 BUFFER_SIZE: Final = 4096
 """How many records a buffer takes before it is sent."""
+
+BUFFER_BYTES: Final = 1 << 20
+"""How many bytes its payload has before it is sent; about, and at most twice that, but for a record that
+is larger by itself."""
 
 _SHORT: Final = 500
 _MOST_DECODED: Final = 4096
@@ -72,6 +77,41 @@ def encode(elements: list[Element], operator: str) -> bytes:
         return pickle.dumps(elements, pickle.HIGHEST_PROTOCOL)
     except Exception as error:
         raise not_serializable(error, elements, operator) from error
+
+
+def cut(elements: list[Element], records: int, pieces: int) -> Iterator[list[Element]]:
+    """Yield elements in runs with about as many records each, in order.
+
+    Args:
+        elements: The elements.
+        records: How many records there are among them.
+        pieces: Into how many runs they are cut, at most one for each record.
+    """
+    if pieces <= 1:
+        yield elements
+        return
+    most = -(-records // pieces)
+    run: list[Element] = []
+    room = most
+    for element in elements:
+        if not isinstance(element, Block):
+            run.append(element)
+            continue
+        start, total = 0, len(element)
+        while start < total:
+            if not room:
+                yield run
+                run, room = [], most
+            end = min(start + room, total)
+            run.append(element.part(start, end))
+            room -= end - start
+            start = end
+    yield run
+
+
+def record_count(elements: list[Element]) -> int:
+    """Return how many records there are among elements."""
+    return sum(len(element) for element in elements if isinstance(element, Block))
 
 
 def decode(payload: bytes) -> list[Element]:

@@ -89,8 +89,12 @@ class Carrier:
     ) -> Iterator[Buffer]:
         """Give records that Spark read to a source's chain, on level 0, those of one split or subtask."""
         sender = self._number if subtask is None else subtask
-        self._step(vertex, sender, Subtask.process, block, split)
-        yield from self._drained()
+        self._step(vertex, sender)
+        start: int | None = 0
+        while start is not None and start < len(block):
+            # What a part of the records becomes is sent before the next: it may be much.
+            start = self._step(vertex, sender, Subtask.process_part, block, start, split)
+            yield from self._drained()
 
     def fail(self, vertex: Vertex, error: PenstockError) -> Iterator[Buffer]:
         """End the epoch, on level 0, as the records that Spark read cannot be had."""
@@ -130,8 +134,7 @@ class Carrier:
                 break
             if block is None:
                 break
-            self._step(vertex, subtask, Subtask.process, block)
-            yield from self._drained()
+            yield from self.feed(vertex, block, subtask=subtask)
         self._end((vertex.index, subtask))
         yield from self._drained()
 
@@ -185,11 +188,15 @@ class Carrier:
         self._step(self._layout.program.vertices[owner[0]], owner[1], Subtask.receive, buffer)
 
     def _step(
-        self, vertex: Vertex, sender: int, step: Callable[..., None] | None = None, *args: Any
-    ) -> None:
-        """Begin a subtask's epoch, if it has not begun, and let it do a step."""
+        self, vertex: Vertex, sender: int, step: Callable[..., _T] | None = None, *args: Any
+    ) -> _T | None:
+        """Begin a subtask's epoch, if it has not begun, and let it do a step.
+
+        Returns:
+            What the step returned; None if there was none, or the epoch has failed.
+        """
         if self._is_aborted:
-            return
+            return None
         owner = vertex.index, sender
         task = self._running.get(owner)
         try:
@@ -197,10 +204,10 @@ class Carrier:
                 task = self._tasks.get(vertex, sender, self._epoch)
                 self._running[owner] = task
                 task.begin_epoch(self._epoch, self._attempt, self._outbox)
-            if step is not None:
-                step(task, *args)
+            return None if step is None else step(task, *args)
         except FAILURES as error:
             self._fail(vertex, sender, error)
+            return None
 
     def _end(self, owner: tuple[int, int]) -> None:
         if owner not in self._running:

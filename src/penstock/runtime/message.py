@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -26,6 +27,28 @@ class Message(NamedTuple):
     vertex: int
     sender: int
     content: Any
+
+    @property
+    def values(self) -> list[Any]:
+        """What is told, one by one."""
+        if self.kind == "collect":
+            return self.content[1]  # type: ignore[no-any-return]
+        return self.content if self.kind == "print" else [self.content]
+
+    def cut(self, pieces: int) -> Iterator[Message]:
+        """Yield it as several messages that tell the same; itself if it tells one thing.
+
+        Args:
+            pieces: How many.
+        """
+        values = self.values
+        if len(values) < 2:
+            yield self
+            return
+        most = -(-len(values) // pieces)
+        for start in range(0, len(values), most):
+            part = values[start : start + most]
+            yield self._replace(content=(self.content[0], part) if self.kind == "collect" else part)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from penstock.runtime.buffer import BUFFER_SIZE, Buffer, channel_number, encode
+from penstock.runtime.buffer import Buffer, channel_number, cut, encode, record_count
 from penstock.runtime.elements import (
     Block,
     ChannelWatermark,
@@ -18,6 +18,7 @@ from penstock.runtime.elements import (
 from penstock.runtime.output import Output
 from penstock.runtime.partitioners import StreamPartitioner
 from penstock.runtime.program import NetworkEdge
+from penstock.runtime.record_size import RecordSize
 
 
 class RecordWriterOutput(Output):
@@ -60,6 +61,8 @@ class RecordWriterOutput(Output):
         self._send = send
         self._channel = channel_number(edge.index, sender)
         self._pending = [_Pending() for _ in carriers]
+        self._size = RecordSize()
+        self._held = 0
 
     @property
     def progress(self) -> ChannelWatermark:
@@ -70,6 +73,7 @@ class RecordWriterOutput(Output):
         """Begin where the last epoch ended; forget what one that failed may have left."""
         self.watermark, self._is_idle = progress
         self._partitioner.begin_epoch()
+        self._held = 0
         for pending in self._pending:
             pending.reset()
 
@@ -82,11 +86,18 @@ class RecordWriterOutput(Output):
             self._add(block)
 
     def _add(self, block: Block) -> None:
+        size = self._size
+        size.look_at(block)
         for target, part in self._partitioner.split(block):
             pending = self._pending[target]
             pending.add_block(part, self.watermark)
-            if pending.records >= BUFFER_SIZE:
+            self._held += len(part)
+            if pending.records >= size.most_in_buffer:
                 self._flush(target)
+        if self._held > size.most_held:
+            for target, pending in enumerate(self._pending):
+                if pending.records:
+                    self._flush(target)
 
     def emit_watermark(self, timestamp: int) -> None:
         if self._is_idle:
@@ -131,10 +142,26 @@ class RecordWriterOutput(Output):
             if elements not in encoded:
                 encoded[elements] = encode(list(elements), self._operator)
             self._send_payload(target, pending, encoded[elements])
+            pending.watermark = None
 
     def _flush(self, target: int) -> None:
+        """Send what waits for a subtask: as one buffer, or as several if the records are large."""
         pending = self._pending[target]
-        self._send_payload(target, pending, encode(pending.take(), self._operator))
+        records = pending.records
+        self._held -= records
+        self._send_pieces(target, pending.take(), records, self._size.pieces(records))
+        pending.watermark = None
+
+    def _send_pieces(
+        self, target: int, elements: list[Element], records: int, pieces: int
+    ) -> None:
+        for part in cut(elements, records, pieces):
+            payload = encode(part, self._operator)
+            count = records if pieces == 1 else record_count(part)
+            if self._size.measured(count, len(payload)):
+                self._send_payload(target, self._pending[target], payload)
+            else:
+                self._send_pieces(target, part, count, self._size.pieces(count))
 
     def _send_payload(self, target: int, pending: _Pending, payload: bytes) -> None:
         watermark = self.watermark if pending.watermark is None else pending.watermark
@@ -151,7 +178,6 @@ class RecordWriterOutput(Output):
             )
         )
         pending.sequence += 1
-        pending.watermark = None
 
 
 class _Pending:

@@ -8,7 +8,7 @@ from collections.abc import Hashable
 from typing import Any
 
 from penstock.checkpoint.handles import StateHandle
-from penstock.runtime.buffer import Buffer, decode, not_serializable
+from penstock.runtime.buffer import BUFFER_BYTES, Buffer, decode, not_serializable
 from penstock.runtime.elements import (
     BLOCK_SIZE,
     MAX_TIMESTAMP,
@@ -166,8 +166,16 @@ class Subtask:
         self._outbox.append(buffer)
 
     def _tell_driver(self, kind: str, content: Any) -> None:
-        message = Message(kind, self._vertex.index, self._sender, content)
-        self._outbox.append(driver_buffer(self._layout, message, self._vertex, self._messages))
+        self._tell(Message(kind, self._vertex.index, self._sender, content))
+
+    def _tell(self, message: Message) -> None:
+        buffer = driver_buffer(self._layout, message, self._vertex, self._messages)
+        pieces = len(buffer.payload) // BUFFER_BYTES
+        if pieces > 1 and len(message.values) > 1:
+            for part in message.cut(pieces):
+                self._tell(part)
+            return
+        self._outbox.append(buffer)
         self._messages += 1
 
     def begin_epoch(self, epoch: Epoch, attempt: str, outbox: list[Buffer]) -> None:
@@ -251,28 +259,43 @@ class Subtask:
             elif isinstance(element, CheckpointBarrier):
                 gate.barrier(buffer.channel, element)
 
-    def process(self, block: Block, split: Hashable = None, *, number: int = 0) -> None:
-        """Send records through the chain, in blocks that a slow function has soon done with.
+    def process(self, block: Block, *, number: int = 0) -> None:
+        """Send records through the chain.
 
         Args:
             block: The records.
+            number: The number of the input they come through.
+        """
+        start = 0
+        while start < len(block):
+            start = self.process_part(block, start, number=number)
+
+    def process_part(
+        self, block: Block, start: int, split: Hashable = None, *, number: int = 0
+    ) -> int:
+        """Send as many records through the chain as a slow function has soon done with.
+
+        Args:
+            block: The records.
+            start: Where in the block those begin that are still to be sent.
             split: The split they are of, at a source whose splits are known.
             number: The number of the input they come through.
+
+        Returns:
+            Where the next ones begin; the length of the block, or more, if there are none.
         """
         total = len(block)
         if self.chain.operators[0].takes_columns:
             self.chain.process(block, split, number)
             self._processing_time.fire_due()
-            return
-        start = 0
-        while start < total:
-            size = self._block_size
-            part = block if start == 0 and size >= total else block.part(start, start + size)
-            before = time.perf_counter()
-            self.chain.process(part, split, number)
-            self._pace(len(part), time.perf_counter() - before)
-            start += size
-            self._processing_time.fire_due()
+            return total
+        size = self._block_size
+        part = block if start == 0 and size >= total else block.part(start, start + size)
+        before = time.perf_counter()
+        self.chain.process(part, split, number)
+        self._pace(len(part), time.perf_counter() - before)
+        self._processing_time.fire_due()
+        return start + size
 
     def _pace(self, records: int, seconds: float) -> None:
         """Choose the size of the next block by what the last one took."""
@@ -364,8 +387,7 @@ def driver_buffer(layout: Layout, message: Message, vertex: Vertex, sequence: in
     try:
         payload = pickle.dumps(tuple(message), pickle.HIGHEST_PROTOCOL)
     except Exception as error:
-        values = message.content[1] if message.kind == "collect" else [message.content]
-        raise not_serializable(error, [Block(values)], vertex.name) from error
+        raise not_serializable(error, [Block(message.values)], vertex.name) from error
     return Buffer(
         layout.driver_carrier(vertex.level, message.sender),
         DRIVER,
