@@ -143,7 +143,7 @@ class Wide:
 
     def map(self, value: int) -> bytes:
         self._journal.append(value)
-        return b"%d" % value * self._size
+        return str(value).encode() * self._size
 
 
 @pytest.mark.usefixtures("_no_time_passes")
@@ -165,7 +165,7 @@ def test_a_source_sends_what_it_has_before_it_reads_on() -> None:
 
 @pytest.mark.parametrize("operator", [PrintOperator(), CollectOperator("it")])
 def test_what_the_driver_is_told_is_cut_too(operator: Any) -> None:
-    values = ["%d" % n * LARGE for n in range(100)]
+    values = [str(n) * LARGE for n in range(100)]
     builder = ProgramBuilder()
     builder.source([values], operator)
     program = builder.build()

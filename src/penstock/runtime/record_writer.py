@@ -152,9 +152,7 @@ class RecordWriterOutput(Output):
         self._send_pieces(target, pending.take(), records, self._size.pieces(records))
         pending.watermark = None
 
-    def _send_pieces(
-        self, target: int, elements: list[Element], records: int, pieces: int
-    ) -> None:
+    def _send_pieces(self, target: int, elements: list[Element], records: int, pieces: int) -> None:
         for part in cut(elements, records, pieces):
             payload = encode(part, self._operator)
             count = records if pieces == 1 else record_count(part)
