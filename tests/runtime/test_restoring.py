@@ -146,7 +146,8 @@ class TestWatermarks:
         first = replace(changed.vertices[0], operators=(spec(C),), vertex_id=C)
         changed = replace(changed, vertices=(first, changed.vertices[1]))
 
-        found = restored(record(program(2), {(0, 0): progress(5)}), changed).progress[0, 0]
+        old = record(program(2), {(0, 0): progress(5)})
+        found = restored(old, changed, ignore_unclaimed_state=True).progress[0, 0]
 
         assert found == SubtaskProgress(gauges=((MIN_TIMESTAMP, MIN_TIMESTAMP),))
 
@@ -175,20 +176,35 @@ class TestSnapshots:
         assert sorted(found) == [(0, SHARED), *((1, subtask) for subtask in range(5))]
 
 
+def sources(*ids: str) -> Program:
+    return Program(
+        "job",
+        tuple(
+            Vertex(place, one, one[0], (spec(one),), 1, 1, 0, source=place)
+            for place, one in enumerate(ids)
+        ),
+    )
+
+
 class TestSources:
     def test_that_have_ended_are_known_by_their_operators(self) -> None:
-        def sources(*ids: str) -> Program:
-            return Program(
-                "job",
-                tuple(
-                    Vertex(place, one, one[0], (spec(one),), 1, 1, 0, source=place)
-                    for place, one in enumerate(ids)
-                ),
-            )
-
         old = replace(record(sources(A, B, C), {}), finished=frozenset({0, 2}))
 
-        assert restored(old, sources(C, B)).finished == {0}
+        assert restored(old, sources(A, B, C)).finished == {0, 2}
+        found = restored(old, sources(C, B), {0: 2, 1: 2}, ignore_unclaimed_state=True)
+        # What has ended does so once more, for those downstream that waited for what is gone.
+        assert not found.finished
+        assert found.read == {0: 2, 1: 2}
+
+    def test_go_on_where_they_were(self) -> None:
+        old = replace(record(sources(A, B), {}), read={A: 1, C: 2})
+
+        assert restored(old, sources(B, C, A), {0: 1, 1: 1, 2: 3}).read == {0: 0, 1: 1, 2: 1}
+
+    def test_had_the_epochs_of_the_job_in_earlier_versions(self) -> None:
+        old = record(sources(A, B), {})
+
+        assert restored(old, sources(B, C, A), {0: 9, 1: 9, 2: 1}).read == {0: 4, 1: 0, 2: 1}
 
 
 class TestKeyGroups:

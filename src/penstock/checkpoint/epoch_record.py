@@ -115,7 +115,11 @@ class EpochRecord:
         handles: The state handles after it, by vertex and subtask.
         progress: How far each subtask has come, by vertex and subtask: `SubtaskProgress.plain`.
         finished: The sources that have ended, by their numbers.
+        read: How many epochs of its own each bounded source has given, by its operator's id; None in what
+            earlier versions wrote, where these were the epochs of the job.
         is_last: Whether the job has ended with it.
+        is_drained: Whether event time was ended in it, though its sources had more to come: the next start
+            begins event time anew.
         prepared: What sinks prepared, as pairs of the sink's operator id and a committable.
         operators: What each operator did in it, by its id.
         duration: How long it took, in milliseconds.
@@ -134,7 +138,9 @@ class EpochRecord:
     handles: Mapping[SubtaskId, tuple[StateHandle, ...]] = field(default_factory=dict)
     progress: Mapping[SubtaskId, Any] = field(default_factory=dict)
     finished: frozenset[int] = frozenset()
+    read: Mapping[str, int] | None = None
     is_last: bool = False
+    is_drained: bool = False
     prepared: list[tuple[str, Any]] = field(default_factory=list)
     operators: dict[str, Any] = field(default_factory=dict)
     duration: int = 0

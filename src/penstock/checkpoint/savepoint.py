@@ -133,7 +133,9 @@ def _is_until(name: str, record: EpochRecord) -> bool:
     _, log, entry = f"/{name}".rsplit("/", 2)
     if log not in _LOGS or not entry.isdecimal():
         return True
-    return record.number - _LOGS_KEPT < int(entry) <= record.number
+    # The epochs that were no micro-batches of Spark's shift the numbers of those that were.
+    last: int = record.number - record.engine.get("shift", 0)
+    return last - _LOGS_KEPT < int(entry) <= last
 
 
 def _copy(source: Storage, names: list[str], target: Storage) -> None:

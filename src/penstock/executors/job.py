@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import time
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from penstock.checkpoint.epoch_record import EpochRecord, JobRecord
@@ -42,6 +42,7 @@ class EpochRunner:
         checkpoints: Where epochs are committed.
         publish: Publishes what sinks prepared.
         feed: Hears of each epoch that was committed.
+        bounded: How many epochs of its own each bounded source has, by its number.
     """
 
     def __init__(
@@ -51,12 +52,14 @@ class EpochRunner:
         checkpoints: Checkpoints,
         publish: Publish,
         feed: EpochFeed,
+        bounded: Mapping[int, int] | None = None,
     ) -> None:
         self._program = program
         self._job_id = job_id
         self._checkpoints = checkpoints
         self._publish = publish
         self._feed = feed
+        self._bounded = bounded or {}
         self._described = describe(program)
         self._engine: dict[str, Any] = {}
         self._last: EpochRecord | None = None
@@ -80,7 +83,10 @@ class EpochRunner:
             self._check_ended(last)
         if last is not None and not last.is_last:
             self._restored = restored(
-                last, self._program, ignore_unclaimed_state=self._checkpoints.ignores_unclaimed
+                last,
+                self._program,
+                self._bounded,
+                ignore_unclaimed_state=self._checkpoints.ignores_unclaimed,
             )
         return last
 
@@ -106,9 +112,28 @@ class EpochRunner:
         return self._feed.gate.wants_end
 
     @property
+    def last(self) -> EpochRecord | None:
+        """The last epoch that was committed; None if none was."""
+        return self._last
+
+    @property
     def next(self) -> int:
         """The number of the epoch that comes next."""
         return 0 if self._last is None else self._last.number + 1
+
+    def epochs_left(self, source: int) -> int:
+        """Return how many epochs of its own a bounded source has still to give."""
+        return self._bounded[source] - self._restored.read.get(source, 0)
+
+    @property
+    def unread(self) -> frozenset[int]:
+        """The bounded sources that have not given all of their epochs, by their numbers."""
+        return frozenset(source for source in self._bounded if self.epochs_left(source) > 0)
+
+    @property
+    def ending(self) -> frozenset[int]:
+        """The bounded sources that have no records after the next epoch, by their numbers."""
+        return frozenset(source for source in self._bounded if self.epochs_left(source) <= 1)
 
     def set_engine(self, engine: dict[str, Any]) -> None:
         """Set what the executor has to find again after a restart; it goes into the metadata."""
@@ -136,6 +161,7 @@ class EpochRunner:
         *,
         is_last: bool,
         ends: bool = False,
+        settles: bool = False,
     ) -> EpochRecord:
         """Run an epoch and commit it; the last one that was committed is only published again.
 
@@ -145,6 +171,7 @@ class EpochRunner:
             run_epoch: Runs it.
             is_last: Whether no epoch follows.
             ends: Whether sources only end in it, and read nothing, since the job is to be stopped.
+            settles: Whether it waits for calls however long they take, since this run ends with it.
 
         Raises:
             JobCancelledError: If the job is to be stopped.
@@ -152,7 +179,10 @@ class EpochRunner:
             PenstockError: What a task failed with.
         """
         with self._feed.gate.epoch(ends=ends):
-            record = self._run(number, finishing, run_epoch, is_last=is_last, ends=ends)
+            epoch = dataclasses.replace(
+                self._epoch(number, finishing, is_last=is_last), ends=ends, settles=settles
+            )
+            record = self._run(epoch, finishing, run_epoch)
             self._pass(record)
             return record
 
@@ -161,15 +191,8 @@ class EpochRunner:
         has_files = checkpoints.location is not None
         self._feed.gate.passed(record, checkpoints.storage if has_files else None)
 
-    def _run(
-        self,
-        number: int,
-        finishing: frozenset[int],
-        run_epoch: RunEpoch,
-        *,
-        is_last: bool,
-        ends: bool,
-    ) -> EpochRecord:
+    def _run(self, epoch: Epoch, finishing: frozenset[int], run_epoch: RunEpoch) -> EpochRecord:
+        number = epoch.number
         if self._last is not None and number == self._last.number:
             self._deliver(self._last)
             return self._last
@@ -180,7 +203,6 @@ class EpochRunner:
                 hint="Restore the whole checkpoint location, not parts of it.",
             )
         started, started_at = time.perf_counter(), time.time()
-        epoch = dataclasses.replace(self._epoch(number, finishing, is_last=is_last), ends=ends)
         outcome = self._attempt(epoch, run_epoch)
         ran = time.perf_counter() - started
         record = self._record(epoch, outcome, finishing)
@@ -188,7 +210,10 @@ class EpochRunner:
         self._checkpoints.commit(record)
         self._last = record
         self._restored = Restored(
-            record.handles, {**self._restored.progress, **outcome.progress}, record.finished
+            record.handles,
+            {**self._restored.progress, **outcome.progress},
+            record.finished,
+            self._read_after(epoch),
         )
         operators = {key: dataclasses.asdict(report) for key, report in outcome.operators.items()}
         self._feed.put(EpochResult(record, outcome.printed, outcome.collected, operators))
@@ -207,6 +232,7 @@ class EpochRunner:
             lineage=self._last.lineage if self._last else self._new_lineage,
             finishing=finishing - known.finished,
             finished=known.finished,
+            reads={source: known.read.get(source, 0) for source in self._bounded},
             is_last=is_last,
             location=self._checkpoints.location,
             keeps_state=self._checkpoints.is_durable,
@@ -219,6 +245,7 @@ class EpochRunner:
         self, epoch: Epoch, outcome: EpochOutcome, finishing: frozenset[int]
     ) -> EpochRecord:
         progress = {**self._restored.progress, **outcome.progress}
+        ids = self._described.sources
         return EpochRecord(
             epoch.number,
             lineage=epoch.lineage,
@@ -227,14 +254,24 @@ class EpochRunner:
             job=self._described,
             handles={**self._restored.state, **outcome.handles},
             progress={owner: found.to_plain() for owner, found in progress.items()},
-            finished=self._restored.finished | finishing,
+            finished=self._restored.finished | (frozenset() if epoch.ends else finishing),
+            read={ids[source]: epochs for source, epochs in self._read_after(epoch).items()},
             is_last=epoch.is_last,
+            is_drained=epoch.ends,
             prepared=outcome.prepared,
             operators={key: report.to_plain() for key, report in outcome.operators.items()},
             committed_at=(now := time.time_ns() // 1_000_000),
             folded_at=now if epoch.may_fold or self._last is None else self._last.folded_at,
             engine=self._engine,
         )
+
+    def _read_after(self, epoch: Epoch) -> dict[int, int]:
+        """Return how many epochs of its own each bounded source has given after an epoch."""
+        more = 0 if epoch.ends else 1
+        return {
+            source: min(epoch.reads[source] + more, epochs)
+            for source, epochs in self._bounded.items()
+        }
 
     def _attempt(self, epoch: Epoch, run_epoch: RunEpoch) -> EpochOutcome:
         """Run an epoch, again if its tasks do not agree on what they read."""

@@ -79,9 +79,11 @@ class LocalRun:
         self.job_id = new_job_id()
         self.feed = EpochFeed()
         self._attempts = itertools.count()
-        self._epochs = [
-            node.source.epochs for node in graph.sources if isinstance(node.source, NativeSource)
-        ]
+        self._epochs = {
+            number: node.source.epochs
+            for number, node in enumerate(graph.sources)
+            if isinstance(node.source, NativeSource)
+        }
         if self.epochs > 1:
             refuse_alignment(request.graph)
         self._checkpoints = Checkpoints(
@@ -98,7 +100,7 @@ class LocalRun:
     @property
     def epochs(self) -> int:
         """The number of epochs."""
-        return max(self._epochs, default=1)
+        return max(self._epochs.values(), default=1)
 
     def run(self, stop: threading.Event) -> None:
         """Run all epochs, or until `stop` is set."""
@@ -114,28 +116,27 @@ class LocalRun:
         try:
             with closing(Publisher(self._sinks, checkpoints.location)) as publish:
                 publish.open()
-                runner = EpochRunner(self.program, self.job_id, checkpoints, publish, self.feed)
+                runner = EpochRunner(
+                    self.program, self.job_id, checkpoints, publish, self.feed, self._epochs
+                )
                 self._run_epochs(runner, stop)
         finally:
             self._tasks.close()
 
     def _run_epochs(self, runner: EpochRunner, stop: threading.Event) -> None:
         """Run what is left of the epochs, or until `stop` is set."""
-        last = self.epochs - 1
+        every = frozenset(self._epochs)
         resumed = runner.resume()
         runner.republish()
         if resumed is not None and resumed.is_last:
             return
         with suppress(JobCancelledError):
-            for number in range(runner.next, last + 1):
-                if stop.is_set():
-                    break
-                finishing = frozenset(
-                    source for source, epochs in enumerate(self._epochs) if epochs <= number + 1
-                )
-                runner.run(number, finishing, self.run_epoch, is_last=number == last)
+            is_last = False
+            while not is_last and not stop.is_set():
+                finishing = runner.ending
+                is_last = finishing == every
+                runner.run(runner.next, finishing, self.run_epoch, is_last=is_last)
         if runner.wants_end:
-            every = frozenset(range(len(self._epochs)))
             runner.run(runner.next, every, self.run_epoch, is_last=False, ends=True)
 
     def run_epoch(self, epoch: Epoch) -> Iterable[Buffer]:

@@ -125,7 +125,7 @@ class Carrier:
 
     def _read(self, native: NativeSource, vertex: Vertex, subtask: int) -> Iterator[Buffer]:
         self._step(vertex, subtask)
-        blocks = native.read(self._epoch.number, subtask, vertex.parallelism)
+        blocks = native.read(self._epoch.own_epoch(vertex.source), subtask, vertex.parallelism)
         while not self._is_aborted and not self._epoch.ends:
             try:
                 block = next(blocks, None)

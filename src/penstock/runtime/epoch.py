@@ -29,8 +29,11 @@ class Epoch:
         attempt: How often this epoch was tried before.
         finishing: The sources whose last records are in this epoch.
         finished: The sources that ended in an earlier epoch.
+        reads: Which epoch of its own each bounded source gives, by the number of the source; where nothing
+            is said, that of the job.
         is_last: True if no epoch follows, so that no state need be kept.
         ends: True if sources only end in this epoch, and read nothing, since the job is to be stopped.
+        settles: True if it waits for calls however long they take, since none follows in this run.
         location: Where the job's checkpoints are, which all workers reach; None if it needs none.
         keeps_state: Whether another start of the job can go on from its state.
         may_fold: Whether changelogs may be folded into snapshots in this epoch.
@@ -44,13 +47,19 @@ class Epoch:
     attempt: int = 0
     finishing: frozenset[int] = frozenset()
     finished: frozenset[int] = frozenset()
+    reads: Mapping[int, int] = field(default_factory=dict)
     is_last: bool = False
     ends: bool = False
+    settles: bool = False
     location: str | None = None
     keeps_state: bool = True
     may_fold: bool = True
     state: Mapping[SubtaskId, tuple[StateHandle, ...]] = field(default_factory=dict)
     progress: Mapping[SubtaskId, SubtaskProgress] = field(default_factory=dict)
+
+    def own_epoch(self, source: int | None) -> int:
+        """Return which epoch of its own a source gives."""
+        return self.number if source is None else self.reads.get(source, self.number)
 
     @property
     def storage(self) -> Storage:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from penstock.checkpoint.epoch_record import EpochRecord, JobRecord, SubtaskId
 from penstock.checkpoint.handles import StateHandle
 from penstock.errors import MaxParallelismChangedError, UnclaimedStateError
+from penstock.runtime.draining import begun_anew
 from penstock.runtime.job_description import describe
 from penstock.runtime.program import Program, Vertex
 from penstock.runtime.progress import SubtaskProgress
@@ -23,24 +24,34 @@ class Restored:
         state: For each subtask with state, the files it is made of, oldest first.
         progress: How far each subtask has come.
         finished: The sources that have ended, by their numbers.
+        read: How many epochs of its own each bounded source has given, by its number.
     """
 
     state: Mapping[SubtaskId, tuple[StateHandle, ...]] = field(default_factory=dict)
     progress: Mapping[SubtaskId, SubtaskProgress] = field(default_factory=dict)
     finished: frozenset[int] = frozenset()
+    read: Mapping[int, int] = field(default_factory=dict)
 
 
 def restored(
-    record: EpochRecord, program: Program, *, ignore_unclaimed_state: bool = False
+    record: EpochRecord,
+    program: Program,
+    bounded: Mapping[int, int] | None = None,
+    *,
+    ignore_unclaimed_state: bool = False,
 ) -> Restored:
     """Return what a program takes up of an epoch.
 
     Operators are known again by their ids. Their parallelism, which of them are chained, and the
     sources may be others than they were.
 
+    In a program of another form, and after a drain, sources that had ended do so once more, without
+    records: whoever waited for another one beside them, which is gone, hears so of the end.
+
     Args:
         record: The epoch.
         program: The program that goes on from it.
+        bounded: How many epochs of its own each bounded source of it has, by its number.
         ignore_unclaimed_state: Whether state of operators that are gone is dropped.
 
     Raises:
@@ -51,7 +62,10 @@ def restored(
     job = describe(program)
     if not ignore_unclaimed_state:
         _check_claimed(record, job)
-    if job.vertices == record.job.vertices and job.edges == record.job.edges:
+    if record.is_drained:
+        record = begun_anew(record, program)
+    is_same = job.vertices == record.job.vertices and job.edges == record.job.edges
+    if is_same:
         progress = {
             owner: SubtaskProgress.from_plain(plain) for owner, plain in record.progress.items()
         }
@@ -66,7 +80,20 @@ def restored(
         }
     ended = {record.job.sources[number] for number in record.finished}
     finished = {number for number, source in enumerate(job.sources) if source in ended}
-    return Restored(state, progress, frozenset(finished))
+    read = {
+        number: epochs if number in finished else min(_read(record, job.sources[number]), epochs)
+        for number, epochs in (bounded or {}).items()
+    }
+    if not is_same or record.is_drained:
+        finished = set()
+    return Restored(state, progress, frozenset(finished), read)
+
+
+def _read(record: EpochRecord, source: str) -> int:
+    """Return how many epochs of its own a bounded source has given."""
+    if record.read is not None:
+        return record.read.get(source, 0)
+    return record.number + 1 if source in record.job.sources else 0
 
 
 def with_key_groups_of(job: JobRecord, program: Program) -> Program:
@@ -105,7 +132,7 @@ def _with_key_groups(vertex: Vertex, known: Mapping[str, int]) -> Vertex:
 
 
 def _check_claimed(record: EpochRecord, job: JobRecord) -> None:
-    """Make sure that all operators are still there that have left something."""
+    """Make sure that all sources, and all operators that have left something, are still there."""
     present = {operator.operator_id for vertex in job.vertices for operator in vertex.operators}
     snapshots = {key for plain in record.progress.values() for key in plain["operators"]}
     with_files = {vertex for (vertex, _), handles in record.handles.items() if handles}
@@ -115,7 +142,8 @@ def _check_claimed(record: EpochRecord, job: JobRecord) -> None:
         for operator in vertex.operators
         if operator.operator_id not in present
         and (
-            (operator.is_stateful and vertex.number in with_files)
+            operator.operator_id in record.job.sources
+            or (operator.is_stateful and vertex.number in with_files)
             or (operator.keeps_records and operator.operator_id in snapshots)
         )
     ]
@@ -123,9 +151,9 @@ def _check_claimed(record: EpochRecord, job: JobRecord) -> None:
         return
     names = ", ".join(operator.described for operator in gone)
     raise UnclaimedStateError(
-        f"The checkpoint of epoch {record.number} holds state of operators that the program does not have: "
-        f"{names}.",
-        hint="An operator without a uid is known by its place in the program: give operators with state a "
-        "uid() before the program is changed. To drop their state, set "
-        "execution.state-recovery.ignore-unclaimed-state to true.",
+        f"The checkpoint of epoch {record.number} holds state of operators, or says how far sources are, that "
+        f"the program does not have: {names}.",
+        hint="An operator without a uid is known by its place in the program, a source also by what is "
+        "chained to it: give sources and operators with state a uid() before the program is changed. To "
+        "drop what is left of them, set execution.state-recovery.ignore-unclaimed-state to true.",
     )

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class NativeSource(ABC):
     """A source that a worker reads by itself: a collection, a range of numbers, a test's script.
 
-    What it gives depends on the epoch's number and the subtask alone, so that an epoch which is run
-    again reads the same.
+    What it gives depends on the epoch and the subtask alone, so that an epoch which is run again reads
+    the same. Its epochs are its own: they count from the first in which the job had it.
     """
 
     epochs: int = 1

@@ -18,6 +18,7 @@ from penstock.common import (
     Configuration,
     JobStatus,
     RestartStrategies,
+    Row,
     Time,
     WatermarkStrategy,
 )
@@ -65,9 +66,18 @@ class Inputs:
         self._files += 1
 
     def windows(
-        self, spark: SparkSession, location: Path, *, available_now: bool = False, **settings: str
+        self,
+        spark: SparkSession,
+        location: Path,
+        *,
+        available_now: bool = False,
+        adds: bool = False,
+        **settings: str,
     ) -> StreamExecutionEnvironment:
-        """Build a program that sums the numbers in windows of 10, and prints the sums."""
+        """Build a program that sums the numbers in windows of 10, and prints the sums.
+
+        With `adds` it has two bounded sources beside, of 21 and 22.
+        """
         configuration = Configuration().set_string("execution.checkpointing.dir", str(location))
         configuration.set_boolean("execution.epoch.available-now", available_now)
         for key, value in settings.items():
@@ -81,6 +91,12 @@ class Inputs:
             "rows"
         )
         numbers = rows.map(lambda row: _checked(row.number, str(self.folder.parent / "trap")))
+        if adds:
+            frame = spark.createDataFrame([(21,)], "number int")
+            rows = env.from_data_frame(frame, watermark_strategy=strategy).uid("frame")
+            collection = env.from_collection([Row(number=22)]).uid("collection")
+            timed = collection.assign_timestamps_and_watermarks(strategy)
+            numbers = numbers.union(rows.union(timed).map(lambda row: int(row.number)))
         windows = numbers.key_by(lambda number: 0).window(
             TumblingEventTimeWindows.of(Time.milliseconds(10))
         )
@@ -157,4 +173,42 @@ def test_a_savepoint_may_end_event_time(
 
     assert client.get_job_status().result() is JobStatus.FINISHED
     assert printed(capsys) == [3]
-    assert read_savepoint(LocalStorage(path)).finished == {0}
+    assert read_savepoint(LocalStorage(path)).is_drained
+
+
+@pytest.mark.parametrize("moves", [True, False])
+def test_a_job_goes_on_after_its_event_time_was_ended(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str], moves: bool
+) -> None:
+    inputs = Inputs(tmp_path)
+    inputs.add(1, 2)
+    env = inputs.windows(spark, tmp_path / "job")
+    read = Counter(2)
+    env.add_epoch_listener(read)
+    client = env.execute_async()
+    assert read.done.wait(SECONDS)
+    path = client.stop_with_savepoint(
+        advance_to_end_of_event_time=True, savepoint_directory=str(tmp_path)
+    ).result()
+    assert printed(capsys) == [3]
+
+    inputs.add(3, 4)
+    inputs.add(5, 13)
+    start: dict[str, Any] = {"path": path} if moves else {}
+    location = tmp_path / ("other" if moves else "job")
+    env = inputs.windows(spark, location, available_now=True, **start)
+    env.execute()
+    # Event time begins anew: the window of 1 and 2 has fired.
+    assert printed(capsys) == [12, 13]
+
+
+def test_bounded_sources_may_be_added_where_nothing_else_is_new(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    inputs = Inputs(tmp_path)
+    inputs.add(1, 2)
+    for added, ends, expected in [(False, False, []), (True, False, []), (True, True, [3, 43])]:
+        env = inputs.windows(spark, tmp_path / "job", available_now=True, adds=added)
+        env._configuration.set_boolean("execution.epoch.end-of-input", ends)
+        env.execute()
+        assert printed(capsys) == expected

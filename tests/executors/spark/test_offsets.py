@@ -24,12 +24,12 @@ def storage(tmp_path: Path) -> LocalStorage:
     return made
 
 
-def carried(storage: LocalStorage, sources: list[str], epoch: int = 1) -> dict[str, str]:
+def carried(storage: LocalStorage, sources: list[str], batch: int = 1) -> dict[str, str]:
     carry_over(
         storage,
         old_folder="spark",
         new_folder="spark-2",
-        epoch=epoch,
+        batch=batch,
         old_sources=["files", "rates"],
         new_sources=sources,
     )
@@ -68,7 +68,7 @@ def test_a_source_that_is_gone_leaves_nothing(storage: LocalStorage) -> None:
 
 
 def test_what_a_driver_left_half_done_is_replaced(storage: LocalStorage) -> None:
-    carried(storage, ["files", "rates"], epoch=2)
+    carried(storage, ["files", "rates"], batch=2)
 
     assert carried(storage, ["rates"]).keys() == {
         "metadata",
@@ -82,18 +82,22 @@ def test_what_a_driver_left_half_done_is_replaced(storage: LocalStorage) -> None
 def test_an_epoch_that_spark_did_not_hear_of_counts_as_done(storage: LocalStorage) -> None:
     storage.delete(["spark/commits/2"])
 
-    assert carried(storage, ["files"], epoch=2)["commits/2"] == "done 1"
+    assert carried(storage, ["files"], batch=2)["commits/2"] == "done 1"
+
+
+def test_no_micro_batch_leaves_nothing(storage: LocalStorage) -> None:
+    assert carried(storage, ["files"], batch=-1) == {}
 
 
 def test_the_first_epoch_has_none_before_it(storage: LocalStorage) -> None:
-    found = carried(storage, ["files"], epoch=0)
+    found = carried(storage, ["files"], batch=0)
 
     assert [name for name in found if name.startswith("offsets")] == ["offsets/0"]
 
 
 def test_offsets_that_are_not_kept_are_named(storage: LocalStorage) -> None:
     with pytest.raises(CheckpointMismatchError, match="spark/offsets/7"):
-        carried(storage, ["files"], epoch=7)
+        carried(storage, ["files"], batch=7)
 
 
 def test_a_frame_that_reads_several_sources_cannot_move(storage: LocalStorage) -> None:
@@ -102,7 +106,7 @@ def test_a_frame_that_reads_several_sources_cannot_move(storage: LocalStorage) -
             storage,
             old_folder="spark",
             new_folder="spark-2",
-            epoch=1,
+            batch=1,
             old_sources=["joined"],
             new_sources=["other", "joined"],
         )

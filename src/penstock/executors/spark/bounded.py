@@ -34,35 +34,21 @@ class BoundedRun:
     def __call__(self, stop: threading.Event) -> None:
         """Run all epochs, or until `stop` is set."""
         frames = self._job.frames()
-        self._runner.resume()
-        self._runner.republish()
+        runner = self._runner
+        every = frozenset(self._job.bounded)
+        resumed = runner.resume()
+        runner.republish()
+        is_last = resumed is not None and resumed.is_last
         with suppress(JobCancelledError):
-            for number in range(self._runner.next, self._epochs):
-                if stop.is_set():
-                    break
-                rows = frames.rows(self._job.sources) if number == 0 else None
-                self._runner.run(
-                    number,
-                    self._finishing(number),
-                    partial(frames.run, rows=rows, note=self._interruption.note),
-                    is_last=number == self._epochs - 1,
-                )
-        if self._runner.wants_end:
-            self._runner.run(
-                self._runner.next,
-                self._finishing(self._epochs),
-                partial(frames.run, rows=None, note=self._interruption.note),
-                is_last=False,
-                ends=True,
-            )
-
-    def _finishing(self, number: int) -> frozenset[int]:
-        native = {
-            source
-            for source, description in self._job.native.items()
-            if description.epochs <= number + 1
-        }
-        return frozenset(native | {source.number for source in self._job.sources})
+            while not is_last and not stop.is_set():
+                unread = [source for source in self._job.sources if source.number in runner.unread]
+                finishing = runner.ending
+                is_last = finishing == every
+                run = partial(frames.run, rows=frames.rows(unread), note=self._interruption.note)
+                runner.run(runner.next, finishing, run, is_last=is_last)
+        if runner.wants_end:
+            run = partial(frames.run, rows=None, note=self._interruption.note)
+            runner.run(runner.next, every, run, is_last=False, ends=True)
 
     def interrupt(self) -> None:
         """Interrupt what Spark is doing for the job."""

@@ -103,6 +103,14 @@ class PreparedJob:
         """Whether a source is a streaming DataFrame."""
         return any(source.frame.isStreaming for source in self.sources)
 
+    @property
+    def bounded(self) -> dict[int, int]:
+        """How many epochs of its own each bounded source has, by its number."""
+        native = {number: source.epochs for number, source in self.native.items()}
+        return native | {
+            source.number: 1 for source in self.sources if not source.frame.isStreaming
+        }
+
     def frames(self) -> EpochFrames:
         """Return what makes the DataFrames of epochs."""
         parallelism = [
@@ -143,7 +151,7 @@ class SparkExecutor:
             return self._start(request, job, taken)
 
     def _start(self, request: JobRequest, job: PreparedJob, taken: ExitStack) -> RunningJob:
-        epochs = max((source.epochs for source in job.native.values()), default=1)
+        epochs = max(job.bounded.values(), default=1)
         checkpoints = Checkpoints(
             request.configuration,
             has_epochs=job.is_streaming or epochs > 1,
@@ -160,7 +168,7 @@ class SparkExecutor:
         publisher = Publisher(job.sinks, checkpoints.location)
         publisher.open()
         taken.callback(publisher.close)
-        runner = EpochRunner(job.program, job.job_id, checkpoints, publisher, feed)
+        runner = EpochRunner(job.program, job.job_id, checkpoints, publisher, feed, job.bounded)
         run: BoundedRun | StreamingRun
         if job.is_streaming:
             run = StreamingRun(job, runner, checkpoints, request.configuration)

@@ -24,7 +24,7 @@ def carry_over(
     *,
     old_folder: str,
     new_folder: str,
-    epoch: int,
+    batch: int,
     old_sources: Sequence[str],
     new_sources: Sequence[str],
 ) -> None:
@@ -34,7 +34,7 @@ def carry_over(
         storage: The job's storage.
         old_folder: The folder that Spark wrote, in the storage.
         new_folder: The folder to write; what is there is replaced.
-        epoch: The last epoch that counts.
+        batch: The last micro-batch that counts; -1 if there was none.
         old_sources: The names of the sources, by their positions in what Spark wrote.
         new_sources: The names of the sources, by the positions they have now.
 
@@ -43,8 +43,9 @@ def carry_over(
     """
     positions = {name: place for place, name in enumerate(old_sources)}
     storage.delete(storage.names(new_folder))
-    metadata = f"{old_folder}/metadata"
-    _copy(storage, metadata, f"{new_folder}/metadata")
+    if batch < 0:
+        return
+    _copy(storage, f"{old_folder}/metadata", f"{new_folder}/metadata")
     for new, name in enumerate(new_sources):
         if name not in positions:
             continue
@@ -53,19 +54,19 @@ def carry_over(
             rest = file.removeprefix(place)
             _copy(storage, file, f"{new_folder}/sources/{new}/{rest}")
     # Spark looks at the last micro-batch and at the one before.
-    for batch in range(epoch, max(epoch - 2, -1), -1):
+    for number in range(batch, max(batch - 2, -1), -1):
         version, about, *found = _offsets(
-            storage, f"{old_folder}/offsets/{batch}", len(old_sources)
+            storage, f"{old_folder}/offsets/{number}", len(old_sources)
         )
         moved = [found[positions[name]] if name in positions else _NOTHING for name in new_sources]
         lines = "\n".join([version, about, *moved])
-        storage.write(f"{new_folder}/offsets/{batch}", [lines.encode()])
-    commit = f"{old_folder}/commits/{epoch}"
+        storage.write(f"{new_folder}/offsets/{number}", [lines.encode()])
+    commit = f"{old_folder}/commits/{batch}"
     try:
-        _copy(storage, commit, f"{new_folder}/commits/{epoch}")
+        _copy(storage, commit, f"{new_folder}/commits/{batch}")
     except FileNotFoundError:
-        # The epoch was committed, and the driver ended before Spark heard of it.
-        storage.write(f"{new_folder}/commits/{epoch}", [_commit_of(storage, old_folder)])
+        # Its epoch was committed, and the driver ended before Spark heard of it.
+        storage.write(f"{new_folder}/commits/{batch}", [_commit_of(storage, old_folder)])
 
 
 def _copy(storage: Storage, old: str, new: str) -> None:

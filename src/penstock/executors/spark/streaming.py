@@ -6,10 +6,11 @@ import logging
 import shutil
 import tempfile
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
@@ -28,6 +29,7 @@ from penstock.executors.spark.log_mirror import LogMirror
 from penstock.executors.spark.offsets import carry_over
 from penstock.executors.spark.tick import tick_frame, write_wake_up
 from penstock.executors.spark.workers import close_functions
+from penstock.runtime.operators.async_wait import LONGEST_LOOK
 
 if TYPE_CHECKING:
     from penstock.executors.spark.executor import PreparedJob
@@ -68,6 +70,8 @@ class StreamingRun:
         self._ends_input = self._ends and configuration.get(options.EPOCH_END_OF_INPUT)
         self._interval = configuration.get(options.EPOCH_INTERVAL).to_millis()
         self._has_ticks = job.wants_ticks and not self._ends
+        self._shift = 0
+        self._engine: dict[str, Any] = {}
         self._failure: PenstockError | None = None
         self._running = threading.Lock()
         self._is_stopping = False
@@ -87,7 +91,11 @@ class StreamingRun:
                 self._job.request.name,
             )
             return
-        query = self._start(last)
+        folder = self._offsets_folder(last)
+        if last is not None and self._runner.unread:
+            # Spark may have nothing new for long.
+            self._run_unplanned()
+        query = self._start(folder)
         polls = 0
         while query.isActive and not stop.wait(_POLL_SECONDS) and not self._runner.wants_end:
             polls += 1
@@ -98,11 +106,10 @@ class StreamingRun:
             self._stop(query)
         elif self._runner.wants_end:
             query.stop()
-            self._run_last(is_last=False)
+            self._run_unplanned(ends=True)
         else:
             self._raise_failure(query)
-            if self._ends_input:
-                self._run_last(is_last=True)
+            self._end_run(stop)
 
     def _note_triggers(self, query: StreamingQuery) -> None:
         """Take note of how long Spark took around the latest epochs, if the job is profiled."""
@@ -136,11 +143,11 @@ class StreamingRun:
         finally:
             self._running.release()
 
-    def _start(self, last: EpochRecord | None) -> StreamingQuery:
-        folder = self._offsets_folder(last)
+    def _start(self, folder: str) -> StreamingQuery:
         rows = self._frames.rows(self._streaming)
         assert rows is not None
         if self._has_ticks:
+            last = self._runner.last
             write_wake_up(self._folder, None if last is None else last.next_wake_up())
             rows = rows.union(self._frames.without_rows(tick_frame(self._job.spark, self._folder)))
         storage = self._checkpoints.storage
@@ -157,7 +164,7 @@ class StreamingRun:
         sources = [by_number[source.number] for source in self._streaming]
         if self._has_ticks:
             sources.append(_TICKS)
-        folder = _FOLDER
+        folder, planned = _FOLDER, True
         if last is None:
             # Nothing was committed: what an earlier driver may have had Spark plan is planned anew. Spark
             # keeps hidden files beside those it is told to delete, so it gets a new folder.
@@ -167,37 +174,48 @@ class StreamingRun:
         else:
             folder = last.engine["folder"]
             known = last.engine["sources"]
+            planned = last.engine.get("is_planned", True)
+            self._shift = last.engine.get("shift", 0)
             if sources != known or self._checkpoints.is_fork:
                 old, folder = folder, f"{_FOLDER}-{self._checkpoints.generation}"
                 carry_over(
                     storage,
                     old_folder=old,
                     new_folder=folder,
-                    epoch=last.number,
+                    batch=last.number - self._shift,
                     old_sources=known,
                     new_sources=sources,
                 )
-                # Spark takes the epoch for done, and will not ask for it again.
+                planned = False
+            if not planned:
+                # Spark will not ask for the epoch again.
                 self._runner.republish()
-        self._runner.set_engine({"folder": folder, "sources": sources})
+        self._engine = {"folder": folder, "sources": sources}
+        self._tell_engine(is_planned=True)
         return folder
+
+    def _tell_engine(self, *, is_planned: bool) -> None:
+        """Let the metadata say what the next start has to know.
+
+        Args:
+            is_planned: Whether the epoch that comes is one of Spark's micro-batches. Each that is not shifts
+                the numbers of those behind it: Spark has never heard of it.
+        """
+        self._runner.set_engine({**self._engine, "shift": self._shift, "is_planned": is_planned})
 
     def _run_epoch(self, batch: DataFrame, number: int) -> None:
         """Run the epoch that a micro-batch is."""
         with self._one_epoch():
-            self._run_micro_batch(batch, number)
+            self._run_micro_batch(batch, number + self._shift)
 
     def _run_micro_batch(self, batch: DataFrame, number: int) -> None:
         try:
             if self._mirror is not None:
                 self._mirror.send()
-            static = self._static if number == 0 else ()
-            rows = self._with_static(batch, static)
+            static = self._frames.rows(self._unread())
+            rows = batch if static is None else static.union(batch)
             record = self._runner.run(
-                number,
-                self._finishing(number),
-                partial(self._frames.run, rows=rows),
-                is_last=False,
+                number, self._runner.ending, partial(self._frames.run, rows=rows), is_last=False
             )
             if self._has_ticks:
                 write_wake_up(self._folder, record.next_wake_up())
@@ -205,31 +223,55 @@ class StreamingRun:
             self._failure = as_penstock_error(error, f"Job {self._job.request.name!r}")
             raise
 
-    def _with_static(self, batch: DataFrame, sources: tuple[SparkSource, ...]) -> DataFrame:
-        rows = self._frames.rows(sources)
-        return batch if rows is None else rows.union(batch)
+    def _unread(self) -> list[SparkSource]:
+        """Return the bounded DataFrames that are still to be read."""
+        unread = self._runner.unread
+        return [source for source in self._static if source.number in unread]
 
-    def _finishing(self, number: int) -> frozenset[int]:
-        static = {source.number for source in self._static}
-        native = {
-            source
-            for source, description in self._job.native.items()
-            if description.epochs <= number + 1
-        }
-        return frozenset(static | native)
+    def _end_run(self, stop: threading.Event) -> None:
+        """Do what is left to do when all that was there is read, though no input comes any more."""
+        if not self._ends:
+            return
+        while not stop.is_set() and self._runner.unread - self._runner.ending:
+            self._run_unplanned()
+        if stop.is_set():
+            return
+        if self._ends_input:
+            self._run_unplanned(is_last=True)
+        elif self._is_unsettled():
+            self._run_unplanned(settles=True)
 
-    def _run_last(self, *, is_last: bool) -> None:
-        """Run the epoch that ends what was a stream: no records, but the end of all input."""
-        every = frozenset(source.number for source in self._job.sources) | frozenset(
-            self._job.native
-        )
+    def _is_unsettled(self) -> bool:
+        """Whether bounded sources are unread, timers are due, or calls under way."""
+        last = self._runner.last
+        due = None if last is None else last.next_wake_up()
+        # Calls want to be looked after at least that often.
+        soon = (time.time() + LONGEST_LOOK) * 1000
+        return bool(self._runner.unread) or (due is not None and due <= soon)
+
+    def _run_unplanned(
+        self, *, ends: bool = False, is_last: bool = False, settles: bool = False
+    ) -> None:
+        """Run an epoch that is no micro-batch of Spark's: nothing is read but bounded sources.
+
+        Args:
+            ends: Whether it ends event time, and reads nothing at all, since the job is to be stopped.
+            is_last: Whether it ends what was a stream: no epoch follows.
+            settles: Whether it waits for calls however long they take, since none follows in this run.
+        """
+        every = frozenset(source.number for source in self._job.sources) | self._job.bounded.keys()
+        rows = None if ends else self._frames.rows(self._unread())
+        self._shift += 1
+        self._tell_engine(is_planned=False)
         self._runner.run(
             self._runner.next,
-            every,
-            partial(self._frames.run, rows=None),
+            every if ends or is_last else self._runner.ending,
+            partial(self._frames.run, rows=rows),
             is_last=is_last,
-            ends=not is_last,
+            ends=ends,
+            settles=settles,
         )
+        self._tell_engine(is_planned=True)
 
     def _raise_failure(self, query: StreamingQuery) -> None:
         """Raise what the query failed with, if it did."""

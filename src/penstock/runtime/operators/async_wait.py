@@ -33,7 +33,7 @@ from penstock.runtime.operators.function_operator import FunctionOperator
 from penstock.runtime.user_code import function_failure, record_text
 
 _SOONEST: Final = 0.05
-_LATEST: Final = 1.0
+LONGEST_LOOK: Final = 1.0
 """When, in seconds, an epoch is due for calls under way: soon for young ones, later for old ones."""
 
 
@@ -82,6 +82,7 @@ class AsyncWaitOperator(FunctionOperator):
         self._numbers = itertools.count()
         self._unstarted: list[Call] = []
         self._restored: bytes | None = None
+        self._settles = False
         self._create_queue()
         self._life = FunctionLife(self.function, settings, self._loop)
         self._guarded(lambda: self._life.open(self.context))
@@ -118,6 +119,7 @@ class AsyncWaitOperator(FunctionOperator):
     def begin_epoch(self, epoch: Epoch) -> None:
         """Take up what was under way: calls that still run here go on, others begin anew."""
         self._life.begin_epoch()
+        self._settles = epoch.settles
         running = {
             entry.entry_id: entry
             for entry in self._queue.values()
@@ -245,6 +247,8 @@ class AsyncWaitOperator(FunctionOperator):
     def flush(self) -> None:
         """Wait for calls until the youngest that is awaited has had its time, and emit what is done."""
         self._poll()
+        if self._settles:
+            self._wait_for_all()
         patience = self._settings.drain_timeout / 1000
         while (awaited := self._queue.awaited()) is not None:
             left = awaited.started_at + patience - self._loop.time()
@@ -256,6 +260,9 @@ class AsyncWaitOperator(FunctionOperator):
     def end_input(self) -> None:
         """Wait for all calls, and emit what comes of them."""
         self._life.end_input()
+        self._wait_for_all()
+
+    def _wait_for_all(self) -> None:
         while not self._queue.is_empty():
             self._wait_and_emit()
 
@@ -280,5 +287,5 @@ class AsyncWaitOperator(FunctionOperator):
         if awaited is None:
             return None
         seconds = (self._loop.time() - awaited.started_at) / 4
-        wait = min(max(seconds, _SOONEST), _LATEST)
+        wait = min(max(seconds, _SOONEST), LONGEST_LOOK)
         return self.processing_time.current_processing_time() + round(wait * 1000)

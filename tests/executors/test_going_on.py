@@ -1,0 +1,226 @@
+"""Jobs in this process that go on after a drain, or with sources they did not have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.executors.control import Gates, holding, taking
+
+from penstock.common import Time, WatermarkStrategy
+from penstock.common.job_client import JobClient
+from penstock.common.watermark_strategy import TimestampAssigner
+from penstock.datastream import DataStream
+from penstock.datastream.connectors.number_seq import NumberSequenceSource
+from penstock.datastream.window import TumblingEventTimeWindows
+from penstock.errors import UnclaimedStateError, UserFunctionError
+from penstock.testing import TestingSource, local_environment
+
+
+@pytest.fixture(autouse=True)
+def _short_polls(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("penstock.executors.client._POLL_SECONDS", 0.001)
+
+
+@pytest.fixture
+def name(request: pytest.FixtureRequest) -> str:
+    return str(request.node.name)
+
+
+class Stamps(TimestampAssigner):
+    def extract_timestamp(self, value: int, record_timestamp: int | None) -> int:
+        return value
+
+
+TIMES = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(Stamps())
+NUMBERS = [[1], [2], [3], [4], [25]]
+
+
+class Program:
+    """Sums numbers, over all time and in windows of 10.
+
+    Args:
+        location: The job's checkpoint location.
+        parallelism: That of the sums.
+        backend: The state backend.
+        **settings: Keys below `execution.state-recovery`.
+    """
+
+    def __init__(
+        self, location: Path, *, parallelism: int = 1, backend: str = "hashmap", **settings: str
+    ) -> None:
+        self.env = env = local_environment()
+        env.set_parallelism(1)
+        env.get_checkpoint_config().set_checkpoint_storage_dir(str(location))
+        configuration = env._configuration.set_string("state.backend.type", backend)
+        for key, value in settings.items():
+            configuration.set_string(f"execution.state-recovery.{key.replace('_', '-')}", value)
+        self._parallelism = parallelism
+
+    def numbers(self, epochs: list[list[int]] | None = None, uid: str = "numbers") -> DataStream:
+        source = TestingSource(NUMBERS if epochs is None else epochs)
+        return self.env.from_source(source, TIMES, uid).uid(uid)
+
+    def sums(self, name: str, stream: DataStream) -> tuple[list[int], list[int]]:
+        """Return the lists that the running sums and those of windows go to."""
+        (sums, take), (windows, take_windows) = taking(name), taking(f"{name} windows")
+        keyed = stream.key_by(lambda number: 0)
+        parallelism = self._parallelism
+        running = keyed.sum().set_parallelism(parallelism).uid("sum")
+        running.add_sink(take).set_parallelism(1).uid("sink")
+        of_windows = keyed.window(TumblingEventTimeWindows.of(Time.milliseconds(10)))
+        summed = of_windows.reduce(lambda one, other: one + other).uid("windows")
+        summed.set_parallelism(parallelism).add_sink(take_windows).set_parallelism(1).uid("ends")
+        return sums, windows
+
+
+def held(name: str, location: Path, **options: Any) -> tuple[Program, Gates, DataStream]:
+    gates, hold = holding(name)
+    program = Program(location, **options)
+    return program, gates, program.numbers().map(hold).uid("hold")
+
+
+def stopped(gates: Gates, client: JobClient, folder: Path, *, drained: bool) -> str:
+    """Stop a job after the epoch of 2, and return its savepoint."""
+    gates.reach(2)
+    future = client.stop_with_savepoint(drained, str(folder))
+    while not client._job._gate._guests:  # type: ignore[attr-defined]
+        pass
+    gates.let_through(2, 3)
+    path: str = future.result()
+    return path
+
+
+@pytest.mark.parametrize("backend", ["hashmap", "rocksdb"])
+@pytest.mark.parametrize("parallelism", [1, 3])
+@pytest.mark.parametrize("moves", [True, False])
+class TestAfterADrain:
+    def test_all_records_come_and_event_time_begins_anew(
+        self, name: str, moves: bool, parallelism: int, backend: str, tmp_path: Path
+    ) -> None:
+        program, gates, stream = held(name, tmp_path / "job", backend=backend)
+        sums, windows = program.sums(name, stream)
+        path = stopped(gates, program.env.execute_async("job"), tmp_path, drained=True)
+        assert (sums, windows) == ([1, 3], [3])
+
+        start = (tmp_path / "other", {"path": path}) if moves else (tmp_path / "job", {})
+        again = Program(start[0], parallelism=parallelism, backend=backend, **start[1])
+        stream = again.numbers().map(abs).uid("hold")
+        sums, windows = again.sums(name, stream)
+        again.env.execute("job")
+
+        assert (sums, windows) == ([6, 10, 35], [7, 25])
+
+    def test_sources_that_had_ended_before_hold_nothing_back(
+        self, name: str, moves: bool, parallelism: int, backend: str, tmp_path: Path
+    ) -> None:
+        def union(program: Program, stream: DataStream) -> DataStream:
+            return stream.connect(program.numbers([[5]], "ended")).map(abs_of_two()).uid("both")
+
+        program, gates, stream = held(name, tmp_path / "job", backend=backend)
+        program.sums(name, union(program, stream))
+        path = stopped(gates, program.env.execute_async("job"), tmp_path, drained=True)
+
+        start = (tmp_path / "other", {"path": path}) if moves else (tmp_path / "job", {})
+        again = Program(start[0], parallelism=parallelism, backend=backend, **start[1])
+        stream = again.numbers().map(abs).uid("hold")
+        sums, windows = again.sums(name, union(again, stream))
+        again.env.execute("job")
+
+        assert (sums, windows) == ([11, 15, 40], [7, 25])
+
+
+def abs_of_two() -> Any:
+    from penstock.datastream.functions import CoMapFunction
+
+    class Abs(CoMapFunction):
+        def map1(self, value: int) -> int:
+            return abs(value)
+
+        map2 = map1
+
+    return Abs()
+
+
+class TestABoundedSource:
+    def test_that_is_added_is_read_from_its_beginning(self, name: str, tmp_path: Path) -> None:
+        program, gates, stream = held(name, tmp_path / "job")
+        program.sums(name, stream)
+        stopped(gates, program.env.execute_async("job"), tmp_path, drained=False)
+
+        program = Program(tmp_path / "job")
+        collection = program.env.from_collection([100, 200]).uid("collection")
+        sequence = program.env.from_source(
+            NumberSequenceSource(1000, 1001), WatermarkStrategy.no_watermarks(), "sequence"
+        ).uid("sequence")
+        cut = program.numbers([[10], [20], [30], [40]], "cut")
+        stream = program.numbers().map(abs).uid("hold")
+        timed = stream.union(collection, sequence, cut).assign_timestamps_and_watermarks(TIMES)
+        sums, _ = program.sums(name, timed)
+        program.env.execute("job")
+
+        assert len(sums) == 3 + 2 + 2 + 4
+        assert sums[-1] == 35 + 300 + 2001 + 100
+
+    def test_goes_on_where_it_was_beside_one_that_is_added(self, name: str, tmp_path: Path) -> None:
+        program, gates, stream = held(name, tmp_path / "job")
+        program.sums(name, stream.union(program.numbers([[5]], "ended")))
+        stopped(gates, program.env.execute_async("job"), tmp_path, drained=False)
+
+        program = Program(tmp_path / "job")
+        stream = program.numbers([[7], [8]], "added").union(program.numbers([[5]], "ended"))
+        sums, _ = program.sums(name, stream.union(program.numbers().map(abs).uid("hold")))
+        program.env.execute("job")
+
+        assert sums[-1] == 8 + 32 + 15
+        assert len(sums) == 3 + 2
+
+    def test_has_ended_though_none_is_left(self, name: str, tmp_path: Path) -> None:
+        program, gates, stream = held(name, tmp_path / "job")
+        _, windows = program.sums(name, program.numbers([[5], []], "ended").union(stream))
+        path = stopped(gates, program.env.execute_async("job"), tmp_path, drained=False)
+        assert windows == []
+
+        refused = Program(tmp_path / "job")
+        refused.sums(name, refused.numbers([[5], []], "ended"))
+        with pytest.raises(UnclaimedStateError, match=r"'Source: numbers' .uid 'numbers'"):
+            refused.env.execute("job")
+
+        program = Program(tmp_path / "new", path=path, ignore_unclaimed_state="true")
+        sums, windows = program.sums(name, program.numbers([[5], []], "ended"))
+        program.env.execute("job")
+        assert (sums, windows) == ([], [8])
+
+
+class TestASourceWithoutAUid:
+    def test_is_not_read_again_where_a_branch_is_added(self, name: str, tmp_path: Path) -> None:
+        def build(*, branch: bool) -> tuple[Program, list[int]]:
+            program = Program(tmp_path)
+            (found, take), (_, take_branch) = taking(name), taking(f"{name} branch")
+            source = TestingSource([[1], [2], [3]])
+            numbers = program.env.from_source(source, TIMES, "numbers")
+            mapped = numbers.map(failing_once) if not branch else numbers.map(abs)
+            mapped.add_sink(take)
+            if branch:
+                numbers.map(abs).add_sink(take_branch)
+            return program, found
+
+        program, found = build(branch=False)
+        with pytest.raises(UserFunctionError):
+            program.env.execute("job")
+        assert found == [1]
+
+        program, found = build(branch=True)
+        with pytest.raises(
+            UnclaimedStateError, match=r"'Source: numbers' .without a uid"
+        ) as raised:
+            program.env.execute("job")
+        assert "uid()" in str(raised.value.hint)
+        assert found == []
+
+
+def failing_once(number: int) -> int:
+    if number == 2:
+        raise ValueError("not yet")
+    return number
