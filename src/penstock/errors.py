@@ -289,6 +289,10 @@ class NoCheckpointLocationWarning(UserWarning):
     """Warns that a streaming job has state and no checkpoint location: the state dies with the job."""
 
 
+class CheckpointsOpenToOthersWarning(UserWarning):
+    """Warns that others can write where checkpoints are: what a job restores is unpickled, which runs code."""
+
+
 class ObstoreNotFoundError(PenstockError, ImportError):
     """Raised when checkpoints are in an object store and obstore is not installed."""
 

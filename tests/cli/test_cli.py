@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import json
 import subprocess
 import sys
@@ -21,6 +22,11 @@ if TYPE_CHECKING:
     from tests.servers.s3_server import S3Server
 
 Run = Callable[..., tuple[int, str]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Visit:
+    number: int
 
 
 @pytest.fixture
@@ -122,6 +128,13 @@ class TestShow:
         ]
         assert len(text.splitlines()) == 4
         assert len(short.splitlines()) == 2
+
+    def test_no_class_is_imported_unless_asked_for(self, tmp_path: Path, run: Run) -> None:
+        remember(str(tmp_path), [[("ann", Visit(7))]])
+        arguments = ("show", tmp_path, "--operator", "memory", "--state", "value")
+
+        assert run(*arguments)[1].splitlines()[1].split()[3] == "Visit(number=7)"
+        assert "{'number': 7}" in run(*arguments, "--import-classes")[1]
 
     def test_the_timers_of_an_operator(self, folder: Path, run: Run) -> None:
         _, text = run("show", folder, "--operator", "memory")

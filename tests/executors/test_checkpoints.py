@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from penstock.checkpoint.savepoint import write_savepoint
 from penstock.checkpoint.storage import LocalStorage
 from penstock.common import Configuration
 from penstock.errors import (
+    CheckpointsOpenToOthersWarning,
     DamagedStateError,
     InvalidConfigurationValueError,
     LocationInUseError,
@@ -83,6 +85,31 @@ class TestALocation:
 
         with pytest.raises(LocationInUseError):
             Checkpoints(configuration, has_epochs=True)
+
+    def test_that_others_can_write_to_is_warned_of(self, opened: Open, tmp_path: Path) -> None:
+        folder = tmp_path / "job"
+        folder.mkdir()
+        folder.chmod(0o777)
+        with pytest.warns(CheckpointsOpenToOthersWarning, match="every user of the machine"):
+            opened()
+        folder.chmod(0o1777)
+        with pytest.warns(CheckpointsOpenToOthersWarning, match="every user of the machine"):
+            opened()
+        folder.chmod(0o775)
+        opened()
+
+    def test_that_another_user_made_where_everybody_can_is_warned_of(
+        self, opened: Open, tmp_path: Path
+    ) -> None:
+        if os.geteuid() != 0:
+            pytest.skip("only root can give files away")
+        folder = tmp_path / "job"
+        folder.mkdir(mode=0o755)
+        os.chown(folder, 4711, -1)
+        opened()
+        tmp_path.chmod(0o1777)
+        with pytest.warns(CheckpointsOpenToOthersWarning, match="the user 4711"):
+            opened()
 
     def test_holds_as_many_epochs_as_asked_for(self, opened: Open) -> None:
         checkpoints = opened(retained=2)

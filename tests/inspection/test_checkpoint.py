@@ -354,6 +354,19 @@ def test_classes_that_can_be_imported_become_structs(tmp_path: Path, shop: Modul
     assert table["value"].type == pa.struct([("number", pa.int64()), ("price", pa.float64())])
 
 
+def test_classes_are_not_imported_where_that_is_not_wanted(
+    tmp_path: Path, shop: ModuleType
+) -> None:
+    remember(str(tmp_path), [[("a", shop.Order(7)), (shop.Order(1), (1, "two"))]])
+
+    table = read_checkpoint(str(tmp_path), import_classes=False).state("memory", "value")
+
+    assert set(values(table, "key", "value")) == {
+        ("a", "Order(number=7, price=1.5)"),
+        ("Order(number=1, price=1.5)", "(1, 'two')"),
+    }
+
+
 def test_there_is_no_checkpoint(tmp_path: Path) -> None:
     with pytest.raises(CheckpointNotFoundError, match=f"no checkpoint at {tmp_path}"):
         read_checkpoint(str(tmp_path))

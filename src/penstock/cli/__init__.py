@@ -69,6 +69,12 @@ def _parser() -> argparse.ArgumentParser:
     showing.add_argument(
         "--limit", type=_count, default=20, metavar="K", help="how many rows; default: 20"
     )
+    showing.add_argument(
+        "--import-classes",
+        action="store_true",
+        help="make objects of the job's own classes, which runs what the checkpoint names: only for "
+        "checkpoints that you trust; default: they are shown as texts",
+    )
     showing.add_argument("--json", action="store_true", help="write JSON")
     return parser
 

@@ -404,7 +404,8 @@ REST_PORT: Final[ConfigOption[int | None]] = ConfigOption(
     "rest.port",
     int,
     None,
-    "The port of the web page that shows the job: Spark's. Default: there is no page.",
+    "The port of the web page that shows the job: Spark's, on 127.0.0.1 unless the environment variable "
+    "`SPARK_LOCAL_IP` says otherwise. Default: there is no page.",
     minimum=0,
     maximum=65_535,
 )

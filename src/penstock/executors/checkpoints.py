@@ -8,6 +8,7 @@ import shutil
 import tempfile
 import time
 import uuid
+import warnings
 from collections.abc import Callable
 from typing import Final
 
@@ -17,7 +18,14 @@ from penstock.checkpoint.generations import Generation
 from penstock.checkpoint.storage import LocalStorage, Storage, open_storage
 from penstock.common import options
 from penstock.common.configuration import Configuration
-from penstock.errors import DamagedStateError, InvalidConfigurationValueError, PenstockError
+from penstock.errors import (
+    CheckpointsOpenToOthersWarning,
+    DamagedStateError,
+    InvalidConfigurationValueError,
+    PenstockError,
+)
+from penstock.runtime.private_folder import stranger_of
+from penstock.runtime.user_code import stack_level_of_user
 
 _PREPARED: Final = "prepared"
 _PUBLISHED: Final = "published"
@@ -75,6 +83,7 @@ class Checkpoints:
             self.storage = open_storage(self.location)
             self.location = self.storage.location
         if self.is_durable:
+            _warn_of_others(self.storage)
             self._claim = Generation(self.storage)
             self.generation = self._claim.number
             self._store = StoredEpochs(self.storage)
@@ -149,7 +158,9 @@ class Checkpoints:
         """Take up a savepoint, or what another job has committed, as this job's own."""
         from penstock.checkpoint.savepoint import copy_into
 
-        record = copy_into(open_storage(path), self.storage)
+        savepoint = open_storage(path)
+        _warn_of_others(savepoint)
+        record = copy_into(savepoint, self.storage)
         self._store.commit(_forked(record))
 
     def _sweep(self, number: int) -> None:
@@ -236,6 +247,21 @@ class Checkpoints:
         if self._claim is not None:
             self._claim.release()
         self._clean_up()
+
+
+def _warn_of_others(storage: Storage) -> None:
+    """Say so where others can put in a folder what the job takes for its own state."""
+    other = stranger_of(storage.location) if isinstance(storage, LocalStorage) else None
+    if other is not None:
+        warnings.warn(
+            CheckpointsOpenToOthersWarning(
+                f"The checkpoints at {storage.location} can be replaced by {other}. A job unpickles what it "
+                "restores, so whoever can do that can run code as you.\n\nHint: Keep checkpoints and savepoints "
+                "in a folder that is yours and that only the driver and the workers can write: chmod o-w, or "
+                "another place."
+            ),
+            stacklevel=stack_level_of_user(),
+        )
 
 
 def _forked(record: EpochRecord) -> EpochRecord:

@@ -41,16 +41,22 @@ _OPERATORS = pa.schema(
 )
 
 
-def read_checkpoint(location: str, *, epoch: int | None = None) -> Checkpoint:
+def read_checkpoint(
+    location: str, *, epoch: int | None = None, import_classes: bool = True
+) -> Checkpoint:
     """Read what a job remembers: from its checkpoint location, or from a savepoint.
 
-    The job may be running. Objects are unpickled, which can run code: read only checkpoints that you
-    trust. Objects whose classes cannot be imported here are shown as texts.
+    The job may be running. Objects are unpickled, which can run whatever code the checkpoint names: read
+    those that you do not trust with `import_classes=False`. Objects whose classes cannot be imported here
+    are shown as texts.
 
     Args:
         location: The folder or the URL of the checkpoint or savepoint.
         epoch: The number of the epoch; None for the last one that was committed, or of a job that has
             ended, the one before: at the end nothing is kept.
+        import_classes: Whether classes that objects are of are imported, and objects made of them. If not,
+            all but plain data and windows is shown as texts, and nothing that the checkpoint names is
+            run.
 
     Returns:
         The checkpoint.
@@ -82,7 +88,9 @@ def read_checkpoint(location: str, *, epoch: int | None = None) -> Checkpoint:
         >>> folder.cleanup()
     """
     storage = open_storage(location)
-    return Checkpoint(storage.location, read_record(storage, epoch))
+    return Checkpoint(
+        storage.location, read_record(storage, epoch), import_classes=import_classes
+    )
 
 
 class Checkpoint:
@@ -95,11 +103,13 @@ class Checkpoint:
     Args:
         location: Where it is.
         record: Its metadata.
+        import_classes: See `read_checkpoint`.
     """
 
-    def __init__(self, location: str, record: EpochRecord) -> None:
+    def __init__(self, location: str, record: EpochRecord, *, import_classes: bool = True) -> None:
         self._location = location
         self._record = record
+        self._import_classes = import_classes
 
     def __repr__(self) -> str:
         return f"<Checkpoint of {self.job_name!r} after epoch {self.epoch} at {self._location}>"
@@ -242,7 +252,9 @@ class Checkpoint:
 
     def _read(self, vertex: VertexRecord) -> dict[str, OperatorStores]:
         try:
-            return read_stores(self._location, self._record, vertex)
+            return read_stores(
+                self._location, self._record, vertex, import_classes=self._import_classes
+            )
         except DamagedStateError as error:
             storage = open_storage(self._location)
             if self.epoch in StoredEpochs(storage).numbers():

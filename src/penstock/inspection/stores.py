@@ -65,9 +65,10 @@ class Store(HashMapKeyedStateBackend):
     def _is_in(self, key: Any, key_groups: range) -> bool:
         if is_opaque(key):
             raise StateClassNotFoundError(
-                f"The class of the key {key!r} cannot be imported here, and the state was written with "
+                f"The class of the key {key!r} is not imported here, and the state was written with "
                 "another parallelism: it cannot be told which subtask the key belongs to.",
-                hint="Read the checkpoint where the modules of the job can be imported.",
+                hint="Read the checkpoint where the modules of the job can be imported, and let them be: "
+                "with `--import-classes` on the command line.",
             )
         return super()._is_in(key, key_groups)
 
@@ -144,9 +145,15 @@ class OperatorStores(NamedTuple):
 
 
 def read_stores(
-    location: str, record: EpochRecord, vertex: VertexRecord
+    location: str, record: EpochRecord, vertex: VertexRecord, *, import_classes: bool
 ) -> dict[str, OperatorStores]:
     """Read the state of the operators of one chain, by their ids. A job that has ended has none.
+
+    Args:
+        location: Where the checkpoint is.
+        record: The metadata of the epoch.
+        vertex: The chain.
+        import_classes: Whether classes that objects are of are imported, if they can be.
 
     Raises:
         DamagedStateError: If a file is missing or damaged.
@@ -156,7 +163,7 @@ def read_stores(
     for (index, subtask), handles in sorted(record.handles.items()):
         if index == vertex.number and handles and not record.is_last:
             stores = _Stores(vertex, subtask)
-            with without_classes():
+            with without_classes(import_classes=import_classes):
                 SubtaskState(stores).begin_epoch(epoch, handles)
             subtasks.append(stores)
     return {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -77,3 +78,16 @@ def test_a_note_goes_nowhere_where_there_is_no_such_place(tmp_path: Path) -> Non
     write_note(str(tmp_path / "query"), None)
     write_note(str(tmp_path / "elsewhere" / "query"), "8")
     assert (tmp_path / "query").read_text() == "7"
+
+
+def test_nothing_that_lies_in_the_folder_of_notes_is_written_to(tmp_path: Path) -> None:
+    mine, note = tmp_path / "mine", tmp_path / "query"
+    mine.write_text("mine")
+    for name in (f"query.{os.getpid()}", "query"):
+        (tmp_path / name).symlink_to(mine)
+
+    write_note(str(note), "7")
+
+    assert mine.read_text() == "mine"
+    assert not note.is_symlink()
+    assert note.read_text() == "7"

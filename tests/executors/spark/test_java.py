@@ -11,6 +11,7 @@ import pytest
 
 from penstock.errors import JavaNotFoundError
 from penstock.executors.spark.java import ensure_java
+from penstock.runtime.private_folder import is_private
 
 VECTOR_FLAG = "--add-modules=jdk.incubator.vector"
 
@@ -131,6 +132,30 @@ def test_without_a_cache_folder_a_temporary_one_serves(
     java = ensure_java().path / "bin" / "java"
     told = subprocess.run([java, VECTOR_FLAG, "a"], capture_output=True, text=True, check=True)
     assert told.stdout == "<a>"
+
+
+@pytest.mark.parametrize("place", [".", "bin", "bin/java"])
+def test_a_program_that_others_can_change_is_not_run(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(fake_java(tmp_path / "trimmed", "21", vector=False)))
+    cached = ensure_java().path
+    (cached / place).chmod(0o777)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "trimmed"))
+
+    found = ensure_java().path
+
+    assert not found.is_relative_to(tmp_path / "cache")
+    assert is_private(str(found / "bin" / "java"))
+
+
+def test_a_link_to_a_program_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(fake_java(tmp_path / "trimmed", "21", vector=False)))
+    cached = ensure_java().path
+    cached.rename(tmp_path / "elsewhere")
+    cached.symlink_to(tmp_path / "elsewhere")
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "trimmed"))
+    assert not ensure_java().path.is_relative_to(tmp_path / "cache")
 
 
 def test_no_java_at_all_is_an_error_with_a_hint(

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import os
+import shutil
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,6 +10,7 @@ import pytest
 
 from penstock.checkpoint.storage import LocalStorage
 from penstock.executors.spark.log_mirror import LogMirror
+from penstock.runtime.private_folder import is_private
 
 
 @pytest.fixture
@@ -69,3 +73,18 @@ def test_leaves_nothing_on_the_disk(mirror: LogMirror, storage: LocalStorage) ->
     mirror.close()
 
     assert not folder.parent.exists()
+
+
+def test_the_copy_stays_where_nobody_else_can_write_while_it_is_fetched(
+    mirror: LogMirror, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    removed: list[str] = []
+    monkeypatch.setattr(shutil, "rmtree", lambda path, **_: removed.append(path))
+
+    place = Path(mirror.fetch("spark"))
+
+    (of_fetch,) = removed
+    assert is_private(os.path.dirname(of_fetch))
+    assert stat.S_IMODE(os.lstat(os.path.dirname(of_fetch)).st_mode) == 0o700
+    assert place.is_relative_to(of_fetch)
+    monkeypatch.undo()

@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from penstock.common import Configuration
+from penstock.executors.spark import session_options as module
 from penstock.executors.spark.session_options import is_submitted, session_options
+from penstock.runtime.private_folder import is_private
 
 MASTER = "spark.master"
 JAVA = "spark.driver.extraJavaOptions"
@@ -113,3 +115,25 @@ def test_the_configuration_of_the_job_comes_first(defaults: Path) -> None:
     found = options(spark_master="local[1]", rest_port="4040")
     assert found[MASTER] == "local[1]"
     assert (found["spark.ui.enabled"], found["spark.ui.port"]) == ("true", "4040")
+
+
+def test_a_session_of_this_machine_asks_who_is_there() -> None:
+    found = options()
+    assert found["spark.authenticate"] == "true"
+    assert is_private(found["spark.python.unix.domain.socket.dir"])
+    # Spark has no secret of its own for these, and would not start.
+    for elsewhere in ("spark://host:7077", "local-cluster[2,1,1024]"):
+        assert "spark.authenticate" not in options(spark_master=elsewhere)
+    assert "spark.python.unix.domain.socket.dir" not in options(spark_master="spark://host:7077")
+
+
+def test_a_folder_for_sockets_that_is_too_long_or_said_is_not_used(
+    monkeypatch: pytest.MonkeyPatch, defaults: Path
+) -> None:
+    monkeypatch.setattr(module, "private_folder", lambda: "/" + "x" * 70)
+    assert options()["spark.python.unix.domain.socket.enabled"] == "false"
+    assert "spark.python.unix.domain.socket.dir" not in options()
+    defaults.write_text("spark.python.unix.domain.socket.dir /run/mine\nspark.authenticate false")
+    found = options()
+    assert found["spark.python.unix.domain.socket.enabled"] == "true"
+    assert not {"spark.python.unix.domain.socket.dir", "spark.authenticate"} & found.keys()

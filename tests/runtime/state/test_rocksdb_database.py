@@ -93,6 +93,21 @@ def test_a_folder_that_another_process_is_about_to_open_is_not_removed(
     assert folders(tmp_path) == [name]
 
 
+def test_folders_that_others_can_change_are_not_looked_into(tmp_path: Path) -> None:
+    names = ["penstock-rocksdb-link", "penstock-rocksdb-open"]
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "LOCK").touch()
+    (tmp_path / names[0]).symlink_to(tmp_path / "mine")
+    (tmp_path / names[1]).mkdir()
+    (tmp_path / names[1]).chmod(0o777)
+    os.mkfifo(tmp_path / names[1] / "LOCK")
+    for name in names:
+        age(tmp_path, name, 3_600)
+    database = RocksDatabase.in_directory(str(tmp_path))
+    database.remove_user(database.add_user(lambda: None))
+    assert sorted(folders(tmp_path)) == ["mine", *names]
+
+
 def test_folders_of_other_names_are_not_removed(tmp_path: Path) -> None:
     (tmp_path / "left").mkdir()
     (tmp_path / "left" / "LOCK").touch()

@@ -12,6 +12,7 @@ import os
 import shutil
 import tempfile
 import threading
+import uuid
 from typing import Final
 
 from pyspark import TaskContext
@@ -36,8 +37,9 @@ def write_note(path: str, query: str | None) -> None:
     """Note the number of a query, if the place is there."""
     if query is not None:
         with contextlib.suppress(OSError):
-            draft = f"{path}.{os.getpid()}"
-            with open(draft, "w", encoding="ascii") as file:
+            # On another machine the folder may be anybody's: nothing that lies there is written to.
+            draft = f"{path}.{uuid.uuid4().hex}"
+            with open(draft, "x", encoding="ascii") as file:
                 file.write(query)
             os.replace(draft, path)
 

@@ -7,7 +7,6 @@ without it, so they get a small home of their own whose `bin/java` leaves the fl
 
 from __future__ import annotations
 
-import atexit
 import hashlib
 import importlib.util
 import os
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from penstock.errors import JavaNotFoundError
+from penstock.runtime.private_folder import is_private, private_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -131,11 +131,9 @@ def _wrapper_home(java: Path) -> Path:
     script = _WRAPPER.format(module=VECTOR_MODULE, java=shlex.quote(str(java)))
     name = f"java-{hashlib.sha256(script.encode()).hexdigest()[:16]}"
     try:
-        return _install(_cache_folder() / name, script)
+        return _install(_cache_folder(), name, script)
     except (OSError, RuntimeError):  # no home folder, or none that may hold a program
-        folder = Path(tempfile.mkdtemp(prefix="penstock-"))
-        atexit.register(shutil.rmtree, folder, ignore_errors=True)
-        return _install(folder / name, script)
+        return _install(Path(private_folder()), name, script)
 
 
 def _cache_folder() -> Path:
@@ -143,16 +141,30 @@ def _cache_folder() -> Path:
     return Path(base or "~/.cache").expanduser().absolute() / "penstock"
 
 
-def _install(home: Path, script: str) -> Path:
-    """Writes `bin/java` in one step, so that a process doing the same at once sees all or none."""
+def _install(folder: Path, name: str, script: str) -> Path:
+    """Writes `bin/java` in one step, so that a process doing the same at once sees all or none.
+
+    Raises:
+        PermissionError: If somebody else could change the program, or it cannot be executed there.
+    """
+    home = folder / name
     java = home / "bin" / "java"
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    for place in (folder, home, java.parent):
+        place.mkdir(mode=0o755, exist_ok=True)
+        _check_private(place)
     if not (java.is_file() and java.read_text() == script):
-        java.parent.mkdir(parents=True, exist_ok=True)
         descriptor, draft = tempfile.mkstemp(dir=java.parent)
         with os.fdopen(descriptor, "w") as file:
             file.write(script)
         Path(draft).chmod(0o755)
         Path(draft).replace(java)
+    _check_private(java)
     if not os.access(java, os.X_OK):
         raise PermissionError(java)
     return home
+
+
+def _check_private(path: Path) -> None:
+    if not is_private(str(path)):
+        raise PermissionError(path)

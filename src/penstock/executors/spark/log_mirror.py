@@ -6,6 +6,7 @@ driver's disk, and before an epoch is committed what it has written is copied.
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 
@@ -21,7 +22,9 @@ class LogMirror:
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
-        self._local = LocalStorage(tempfile.mkdtemp(prefix="penstock-offsets-"))
+        self._own = tempfile.mkdtemp(prefix="penstock-offsets-")
+        # Below it, for what is removed to be made again must not be anybody else's in between.
+        self._local = LocalStorage(os.path.join(self._own, "log"))
         self._folder = ""
         self._copied: set[str] = set()
 
@@ -47,4 +50,4 @@ class LogMirror:
 
     def close(self) -> None:
         """Remove what is on the disk."""
-        shutil.rmtree(self._local.location, ignore_errors=True)
+        shutil.rmtree(self._own, ignore_errors=True)

@@ -15,7 +15,7 @@ from penstock.common.configuration import Configuration
 from penstock.errors import PortInUseError
 from penstock.executors.spark.java import ensure_java
 from penstock.executors.spark.liveness import is_alive
-from penstock.executors.spark.session_options import is_submitted, local_cores, session_options
+from penstock.executors.spark.session_options import LOOPBACK, is_submitted, local_cores, session_options
 
 
 def session(given: Any, configuration: Configuration) -> SparkSession:
@@ -49,8 +49,12 @@ def _build(configuration: Configuration) -> SparkSession:
     port = configuration.get_integer("rest.port", 0)
     if port:
         _check_free(port)
+    options = session_options(configuration)
+    if options.get("spark.driver.bindAddress") == LOOPBACK:
+        # The page of Spark looks at nothing else, and would be open to the whole network.
+        os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)
     builder = SparkSession.builder
-    for key, value in session_options(configuration).items():
+    for key, value in options.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
 
@@ -58,7 +62,7 @@ def _build(configuration: Configuration) -> SparkSession:
 def _check_free(port: int) -> None:
     with socket.socket() as probe:
         try:
-            probe.bind(("127.0.0.1", port))
+            probe.bind((LOOPBACK, port))
         except OSError as error:
             raise PortInUseError(
                 f"Port {port}, which rest.port asks for, is in use: {error}.",

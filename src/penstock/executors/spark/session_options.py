@@ -13,6 +13,7 @@ from typing import Final
 import pyspark
 
 from penstock.common.configuration import Configuration
+from penstock.runtime.private_folder import private_folder
 
 _LOG_WRITER: Final = (
     "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
@@ -20,9 +21,14 @@ _LOG_WRITER: Final = (
 """Writes the logs of a streaming query. Measured: the one that Spark would choose starts a process for
 the permissions of each local file, which takes 70 ms of an epoch."""
 
+LOOPBACK: Final = "127.0.0.1"
 _JAVA_OPTIONS: Final = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
 _MASTER: Final = "spark.master"
 _ADAPTIVE: Final = "spark.sql.adaptive.enabled"
+_SOCKETS: Final = "spark.python.unix.domain.socket.enabled"
+_SOCKET_FOLDER: Final = "spark.python.unix.domain.socket.dir"
+_LONGEST_FOLDER: Final = 60
+"""The path of a socket has at most 103 characters on some systems, and Spark's names have 42."""
 _DRIVER_OPTIONS: Final = "spark.driver.extraJavaOptions"
 _FLAGS: Final = {
     "--master": _MASTER,
@@ -75,11 +81,21 @@ def _choices(said: dict[str, str]) -> dict[str, str]:
         # Measured: planning by stage costs a small epoch more than a better plan could gain it.
         _ADAPTIVE: "false",
         # Measured: over TCP each task with a Python worker waits 40 ms for a delayed acknowledgement.
-        "spark.python.unix.domain.socket.enabled": "true",
+        _SOCKETS: "true",
     }
     if said.get(_MASTER, "local").startswith("local"):
-        choices |= _choices_on_this_machine(said)
+        choices |= _choices_on_this_machine(said) | _choice_of_sockets(said)
     return choices
+
+
+def _choice_of_sockets(said: dict[str, str]) -> dict[str, str]:
+    """Keep sockets of workers, which ask nobody who he is, where no other user can reach them."""
+    folder = private_folder()
+    if {_SOCKETS, _SOCKET_FOLDER} & said.keys():
+        return {}
+    if len(folder) > _LONGEST_FOLDER:
+        return {_SOCKETS: "false"}
+    return {_SOCKET_FOLDER: folder}
 
 
 def _choices_on_this_machine(said: dict[str, str]) -> dict[str, str]:
@@ -87,8 +103,8 @@ def _choices_on_this_machine(said: dict[str, str]) -> dict[str, str]:
     collector = "" if _has_collector(said) else "-XX:+UseParallelGC "
     choices = {
         _MASTER: "local[*, 4]",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": LOOPBACK,
+        "spark.driver.bindAddress": LOOPBACK,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         # Stack: Spark matches the text of a failed micro-batch with a deeply recursive pattern.
@@ -96,6 +112,9 @@ def _choices_on_this_machine(said: dict[str, str]) -> dict[str, str]:
         _DRIVER_OPTIONS: f"-Xss8m {collector}-Dlog4j2.configurationFile=file:{logging}",
     }
     cores = local_cores(said.get(_MASTER, "local[*]"))
+    if cores is not None:
+        # Else whoever can reach the ports of this machine's Java can send it objects.
+        choices["spark.authenticate"] = "true"
     if cores is not None and said.get(_ADAPTIVE, "false").lower() == "false":
         # Nothing joins partitions that are too small, as adaptive planning does.
         choices["spark.sql.shuffle.partitions"] = str(cores)

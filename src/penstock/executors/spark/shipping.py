@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 import sysconfig
-import tempfile
+import uuid
 import weakref
 import zipfile
 from collections.abc import Iterable
@@ -20,6 +20,7 @@ from pyspark.sql import SparkSession
 
 import penstock
 from penstock.executors.spark.session import is_local
+from penstock.runtime.private_folder import private_folder
 
 _SHIPPED: weakref.WeakKeyDictionary[SparkSession, set[str]] = weakref.WeakKeyDictionary()
 
@@ -101,17 +102,21 @@ def _package_files(folder: Path) -> dict[str, Path]:
 
 
 def _archive(files: dict[str, Path]) -> str:
-    """Write files into an archive named by what is in it, and return its path."""
+    """Write files into an archive named by what is in it, and return its path.
+
+    Workers import what is in it, so it lies where nobody else can write. Equal files make equal archives:
+    Spark refuses another one of a name that it knows.
+    """
     contents = {name: path.read_bytes() for name, path in sorted(files.items())}
     digest = hashlib.sha256()
     for name, content in contents.items():
         digest.update(f"{name}\0{len(content)}\0".encode() + content)
-    path = os.path.join(tempfile.gettempdir(), f"penstock-code-{digest.hexdigest()[:16]}.zip")
+    path = os.path.join(private_folder(), f"penstock-code-{digest.hexdigest()[:16]}.zip")
     if not os.path.exists(path):
-        draft = f"{path}.{os.getpid()}"
-        with zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED) as archive:
+        draft = f"{path}.{uuid.uuid4().hex}"
+        with open(draft, "xb") as file, zipfile.ZipFile(file, "w") as archive:
             for name, content in contents.items():
-                archive.writestr(name, content)
+                archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
         os.replace(draft, path)
     return path
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from penstock.errors import RocksDBNotFoundError
+from penstock.runtime.private_folder import is_private
 
 if TYPE_CHECKING:
     from rocksdict import Rdict, ReadOptions, WriteBatch, WriteOptions
@@ -68,7 +69,7 @@ class RocksDatabase:
                 continue
             folder = os.path.join(self._directory, name)
             # A directory has one database of this process at most, and it is not open yet.
-            if _is_old(folder) and _is_free(os.path.join(folder, _LOCK)):
+            if is_private(folder) and _is_old(folder) and _is_free(os.path.join(folder, _LOCK)):
                 shutil.rmtree(folder, ignore_errors=True)
 
     def add_user(self, spill: Callable[[], None]) -> bytes:
