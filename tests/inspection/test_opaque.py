@@ -20,7 +20,6 @@ import pytest
 
 from penstock.common import Duration, Instant, Row, RowKind, Time
 from penstock.common.data_frame_row import row_factory
-
 from penstock.inspection.opaque import Opaque, is_opaque, without_classes
 from penstock.runtime.state.frames import UNPICKLER, read_pickles
 from penstock.runtime.windowing.evictor import TimestampedValue
@@ -178,7 +177,13 @@ def test_plain_data_is_what_it_is_where_classes_are_not_imported() -> None:
     deleted.set_row_kind(RowKind.DELETE)
     values = [
         (1, 2.5, "three", b"4", None, True, 1j, [5], {6: 7}, {8}, frozenset({9}), bytearray(b"x")),
-        (datetime(2026, 3, 4, 5, tzinfo=UTC), timedelta(1), Decimal("0.1"), Fraction(1, 3), UUID(int=1)),
+        (
+            datetime(2026, 3, 4, 5, tzinfo=UTC),
+            timedelta(1),
+            Decimal("0.1"),
+            Fraction(1, 3),
+            UUID(int=1),
+        ),
         (Counter("ab"), OrderedDict(a=1), deque([1]), range(3), defaultdict(list, a=[1])),
         (Row(1, 2), Row(a=1), deleted, row_factory(["a", "b"])((1, 2))),
         (TimeWindow(0, 10), CountWindow(1), GlobalWindow.get(), TimestampedValue("a", 1)),

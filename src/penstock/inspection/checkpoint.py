@@ -88,9 +88,7 @@ def read_checkpoint(
         >>> folder.cleanup()
     """
     storage = open_storage(location)
-    return Checkpoint(
-        storage.location, read_record(storage, epoch), import_classes=import_classes
-    )
+    return Checkpoint(storage.location, read_record(storage, epoch), import_classes=import_classes)
 
 
 class Checkpoint:

@@ -12,7 +12,18 @@ from typing import Any, Final, Self
 from penstock.runtime.state.frames import UNPICKLER
 
 _PLAIN: Final = {
-    "builtins": {"bytearray", "complex", "dict", "float", "frozenset", "int", "list", "range", "set", "str"},
+    "builtins": {
+        "bytearray",
+        "complex",
+        "dict",
+        "float",
+        "frozenset",
+        "int",
+        "list",
+        "range",
+        "set",
+        "str",
+    },
     "collections": {"Counter", "OrderedDict", "defaultdict", "deque"},
     "datetime": {"date", "datetime", "time", "timedelta", "timezone"},
     "decimal": {"Decimal"},

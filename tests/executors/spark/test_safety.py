@@ -69,7 +69,9 @@ def test_sockets_and_ports_are_for_this_user_alone(tmp_path: Path) -> None:
     )
     seen, authenticate, listening = json.loads(run.stdout.splitlines()[-1])
     assert authenticate == "true"
-    assert seen[0][1] == 0o700, "whatever the umask, nobody else comes into the folder of the sockets"
+    assert seen[0][1] == 0o700, (
+        "whatever the umask, nobody else comes into the folder of the sockets"
+    )
     of_page = [address for address, _ in listening if address.endswith(f":{port:04X}")]
     assert of_page
     assert all(address.split(":")[0].endswith("0100007F") for address in of_page)

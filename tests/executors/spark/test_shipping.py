@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 import tempfile
 import zipfile
 from pathlib import Path
@@ -34,7 +35,7 @@ def _only_the_users_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> No
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
     monkeypatch.setattr(module, "_OF_PROCESS", {})
     monkeypatch.setattr(shipping, "is_local", lambda _: True)
-    monkeypatch.setattr(shipping, "_worker_python", lambda _: shipping._real(shipping.sys.executable))
+    monkeypatch.setattr(shipping, "_worker_python", lambda _: shipping._real(sys.executable))
     code = tmp_path / "helpers.py"
     code.write_text("ANSWER = 42\n")
     monkeypatch.setattr(shipping, "_users_files", lambda: {"helpers.py": code})

@@ -15,7 +15,12 @@ from penstock.common.configuration import Configuration
 from penstock.errors import PortInUseError
 from penstock.executors.spark.java import ensure_java
 from penstock.executors.spark.liveness import is_alive
-from penstock.executors.spark.session_options import LOOPBACK, is_submitted, local_cores, session_options
+from penstock.executors.spark.session_options import (
+    LOOPBACK,
+    is_submitted,
+    local_cores,
+    session_options,
+)
 
 
 def session(given: Any, configuration: Configuration) -> SparkSession:
