@@ -37,7 +37,8 @@ class KeyedStream(DataStream):
 
     What `reduce` and the aggregates know of each key is state: it stays from epoch to epoch. In
     STREAMING mode they emit the new result for every record; in BATCH mode each key's final result,
-    once.
+    once, with the last timestamp there is, 2**63 - 1. Windows behind it by another time need
+    `assign_timestamps_and_watermarks` on the results.
 
     Args:
         environment: The program.

@@ -216,7 +216,11 @@ class StreamOperator:
         """Emit what is held back, as the epoch ends; called head to tail."""
 
     def end_input(self) -> None:
-        """Emit what only the end allows to be emitted; called head to tail, once."""
+        """Finish what is under way; called head to tail, once.
+
+        The last watermark has come before. What only the end allows to be emitted goes out with that, in
+        `process_watermark`: behind it, it would be late.
+        """
 
     def interrupt(self) -> None:
         """Wait no longer, and fail if that is not possible; called from another thread."""

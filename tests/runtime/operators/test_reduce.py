@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from tests.runtime.programs import Harness
 
 from penstock.errors import UserFunctionError
+from penstock.runtime.elements import MAX_TIMESTAMP
 from penstock.runtime.operators.reduce import ReduceOperator
 from penstock.runtime.state.factory import create_backend
 from penstock.runtime.timers.manual_clock import ManualClock
@@ -56,8 +57,13 @@ def test_batch_emits_the_last_result_of_each_key_at_the_end(
         process(harness, block)
     assert not harness.output.log
 
+    harness.operator.process_watermark(MAX_TIMESTAMP)
+    *results, last = harness.output.log
     harness.operator.end_input()
 
+    assert harness.output.log == [*results, last]
+    assert last == ("watermark", MAX_TIMESTAMP)
+    assert {timestamp for _, timestamp in harness.output.records()} <= {MAX_TIMESTAMP}
     final: dict[Any, Any] = {}
     for block in blocks:
         for key, value in block:

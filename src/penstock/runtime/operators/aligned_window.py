@@ -37,6 +37,8 @@ class AlignedWindowOperator(WindowOperator):
     are added to them in one go, and timers are registered for those keys only that are new there.
     """
 
+    shows_order = False
+
     def on_partials(self) -> Self:
         """Return a prototype like this one whose records come as `Partial`s."""
         assert isinstance(self.contents, (ReducedRecords, AggregatedRecords))

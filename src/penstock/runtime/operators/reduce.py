@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import Any, Final
 
-from penstock.runtime.elements import BLOCK_SIZE, Block
+from penstock.runtime.elements import BLOCK_SIZE, MAX_TIMESTAMP, Block
 from penstock.runtime.operators.function_operator import FunctionOperator
 from penstock.runtime.state.tables import RawTable
 from penstock.runtime.user_code import FAILURES
@@ -17,8 +17,8 @@ _NOTHING: Final = object()
 class ReduceOperator(FunctionOperator):
     """Joins each record with what came before it under its key.
 
-    STREAMING mode emits the new result for each record; BATCH mode emits each key's final result,
-    at the end of the input.
+    STREAMING mode emits the new result for each record; BATCH mode emits each key's final result, at
+    the end of time and with its timestamp. It comes before the last watermark, so that it is late nowhere.
 
     Args:
         function: The user's function.
@@ -66,8 +66,12 @@ class ReduceOperator(FunctionOperator):
         """Note that what is in the table for the keys of these records was set."""
         self.state.mark_changed(_TABLE, self.keys_of(block))
 
-    def end_input(self) -> None:
-        if self.batch:
-            values = iter(self.state.table(_TABLE).values())
-            while block := list(islice(values, BLOCK_SIZE)):
-                self.output.collect(Block(block))
+    def process_watermark(self, timestamp: int) -> None:
+        if self.batch and timestamp == MAX_TIMESTAMP:
+            self._emit_finals()
+        super().process_watermark(timestamp)
+
+    def _emit_finals(self) -> None:
+        values = iter(self.table.values())
+        while block := list(islice(values, BLOCK_SIZE)):
+            self.output.collect(Block(block, [MAX_TIMESTAMP] * len(block)))

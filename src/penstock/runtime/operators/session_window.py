@@ -32,6 +32,7 @@ class SessionWindowOperator(WindowOperator):
     """
 
     merges = True
+    shows_order = False
 
     def open(self) -> None:
         super().open()

@@ -36,6 +36,8 @@ from penstock.runtime.user_code import (
     record_text,
 )
 from penstock.runtime.windowing.assigner import WindowAssigner
+from penstock.runtime.windowing.global_triggers import EndOfStreamTrigger
+from penstock.runtime.windowing.global_windows import GlobalWindows
 from penstock.runtime.windowing.time_triggers import EventTimeTrigger
 from penstock.runtime.windowing.trigger import Trigger, TriggerResult
 from penstock.runtime.windowing.window import CountWindow, Window, last_timestamp
@@ -66,6 +68,9 @@ class WindowOperator(StreamOperator):
     is_stateful = True
     merges: ClassVar[bool] = False
     """Whether windows merge."""
+    shows_order: ClassVar[bool] = True
+    """Whether the order of records shows in which windows there are and when they fire: to assigners and
+    triggers that are asked about each record."""
 
     def __init__(
         self,
@@ -85,8 +90,10 @@ class WindowOperator(StreamOperator):
         self.allowed_lateness = allowed_lateness
         self.late_tag = late_tag
         self._output_type = output_type
-        # Where the records are not kept, their order is not worth keeping them all.
-        self.sorts_in_batch = isinstance(contents, ListedRecords)
+        # Where only a function that joins them could see their order, it is not worth keeping them all.
+        fires_once = type(assigner) is GlobalWindows and type(trigger) is EndOfStreamTrigger
+        shows_order = self.shows_order and not fires_once
+        self.sorts_in_batch = shows_order or isinstance(contents, ListedRecords)
 
     @property
     def wants_wake_ups(self) -> bool:
