@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pickle
 import sys
+from collections import OrderedDict
 from collections.abc import Iterator
 
 import cloudpickle
@@ -21,7 +22,7 @@ EPOCH = Epoch("job")
 
 @pytest.fixture(autouse=True)
 def _no_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "_RUNS", {})
+    monkeypatch.setattr(registry, "_RUNS", OrderedDict())
 
 
 class Function:
@@ -117,16 +118,58 @@ class TestRuns:
 
         assert journal == ["open Op0.1 (1/2)", "close"]
 
-    def test_make_room_for_new_ones(self) -> None:
+    def test_make_room_for_new_ones_if_they_have_nothing_open(self) -> None:
         journal = Journal()
         content = pickle.dumps(program(Function(journal)))
         oldest = tasks_of("job 0", content, 2)
         oldest.get(oldest.layout.program.vertices[0], 0, EPOCH)
         others = [tasks_of(f"job {number}", content, 2) for number in range(1, 40)]
 
-        assert journal == ["open Op0.1 (1/2)", "close"]
+        assert journal == ["open Op0.1 (1/2)"]
+        assert tasks_of("job 0", b"not looked at", 2) is oldest
         assert tasks_of("job 39", b"not looked at", 2) is others[-1]
         assert len(registry._RUNS) <= 16
+
+    def test_all_stay_that_have_something_open(self) -> None:
+        journal = Journal()
+        content = pickle.dumps(program(Function(journal)))
+        for _ in range(3):
+            for number in range(40):
+                tasks = tasks_of(f"job {number}", content, 2)
+                tasks.get(tasks.layout.program.vertices[0], 0, EPOCH)
+
+        assert journal == ["open Op0.1 (1/2)"] * 40
+
+    def test_are_closed_after_a_long_time_without_use_if_there_are_many(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        now = 0.0
+        monkeypatch.setattr(registry.time, "monotonic", lambda: now)
+        content = pickle.dumps(program(Function(journal := Journal())))
+        for number in range(20):
+            now += 1
+            tasks = tasks_of(f"job {number}", content, 2)
+            tasks.get(tasks.layout.program.vertices[0], 0, EPOCH)
+        now = 605.5
+        tasks_of("job 3", content, 2)
+        tasks_of("new", content, 2)
+
+        # Jobs 0, 1, 2 and 4 were last used ten minutes ago.
+        assert journal.count("close") == 4
+        assert "job 3" in registry._RUNS
+        assert "job 5" in registry._RUNS
+
+    def test_that_have_ended_are_closed_by_the_tasks_of_others(self) -> None:
+        journal = Journal()
+        content = pickle.dumps(program(Function(journal, fails=True)))
+        for name in ("a", "b"):
+            tasks = tasks_of(name, content, 2)
+            tasks.get(tasks.layout.program.vertices[0], 0, EPOCH)
+
+        tasks_of("c", content, 2, ended=("a", "unknown", "c"))
+
+        assert journal == ["open Op0.1 (1/2)"] * 2 + ["close"]
+        assert list(registry._RUNS) == ["b", "c"]
 
 
 class TestMainClasses:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import contextlib
 import pickle
 import sys
+import time
+from collections import OrderedDict
+from collections.abc import Iterable
 from contextlib import ExitStack
 from typing import Final
 
@@ -21,6 +24,9 @@ class Tasks:
 
     Args:
         layout: Where subtasks run.
+
+    Attributes:
+        used_at: When a task of the run last began here, in seconds of `time.monotonic`.
     """
 
     def __init__(self, layout: Layout) -> None:
@@ -28,6 +34,10 @@ class Tasks:
         self._subtasks: dict[tuple[int, int], Subtask] = {}
         self._heads: dict[int, StreamOperator] = {}
         self._is_interrupted = False
+        self.used_at = 0.0
+
+    def __len__(self) -> int:
+        return len(self._subtasks)
 
     def get(self, vertex: Vertex, sender: int, epoch: Epoch) -> Subtask:
         """Return a subtask that can run an epoch, made and opened if none lives here yet."""
@@ -73,27 +83,53 @@ class Tasks:
             self._subtasks.clear()
 
 
-_RUNS: dict[str, Tasks] = {}
+_RUNS: OrderedDict[str, Tasks] = OrderedDict()
 _MOST_RUNS: Final = 16
+_LONG_UNUSED: Final = 600.0
 
 
-def tasks_of(job_id: str, program: bytes, cores: int) -> Tasks:
+def tasks_of(job_id: str, program: bytes, cores: int, ended: Iterable[str] = ()) -> Tasks:
     """Return the subtasks of a run of a job that live in this process.
+
+    Those of runs that have ended are closed, and nobody hears of what closing them raises: it is not this
+    job's. All others stay open, unless there are many and they have long not been used.
 
     Args:
         job_id: Tells the runs of jobs apart.
         program: The program, pickled; unpickled where this process sees it for the first time.
         cores: How many tasks run at once.
+        ended: Runs that have ended.
     """
+    for other in ended:
+        if other in _RUNS and other != job_id:
+            _give_up(other)
+    now = time.monotonic()
     tasks = _RUNS.get(job_id)
     if tasks is None:
-        if len(_RUNS) >= _MOST_RUNS:
-            forget(next(iter(_RUNS)))
+        _make_room(now)
         collect_rarely()
         loaded: Program = pickle.loads(program)
         install_main_classes(loaded.main_classes)
         tasks = _RUNS[job_id] = Tasks(Layout(loaded, cores))
+    tasks.used_at = now
+    _RUNS.move_to_end(job_id)
     return tasks
+
+
+def _make_room(now: float) -> None:
+    """Forget the least recently used of the runs that have no subtasks here, or long had no task."""
+    spare = [
+        job_id
+        for job_id, tasks in _RUNS.items()
+        if not len(tasks) or now - tasks.used_at > _LONG_UNUSED
+    ]
+    for job_id in spare[: max(len(_RUNS) - _MOST_RUNS + 1, 0)]:
+        _give_up(job_id)
+
+
+def _give_up(job_id: str) -> None:
+    with contextlib.suppress(Exception):
+        forget(job_id)
 
 
 def forget(job_id: str) -> None:

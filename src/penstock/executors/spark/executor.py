@@ -40,6 +40,7 @@ from penstock.executors.spark.session import cores_of, session, time_zone_of
 from penstock.executors.spark.shipping import ship_code
 from penstock.executors.spark.sinks import resolve_sinks, spark_sinks
 from penstock.executors.spark.streaming import StreamingRun
+from penstock.executors.spark.workers import note_end
 from penstock.graph.alignment import refuse_alignment
 from penstock.graph.compiler import compile_program
 from penstock.graph.job_graph import JobGraph, create_job_graph
@@ -158,6 +159,7 @@ class SparkExecutor:
             has_files=bool(job.sinks),
         )
         taken.callback(checkpoints.close)
+        taken.callback(note_end, job.job_id)
         if job.is_streaming and not checkpoints.is_durable:
             _warn_of_state(request)
         job.program = with_known_key_groups(job.program, checkpoints)

@@ -24,6 +24,7 @@ from penstock.executors.spark.levels import (
     origin_of,
 )
 from penstock.executors.spark.session import time_zone_of
+from penstock.executors.spark.workers import ended_runs
 from penstock.runtime.buffer import Buffer
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.layout import Layout
@@ -172,7 +173,7 @@ class EpochFrames:
             rows: The rows of the sources that Spark reads, as `rows` gives them.
             note: Where tasks note which query they belong to.
         """
-        work = Work(self._job_id, self._program, self._layout.cores, epoch, note)
+        work = Work(self._job_id, self._program, self._layout.cores, epoch, note, ended_runs())
         is_alone = self._is_alone and rows is not None
         level_0 = SourceLevel(work, self._inputs, self._shares, is_alone)
         frame = self._with_control(rows).mapInArrow(as_function(level_0), _LEVEL_SCHEMA)

@@ -76,6 +76,7 @@ class Work:
         program: The program, pickled.
         cores: How many tasks run at once.
         epoch: The epoch.
+        ended: Runs of jobs that have ended, and may still have open functions in workers.
         note: The file in which the tasks note which query of Spark's they belong to, so that it can be
             interrupted; None for none.
     """
@@ -85,6 +86,7 @@ class Work:
     cores: int
     epoch: Epoch
     note: str | None = None
+    ended: tuple[str, ...] = ()
 
     def note_query(self) -> None:
         """Note which query of Spark's the running task belongs to."""
@@ -98,7 +100,7 @@ class Work:
         end_quietly()
         _SURVIVORS.set_aside()
         return Carrier(
-            (tasks := tasks_of(self.job_id, self.program, self.cores)).layout,
+            (tasks := tasks_of(self.job_id, self.program, self.cores, self.ended)).layout,
             self.epoch,
             level,
             context.partitionId(),

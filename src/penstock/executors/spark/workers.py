@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 import traceback
+from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -15,6 +16,7 @@ from pyspark.sql import SparkSession
 from penstock.runtime.registry import forget
 
 _MOST_IDLE: Final = 32
+_ENDED: Final[deque[str]] = deque(maxlen=256)
 
 
 class QuietTraceback:
@@ -38,6 +40,16 @@ def end_quietly() -> None:
     daemon = sys.modules["__main__"]
     if getattr(daemon, "traceback", None) is traceback and hasattr(daemon, "worker"):
         daemon.traceback = QuietTraceback  # type: ignore[attr-defined]
+
+
+def note_end(job_id: str) -> None:
+    """Note that a run of a job has ended: the tasks of other jobs close what it left open in workers."""
+    _ENDED.append(job_id)
+
+
+def ended_runs() -> tuple[str, ...]:
+    """Return the runs of jobs of this process that ended last."""
+    return tuple(_ENDED)
 
 
 def close_functions(spark: SparkSession, job_id: str, cores: int) -> None:
