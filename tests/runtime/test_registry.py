@@ -144,7 +144,7 @@ class TestRuns:
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         now = 0.0
-        monkeypatch.setattr(registry.time, "monotonic", lambda: now)
+        monkeypatch.setattr("penstock.runtime.registry.time.monotonic", lambda: now)
         content = pickle.dumps(program(Function(journal := Journal())))
         for number in range(20):
             now += 1
