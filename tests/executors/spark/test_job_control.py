@@ -72,11 +72,13 @@ class Inputs:
         *,
         available_now: bool = False,
         adds: bool = False,
+        distinct: bool = False,
         **settings: str,
     ) -> StreamExecutionEnvironment:
         """Build a program that sums the numbers in windows of 10, and prints the sums.
 
-        With `adds` it has two bounded sources beside, of 21 and 22.
+        With `adds` it has two bounded sources beside, of 21 and 22. With `distinct` Spark leaves out
+        numbers that came before.
         """
         configuration = Configuration().set_string("execution.checkpointing.dir", str(location))
         configuration.set_boolean("execution.epoch.available-now", available_now)
@@ -87,9 +89,9 @@ class Inputs:
         ).set_parallelism(1)
         reader = spark.readStream.schema("number int").option("maxFilesPerTrigger", 1)
         strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(Stamps())
-        rows = env.from_data_frame(reader.json(str(self.folder)), watermark_strategy=strategy).uid(
-            "rows"
-        )
+        frame = reader.json(str(self.folder))
+        frame = frame.dropDuplicates(["number"]) if distinct else frame
+        rows = env.from_data_frame(frame, watermark_strategy=strategy).uid("rows")
         numbers = rows.map(lambda row: _checked(row.number, str(self.folder.parent / "trap")))
         if adds:
             frame = spark.createDataFrame([(21,)], "number int")
@@ -155,6 +157,29 @@ def test_a_job_goes_on_from_a_savepoint_that_was_moved(
     )
     env.execute()
     assert printed(capsys) == [6, 13]
+
+
+def test_state_of_sparks_own_goes_from_savepoint_to_savepoint(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    inputs = Inputs(tmp_path)
+    start: dict[str, Any] = {}
+    for place, expected in [("one", [3]), ("two", [3]), ("three", [4])]:
+        inputs.add(1, 2, {"one": 1, "two": 3, "three": 4}[place])
+        env = inputs.windows(spark, tmp_path / place, distinct=True, **start)
+        read = Counter(2 if place == "one" else 1)
+        env.add_epoch_listener(read)
+        client = env.execute_async()
+        assert read.done.wait(SECONDS)
+        drains = client.stop_with_savepoint(
+            advance_to_end_of_event_time=True, savepoint_directory=str(tmp_path)
+        )
+        start = {"path": drains.result()}
+        assert printed(capsys) == expected
+
+    inputs.add(1, 2, 3, 4, 5)
+    inputs.windows(spark, tmp_path / "three", available_now=True, distinct=True).execute()
+    assert printed(capsys) == [5]
 
 
 def test_a_savepoint_may_end_event_time(

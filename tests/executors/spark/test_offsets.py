@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+import json
+import uuid
 from pathlib import Path
 
 import pytest
 
 from penstock.checkpoint.storage import LocalStorage
 from penstock.errors import CheckpointMismatchError
-from penstock.executors.spark.offsets import carry_over
+from penstock.executors.spark.offsets import carry_over, new_folder, remove_all
 
 
 @pytest.fixture
@@ -36,12 +38,12 @@ def carried(storage: LocalStorage, sources: list[str], batch: int = 1) -> dict[s
     return {
         name.removeprefix("spark-2/"): storage.read(name).decode()
         for name in storage.names("spark-2")
+        if name != "spark-2/metadata"
     }
 
 
 def test_what_came_after_the_epoch_is_left_out(storage: LocalStorage) -> None:
     assert carried(storage, ["files", "rates"]) == {
-        "metadata": "id of the query",
         "offsets/0": "v1\nbatch 0\nfiles 0\nrates 0",
         "offsets/1": "v1\nbatch 1\nfiles 1\nrates 1",
         "commits/1": "done 1",
@@ -67,16 +69,51 @@ def test_a_source_that_is_gone_leaves_nothing(storage: LocalStorage) -> None:
     assert [name for name in found if name.startswith("sources")] == ["sources/0/0"]
 
 
-def test_what_a_driver_left_half_done_is_replaced(storage: LocalStorage) -> None:
-    carried(storage, ["files", "rates"], batch=2)
+def test_the_query_is_another_one(storage: LocalStorage) -> None:
+    carried(storage, ["files", "rates"])
 
-    assert carried(storage, ["rates"]).keys() == {
-        "metadata",
-        "offsets/0",
-        "offsets/1",
-        "commits/1",
-        "sources/0/0",
+    found = json.loads(storage.read("spark-2/metadata"))
+    assert str(uuid.UUID(found["id"])) == found["id"]
+
+
+def test_state_is_cut_after_the_epoch(storage: LocalStorage) -> None:
+    for version in (1, 2, 3):
+        for name in ("{}.delta", "1/right-keys/{}.snapshot", "2/{}.zip", "3/{}_5f.changelog"):
+            storage.write(f"spark/state/0/{name.format(version)}", [b"rows"])
+    storage.write("spark/state/0/_metadata/metadata", [b"{}"])
+    storage.write("spark/state/0/2/SSTs/000009-5f.sst", [b"rows"])
+
+    found = carried(storage, ["files", "rates", "ticks"])
+
+    # A micro-batch makes of the version with its number the next one: state after 1 is version 2.
+    assert {name for name in found if name.startswith("state")} == {
+        "state/0/_metadata/metadata",
+        "state/0/2/SSTs/000009-5f.sst",
+        *(f"state/0/{version}.delta" for version in (1, 2)),
+        *(f"state/0/1/right-keys/{version}.snapshot" for version in (1, 2)),
+        *(f"state/0/2/{version}.zip" for version in (1, 2)),
+        *(f"state/0/3/{version}_5f.changelog" for version in (1, 2)),
     }
+
+
+@pytest.mark.parametrize(
+    "sources", [["files"], ["rates", "files"], ["files", "rates", "new"], ["new", "rates"]]
+)
+def test_state_does_not_go_on_with_other_sources(storage: LocalStorage, sources: list[str]) -> None:
+    storage.write("spark/state/0/0/1.delta", [b"rows"])
+
+    with pytest.raises(CheckpointMismatchError, match="Spark keeps state"):
+        carried(storage, sources)
+
+
+def test_a_folder_goes_with_its_hidden_files(storage: LocalStorage) -> None:
+    (Path(storage.location) / "spark" / "offsets" / ".1.crc").write_bytes(b"crc")
+    storage.write("state/a", [b"other"])
+    storage.write(f"{new_folder()}/offsets/0", [b"v1"])
+
+    remove_all(storage)
+
+    assert [path.name for path in Path(storage.location).iterdir()] == ["state"]
 
 
 def test_an_epoch_that_spark_did_not_hear_of_counts_as_done(storage: LocalStorage) -> None:

@@ -245,6 +245,23 @@ def test_goes_back_to_an_earlier_epoch(job: Job) -> None:
     assert job.committed()[max(job.committed())].lineage != lineage
 
 
+def test_the_first_epoch_after_going_back_can_be_run_again(job: Job) -> None:
+    frame = job.frame("a", files=4)
+    job.trap.touch()
+    with pytest.raises(UserFunctionError, match="trapped"):
+        job.run(frame, fails_at=3 * RECORDS)
+    job.trap.touch()
+
+    again = job.run(
+        frame, fails_at=RECORDS + 3, epoch=0, strategy="fixed-delay", restarts=1, delay="0 ms"
+    )
+
+    assert again == counted(1, 3)
+    assert not job.trap.exists()
+    # What was written for the attempt that failed is gone, and what epochs can go back to is there.
+    assert len(list(Path(job.location).glob("spark-*"))) == 2
+
+
 def test_sources_come_and_change_places(job: Job) -> None:
     first = job.frame("first", files=3)
     job.trap.touch()

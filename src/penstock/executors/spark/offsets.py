@@ -1,22 +1,55 @@
 """Spark's own record of a job: the offsets of its sources, in the job's checkpoint location.
 
 Spark writes, below one folder, `offsets/<batch>` when it has planned a micro-batch, `commits/<batch>` when
-that is done, and `sources/<position>/...` for what a source remembers. All go by the position of a source
-in the query, so that a query with other sources, or another order of them, cannot go on. What is here
-moves them to their new positions, and leaves out what came after the epoch to go on from.
+that is done, `sources/<position>/...` for what a source remembers, and `state/...` for the state of its own
+operators, such as dropDuplicates. Sources go by their position in the query, so that a query with other
+sources, or another order of them, cannot go on. What is here moves them to their new positions, and leaves
+out what came after the epoch to go on from.
+
+Each record is written to a folder of its own, in which nobody has written before: Spark keeps hidden files
+with checksums beside its files, and takes one that is there for a file that is.
 """
 
 from __future__ import annotations
 
 import json
+import re
+import shutil
+import uuid
 from collections.abc import Sequence
 from typing import Final
 
-from penstock.checkpoint.storage import Storage
+from penstock.checkpoint.storage import LocalStorage, Storage
 from penstock.errors import CheckpointMismatchError
 
+TICKS: Final = "ticks"
+"""Stands among the names of sources for what only makes epochs begin."""
+
+_FOLDER: Final = "spark"
 _NOTHING: Final = "-"
 """What Spark writes for a source that has no offset yet."""
+_VERSION: Final = re.compile(r"(\d+)(_[^.]*)?\.(delta|snapshot|zip|changelog)")
+"""The names of files that hold, or change, the state of one version."""
+
+
+def new_folder() -> str:
+    """Return the name of a folder that nobody has ever written to."""
+    return f"{_FOLDER}-{uuid.uuid4().hex[:12]}"
+
+
+def remove(storage: Storage, folder: str) -> None:
+    """Remove a folder of Spark's that nobody needs, with the files that are hidden in it."""
+    storage.delete(storage.names(folder))
+    if isinstance(storage, LocalStorage):
+        shutil.rmtree(storage.url(folder), ignore_errors=True)
+
+
+def remove_all(storage: Storage) -> None:
+    """Remove all folders of Spark's: of a job that has committed nothing they count for nothing."""
+    folders = {name.partition("/")[0] for name in storage.names()}
+    for folder in folders:
+        if folder == _FOLDER or folder.startswith(f"{_FOLDER}-"):
+            remove(storage, folder)
 
 
 def carry_over(
@@ -33,19 +66,31 @@ def carry_over(
     Args:
         storage: The job's storage.
         old_folder: The folder that Spark wrote, in the storage.
-        new_folder: The folder to write; what is there is replaced.
+        new_folder: The folder to write, which is new: another query's.
         batch: The last micro-batch that counts; -1 if there was none.
         old_sources: The names of the sources, by their positions in what Spark wrote.
         new_sources: The names of the sources, by the positions they have now.
 
     Raises:
-        CheckpointMismatchError: If Spark's record is not there, or has another number of sources.
+        CheckpointMismatchError: If Spark's record is not there, or has another number of sources, or if
+            these have changed and it keeps state for them.
     """
-    positions = {name: place for place, name in enumerate(old_sources)}
-    storage.delete(storage.names(new_folder))
     if batch < 0:
         return
-    _copy(storage, f"{old_folder}/metadata", f"{new_folder}/metadata")
+    positions = {name: place for place, name in enumerate(old_sources)}
+    state = storage.names(f"{old_folder}/state")
+    if state and _without_ticks(old_sources) != _without_ticks(new_sources):
+        raise CheckpointMismatchError(
+            "The sources of the program have changed, and Spark keeps state for a DataFrame among them, "
+            "as for dropDuplicates, aggregations and joins of streams: it cannot go on with others.",
+            hint="Let the program read the same DataFrames in the same order, or do with penstock's "
+            "operators what needs the state. To begin anew, give it another checkpoint location.",
+        )
+    for file in state:
+        if _is_until(file, batch):
+            _copy(storage, file, f"{new_folder}{file.removeprefix(old_folder)}")
+    # Spark stops a query that runs when another one with its id begins, as the job of a savepoint would.
+    storage.write(f"{new_folder}/metadata", [json.dumps({"id": str(uuid.uuid4())}).encode()])
     for new, name in enumerate(new_sources):
         if name not in positions:
             continue
@@ -67,6 +112,17 @@ def carry_over(
     except FileNotFoundError:
         # Its epoch was committed, and the driver ended before Spark heard of it.
         storage.write(f"{new_folder}/commits/{batch}", [_commit_of(storage, old_folder)])
+
+
+def _without_ticks(sources: Sequence[str]) -> list[str]:
+    return [name for name in sources if name != TICKS]
+
+
+def _is_until(file: str, batch: int) -> bool:
+    """Whether a file of state belongs to what was there after a micro-batch, or before."""
+    found = _VERSION.fullmatch(file.rpartition("/")[2])
+    # A micro-batch makes of the version with its number the next one.
+    return found is None or int(found[1]) <= batch + 1
 
 
 def _copy(storage: Storage, old: str, new: str) -> None:

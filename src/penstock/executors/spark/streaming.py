@@ -26,9 +26,11 @@ from penstock.executors.job import EpochRunner
 from penstock.executors.spark.failures import as_penstock_error
 from penstock.executors.spark.frames import SparkSource
 from penstock.executors.spark.log_mirror import LogMirror
-from penstock.executors.spark.offsets import carry_over
+from penstock.executors.spark.offsets import TICKS, carry_over, new_folder, remove, remove_all
 from penstock.executors.spark.tick import tick_frame, write_wake_up
 from penstock.executors.spark.workers import close_functions
+from penstock.runtime.buffer import Buffer
+from penstock.runtime.epoch import Epoch
 from penstock.runtime.operators.async_wait import LONGEST_LOOK
 
 if TYPE_CHECKING:
@@ -39,8 +41,6 @@ _POLL_SECONDS = 0.02
 _POLLS_A_LOOK: Final = 50
 """How often Spark is asked for its triggers: it remembers the last 100."""
 _GRACE_SECONDS: Final = 1.0
-_FOLDER: Final = "spark"
-_TICKS: Final = "ticks"
 
 
 class StreamingRun:
@@ -72,6 +72,8 @@ class StreamingRun:
         self._has_ticks = job.wants_ticks and not self._ends
         self._shift = 0
         self._engine: dict[str, Any] = {}
+        # Of an earlier run by this driver, which may have committed nothing with it.
+        self._unused: str | None = None
         self._failure: PenstockError | None = None
         self._running = threading.Lock()
         self._is_stopping = False
@@ -163,21 +165,22 @@ class StreamingRun:
         by_number = self._job.source_ids
         sources = [by_number[source.number] for source in self._streaming]
         if self._has_ticks:
-            sources.append(_TICKS)
-        folder, planned = _FOLDER, True
+            sources.append(TICKS)
+        planned = True
         if last is None:
-            # Nothing was committed: what an earlier driver may have had Spark plan is planned anew. Spark
-            # keeps hidden files beside those it is told to delete, so it gets a new folder.
-            if self._checkpoints.generation > 1:
-                folder = f"{_FOLDER}-{self._checkpoints.generation}"
-                storage.delete(storage.names(_FOLDER))
+            # Nothing was committed: what an earlier driver may have had Spark plan is planned anew.
+            remove_all(storage)
+            folder, self._shift = new_folder(), 0
         else:
             folder = last.engine["folder"]
             known = last.engine["sources"]
             planned = last.engine.get("is_planned", True)
             self._shift = last.engine.get("shift", 0)
             if sources != known or self._checkpoints.is_fork:
-                old, folder = folder, f"{_FOLDER}-{self._checkpoints.generation}"
+                if self._unused is not None and self._unused != folder:
+                    remove(storage, self._unused)
+                old, folder = folder, new_folder()
+                self._unused = folder
                 carry_over(
                     storage,
                     old_folder=old,
@@ -214,14 +217,20 @@ class StreamingRun:
                 self._mirror.send()
             static = self._frames.rows(self._unread())
             rows = batch if static is None else static.union(batch)
-            record = self._runner.run(
-                number, self._runner.ending, partial(self._frames.run, rows=rows), is_last=False
-            )
+            run = partial(self._run_tasks, rows)
+            record = self._runner.run(number, self._runner.ending, run, is_last=False)
             if self._has_ticks:
                 write_wake_up(self._folder, record.next_wake_up())
         except (PenstockError, PySparkException) as error:
             self._failure = as_penstock_error(error, f"Job {self._job.request.name!r}")
             raise
+
+    def _run_tasks(self, rows: DataFrame, epoch: Epoch) -> list[Buffer]:
+        buffers = self._frames.run(epoch, rows)
+        if self._mirror is not None:
+            # Tasks have written the state of Spark's own operators.
+            self._mirror.send()
+        return buffers
 
     def _unread(self) -> list[SparkSource]:
         """Return the bounded DataFrames that are still to be read."""
