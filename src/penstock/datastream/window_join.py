@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
+from itertools import product
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from penstock.common.typeinfo import TypeInformation
@@ -13,6 +14,7 @@ from penstock.datastream.function_checks import check_function
 from penstock.datastream.key_selection import Key, key_function
 from penstock.datastream.window_functions import WindowFunction
 from penstock.runtime.context import RuntimeContext
+from penstock.runtime.mutability import are_immutable, given, kept
 from penstock.runtime.operators.map import MapOperator
 from penstock.runtime.user_code import UserFunction
 from penstock.runtime.windowing.arguments import TimeLength
@@ -304,20 +306,27 @@ class _BothSides(WindowFunction[Any, Any, Any, Any]):
         """Return the results of a window."""
 
 
+def _pairs(first: list[Any], second: list[Any]) -> Iterator[tuple[Any, Any]]:
+    """Yield all pairs, each of records of its own if they can be changed."""
+    if are_immutable(first) and are_immutable(second):
+        return product(first, second)
+    held = product(list(map(kept, first)), list(map(kept, second)))
+    return ((given(one), given(other)) for one, other in held)
+
+
 class _Join(_BothSides):
     """One result for each pair."""
 
     def _results(self, first: list[Any], second: list[Any]) -> Iterator[Any]:
-        return (self._call(one, other) for one in first for other in second)
+        return (self._call(one, other) for one, other in _pairs(first, second))
 
 
 class _FlatJoin(_BothSides):
     """Any number of results for each pair."""
 
     def _results(self, first: list[Any], second: list[Any]) -> Iterator[Any]:
-        for one in first:
-            for other in second:
-                yield from self._call(one, other) or ()
+        for one, other in _pairs(first, second):
+            yield from self._call(one, other) or ()
 
 
 class _CoGroup(_BothSides):

@@ -28,6 +28,8 @@ IMMUTABLE_TYPES: Final[frozenset[type]] = frozenset(
 )
 """Types of which no instance can be changed; for a first look, as `type(value) in IMMUTABLE_TYPES`."""
 
+_are_of_immutable_types: Final = IMMUTABLE_TYPES.issuperset
+
 
 def is_immutable(value: Any) -> bool:
     """Whether neither a value nor anything in it can be changed.
@@ -67,7 +69,13 @@ class Kept:
 
 def kept(value: Any) -> Any:
     """Return what to hold of a value: the value itself, or a `Kept` if it can be changed."""
-    if type(value) in IMMUTABLE_TYPES or is_immutable(value):
+    kind = type(value)
+    # Nothing else is asked for as often as tuples.
+    if (
+        kind in IMMUTABLE_TYPES
+        or (kind is tuple and _are_of_immutable_types(map(type, value)))
+        or is_immutable(value)
+    ):
         return value
     return Kept(value)
 
@@ -75,6 +83,11 @@ def kept(value: Any) -> Any:
 def given(held: Any) -> Any:
     """Return the value of what `kept` returned, an object of the caller's own if it can be changed."""
     return held.value() if type(held) is Kept else held
+
+
+def own(value: Any) -> Any:
+    """Return a value, or a copy of it if it can be changed."""
+    return given(kept(value))
 
 
 @lru_cache(maxsize=4096)

@@ -82,7 +82,7 @@ def _join() -> CodeType:
     [
         (SinkOperator.process_block.__code__, "call(value)"),
         (ReduceOperator.process_block.__code__, "value = call(before, value)"),
-        (_join(), "joined[key] = call(before, value)"),
+        (_join(), "result = call(before, value)"),
         (process_records.__code__, "results = call(value, context)"),
     ],
     ids=["sink", "reduce", "window", "process"],

@@ -10,6 +10,7 @@ from typing import Any, Self
 
 from penstock.errors import InvalidArgumentError
 from penstock.runtime.elements import MAX_TIMESTAMP, Block
+from penstock.runtime.mutability import IMMUTABLE_TYPES, Kept, are_immutable, own
 from penstock.runtime.operators.window import WindowOperator
 from penstock.runtime.operators.window_contents import (
     AggregatedRecords,
@@ -18,7 +19,7 @@ from penstock.runtime.operators.window_contents import (
     ReducedRecords,
     WindowContents,
 )
-from penstock.runtime.state.tables import ABSENT
+from penstock.runtime.state.tables import ABSENT, Keep
 from penstock.runtime.timers.internal_timer import InternalTimer
 from penstock.runtime.user_code import FAILURES, failing_record
 from penstock.runtime.windowing.pane_windows import PaneWindows
@@ -27,7 +28,7 @@ _NAMESPACE = attrgetter("namespace")
 _VALUE = attrgetter("value")
 
 Known = Callable[[Any, Any], Any]
-"""Returns what is kept for a key, or the default."""
+"""Returns what is kept for a key, as it is held, or the default."""
 
 
 class AlignedWindowOperator(WindowOperator):
@@ -88,10 +89,11 @@ class AlignedWindowOperator(WindowOperator):
             super().process_block(run)
             return
         assert run.keys is not None
+        are_shared = not (self._is_tumbling or are_immutable(run.values))
         for window in self._panes[pane]:
             self._kept.set_current_namespace(window)
             self._window = window
-            rest = iter(run.values)
+            rest = iter(list(map(own, run.values)) if are_shared else run.values)
             try:
                 new = self._join(self._kept, run.keys, rest)
             except FAILURES as error:
@@ -136,7 +138,7 @@ class AlignedWindowOperator(WindowOperator):
                 set_current_key(timer[1])
                 kept = get()
                 if is_end and kept is not ABSENT:
-                    values = self._result(kept if is_gone else self.contents.apart(kept))
+                    values = self._result(kept)
                     if values is not None:
                         if is_plain:
                             plain += values
@@ -214,8 +216,8 @@ def join_of(contents: WindowContents) -> Join:
 
 def _in_entries(join: Callable[..., tuple[dict[Any, Any], list[Any]]]) -> Join:
     def add(state: Any, keys: list[Any], values: Iterator[Any]) -> list[Any]:
-        entries, mark = state.view
-        joined, new = join(entries.get, keys, values)
+        entries, mark, _ = state.view
+        joined, new = join(entries.get, state.hold, keys, values)
         for key, value in joined.items():
             entries[key] = value
             mark(key)
@@ -225,9 +227,9 @@ def _in_entries(join: Callable[..., tuple[dict[Any, Any], list[Any]]]) -> Join:
 
 
 def reducing(call: Callable[[Any, Any], Any]) -> Callable[..., tuple[dict[Any, Any], list[Any]]]:
-    """Return what reduces values by key; it returns what they come to, and which keys are new."""
+    """Return what reduces values by key; it returns what to hold of what they come to, and new keys."""
 
-    def join(known: Known, keys: list[Any], values: Iterator[Any]) -> Any:
+    def join(known: Known, hold: Keep, keys: list[Any], values: Iterator[Any]) -> Any:
         joined: dict[Any, Any] = {}
         so_far, new = joined.get, []
         for value, key in zip(values, keys, strict=True):
@@ -236,9 +238,12 @@ def reducing(call: Callable[[Any, Any], Any]) -> Callable[..., tuple[dict[Any, A
                 before = known(key, ABSENT)
                 if before is ABSENT:
                     new.append(key)
-                    joined[key] = value
+                    joined[key] = value if type(value) in IMMUTABLE_TYPES else hold(value, key)
                     continue
-            joined[key] = call(before, value)
+            if type(before) is Kept:
+                before = before.value()
+            result = call(before, value)
+            joined[key] = result if type(result) in IMMUTABLE_TYPES else hold(result, key)
         return joined, new
 
     return join
@@ -248,16 +253,16 @@ def merging(merge: Callable[[Any, Any], Any]) -> Callable[..., tuple[dict[Any, A
     """Return what merges `Partial`s by key, as `reducing` reduces values."""
     reduce_values = reducing(merge)
 
-    def join(known: Known, keys: list[Any], values: Iterator[Any]) -> Any:
-        return reduce_values(known, keys, map(_VALUE, values))
+    def join(known: Known, hold: Keep, keys: list[Any], values: Iterator[Any]) -> Any:
+        return reduce_values(known, hold, keys, map(_VALUE, values))
 
     return join
 
 
 def aggregating(function: Any) -> Callable[..., tuple[dict[Any, Any], list[Any]]]:
-    """Return what aggregates values by key; it returns accumulators, and which keys are new."""
+    """Return what aggregates values by key; it returns what to hold of accumulators, and new keys."""
 
-    def join(known: Known, keys: list[Any], values: Iterator[Any]) -> Any:
+    def join(known: Known, hold: Keep, keys: list[Any], values: Iterator[Any]) -> Any:
         joined: dict[Any, Any] = {}
         so_far, new, call = joined.get, [], function.add
         for value, key in zip(values, keys, strict=True):
@@ -267,7 +272,10 @@ def aggregating(function: Any) -> Callable[..., tuple[dict[Any, Any], list[Any]]
                 if accumulator is ABSENT:
                     new.append(key)
                     accumulator = function.create_accumulator()
-            joined[key] = call(value, accumulator)
+            if type(accumulator) is Kept:
+                accumulator = accumulator.value()
+            result = call(value, accumulator)
+            joined[key] = result if type(result) in IMMUTABLE_TYPES else hold(result, key)
         return joined, new
 
     return join

@@ -65,14 +65,18 @@ class EvictingWindowOperator(WindowOperator):
         elements: list[TimestampedValue] = self._kept.get()  # type: ignore[attr-defined]
         if not elements:
             return
-        known = len(elements)
-        self.evictor.evict_before(elements, known, window, self._evictor_context)
+        known = elements.copy()
+        self.evictor.evict_before(elements, len(known), window, self._evictor_context)
         values = self._result(elements)
         if values is not None:
             self._emit(window, values)
         self.evictor.evict_after(elements, len(elements), window, self._evictor_context)
-        if len(elements) != known:
-            self._kept.update(elements)  # type: ignore[attr-defined]
+        if len(elements) != len(known):
+            # What is left stays as it was, whatever was done to the records that were given out.
+            kept: list[TimestampedValue] = self._kept.get()  # type: ignore[attr-defined]
+            as_kept = dict(zip(map(id, known), kept, strict=True))
+            left = [as_kept.get(id(element), element) for element in elements]
+            self._kept.update(left)  # type: ignore[attr-defined]
 
 
 class EvictingMergingWindowOperator(EvictingWindowOperator, MergingWindowOperator):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from penstock.common.typeinfo import Types
 from penstock.runtime.elements import MAX_TIMESTAMP, Block
 from penstock.runtime.epoch import Epoch
+from penstock.runtime.mutability import given, kept
 from penstock.runtime.operators.collector import Collector
 from penstock.runtime.operators.function_operator import FunctionOperator
 from penstock.runtime.operators.window import LATE_RECORDS
@@ -57,7 +58,7 @@ class _Buffer:
         state: Knows the current key.
     """
 
-    def __init__(self, records: MapState[int, list[Any]], state: KeyedStateBackend) -> None:
+    def __init__(self, records: MapState[int, Sequence[Any]], state: KeyedStateBackend) -> None:
         self._records = records
         self._state = state
         self._times: dict[Any, list[int]] = {}
@@ -70,10 +71,10 @@ class _Buffer:
         """Keep a record."""
         known = self._records.get(timestamp)
         if known is None:
-            known = []
+            known = ()
             insort(self._known_times(), timestamp)
-        known.append(value)
-        self._records.put(timestamp, known)
+        # In a tuple, so that records that nobody can change are kept as they are.
+        self._records.put(timestamp, (*known, value))
 
     def between(self, earliest: int, latest: int) -> Iterator[tuple[int, Any]]:
         """Yield the timestamps and records of an interval, the earliest first."""
@@ -203,8 +204,10 @@ class IntervalJoinOperator(FunctionOperator, TwoInputOperator):
             set_current_key(key)
             self._keep(value, timestamp, side)
             partners = side.others.between(timestamp + side.lower, timestamp + side.upper)
+            held = kept(value)
             for other_timestamp, other in partners:
-                self._join(value, timestamp, other, other_timestamp, is_left=side.is_left)
+                one = given(held)
+                self._join(one, timestamp, other, other_timestamp, is_left=side.is_left)
         self._collector.flush()
         if side.late_tag is None:
             self._dropped.inc(len(late))

@@ -7,6 +7,7 @@ from typing import Any, Final
 from penstock.common.typeinfo import Types
 from penstock.errors import LateMergedWindowError
 from penstock.runtime.elements import Block
+from penstock.runtime.mutability import given
 from penstock.runtime.operators.merging_window_set import MergingWindowSet
 from penstock.runtime.operators.window import WindowOperator
 from penstock.runtime.state.descriptors import MapStateDescriptor
@@ -55,6 +56,7 @@ class MergingWindowOperator(WindowOperator):
     def _process(self, value: Any, timestamp: int | None) -> None:
         windows = self._windows_of(value, timestamp)
         known = self._set_of_block()
+        held = self._held_for(windows, value)
         is_skipped = True
         for window in windows:
             self._window = window
@@ -63,7 +65,7 @@ class MergingWindowOperator(WindowOperator):
                 known.retire(whole)
                 continue
             is_skipped = False
-            self._put(value, timestamp, whole, known.state_window(whole))
+            self._put(given(held), timestamp, whole, known.state_window(whole))
         if is_skipped:
             self._skip(value, timestamp)
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import dis
-from collections.abc import Callable, Iterable
-from functools import reduce
+from collections.abc import Iterable
+from functools import partial, reduce
 from itertools import accumulate
 from operator import itemgetter
 from typing import Any, Final
 
 from penstock.common.typeinfo import Types
 from penstock.runtime.elements import MAX_TIMESTAMP, Block
+from penstock.runtime.mutability import are_immutable, given, kept, own
 from penstock.runtime.operators.aligned_window import (
     AlignedWindowOperator,
     aggregating,
@@ -19,7 +20,6 @@ from penstock.runtime.operators.aligned_window import (
     reducing,
 )
 from penstock.runtime.operators.associativity import AssociativityCheck
-from penstock.runtime.operators.unshared import unshared
 from penstock.runtime.operators.window_contents import (
     AggregatedRecords,
     JoinedRecords,
@@ -59,11 +59,11 @@ class PaneWindowOperator(AlignedWindowOperator):
             self._check = AssociativityCheck(contents.function.call, self.name)
         if isinstance(contents, ReducedRecords):
             self._join_run = reducing(contents.function.call)
-            self._join_panes: Callable[[list[Any]], Any] = _reduced_by(contents.function.call)
+            self._join_panes = partial(reduce, contents.function.call)
         else:
             assert isinstance(contents, AggregatedRecords)
             self._join_run = aggregating(contents.function.function)
-            self._join_panes = _merged_by(contents.function.function)
+            self._join_panes = partial(reduce, contents.function.function.merge)
         self._merge = contents.merge
         if self.contents.are_partial:
             self._join_run = merging(contents.merge)
@@ -87,7 +87,7 @@ class PaneWindowOperator(AlignedWindowOperator):
             self._check.look_at_records(run.keys or (), run.values)
         rest = iter(run.values)
         try:
-            joined, new = self._join_run(view.getter(pane), run.keys, rest)
+            joined, new = self._join_run(view.getter(pane), self._map.hold, run.keys, rest)
         except FAILURES as error:
             raise self._run_failure(error, run, rest) from error
         view.put_each(pane, joined)
@@ -196,10 +196,16 @@ class PaneWindowOperator(AlignedWindowOperator):
             self._service.register_event_time_timer(VOID_NAMESPACE, time)
 
     def _join_tails(self, values: list[Any]) -> list[Any]:
-        """Return what the last pane comes to, the last two, and so on; nothing if one may change."""
-        if unshared(values) is not values:
+        """Return what to hold of what the last pane comes to, the last two, and so on.
+
+        Return nothing if what one holds may change.
+        """
+        if not are_immutable(values):
             return []
-        return list(accumulate(reversed(values), lambda later, value: self._merge(value, later)))
+        merge = self._merge
+        return list(
+            accumulate(reversed(values), lambda later, value: kept(merge(value, given(later))))
+        )
 
     def _sorted_panes(self) -> list[tuple[int, Any]]:
         return sorted(self._map.items(), key=_START)
@@ -226,11 +232,12 @@ class PaneWindowOperator(AlignedWindowOperator):
         if self._check is not None and self._check.wants_panes:
             self._check.look_at_panes(self.state.current_key, inside)
         if tails and is_tail:
-            kept = tails[len(inside) - 1]
+            kept = given(tails[len(inside) - 1])
         elif len(inside) == 1:
-            kept = self.contents.apart(inside[0])
+            kept = own(inside[0])
         else:
-            kept = self._join_panes(inside)
+            # What panes hold may be changed where it is joined, and a pane is in other windows too.
+            kept = self._join_panes(inside if are_immutable(inside) else list(map(own, inside)))
         values = self._result(kept)
         if values is not None:
             self._emit(window, values)
@@ -264,18 +271,3 @@ def _returns_something(function: Any) -> bool:
             return True
         before = instruction.opname
     return False
-
-
-def _reduced_by(function: Callable[[Any, Any], Any]) -> Callable[[list[Any]], Any]:
-    def joined(panes: list[Any]) -> Any:
-        return reduce(function, panes)
-
-    return joined
-
-
-def _merged_by(function: Any) -> Callable[[list[Any]], Any]:
-    def joined(panes: list[Any]) -> Any:
-        # An accumulator may be changed where it is merged, and a pane is in other windows too.
-        return reduce(function.merge, unshared(panes))
-
-    return joined

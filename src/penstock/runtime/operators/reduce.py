@@ -6,8 +6,9 @@ from itertools import islice
 from typing import Any, Final
 
 from penstock.runtime.elements import BLOCK_SIZE, MAX_TIMESTAMP, Block
+from penstock.runtime.mutability import IMMUTABLE_TYPES, Kept, given
 from penstock.runtime.operators.function_operator import FunctionOperator
-from penstock.runtime.state.tables import RawTable
+from penstock.runtime.state.tables import Keep, RawTable
 from penstock.runtime.user_code import FAILURES
 
 _TABLE: Final = "reduce"
@@ -34,7 +35,7 @@ class ReduceOperator(FunctionOperator):
         self.sorts_in_batch = sorts_in_batch
 
     def process_block(self, block: Block) -> None:
-        keys, table = self.keys_of(block), self.table
+        keys, table, keep = self.keys_of(block), self.table, self.keep
         results: list[Any] = []
         append, known, call = results.append, table.get, self._call
         rest = iter(block.values)
@@ -42,8 +43,10 @@ class ReduceOperator(FunctionOperator):
             for key, value in zip(keys, rest, strict=True):
                 before = known(key, _NOTHING)
                 if before is not _NOTHING:
+                    if type(before) is Kept:
+                        before = before.value()
                     value = call(before, value)  # noqa: PLW2901
-                table[key] = value
+                table[key] = value if type(value) in IMMUTABLE_TYPES else keep(value, key)
                 append(value)
         except FAILURES as error:
             raise self._failure(error, block, rest) from error
@@ -59,8 +62,13 @@ class ReduceOperator(FunctionOperator):
 
     @property
     def table(self) -> RawTable:
-        """What the records of each key come to so far."""
+        """What the records of each key come to so far, as it is held: `keep` says how."""
         return self.state.table(_TABLE)
+
+    @property
+    def keep(self) -> Keep:
+        """What makes of a value that may be changed later what is set for it in the table."""
+        return self.state.keep_in(_TABLE)
 
     def mark_changed(self, block: Block) -> None:
         """Note that what is in the table for the keys of these records was set."""
@@ -72,6 +80,6 @@ class ReduceOperator(FunctionOperator):
         super().process_watermark(timestamp)
 
     def _emit_finals(self) -> None:
-        values = iter(self.table.values())
+        values = map(given, self.table.values())
         while block := list(islice(values, BLOCK_SIZE)):
             self.output.collect(Block(block, [MAX_TIMESTAMP] * len(block)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
+from penstock.runtime.mutability import IMMUTABLE_TYPES, Kept, given
 from penstock.runtime.operators.window_contents import (
     AggregatedRecords,
     ListedRecords,
@@ -12,14 +13,17 @@ from penstock.runtime.operators.window_contents import (
     WindowContents,
 )
 from penstock.runtime.state.states import KeyedListState
-from penstock.runtime.state.tables import ABSENT
+from penstock.runtime.state.tables import ABSENT, Keep
 
 Session = list[Any]
-"""The start and the end of a session, and what is kept of its records: it changes in place."""
+"""The start and the end of a session, and what is held of what is kept of its records.
+
+It changes in place, and belongs to nobody but the operator.
+"""
 
 
 class SessionContents(Protocol):
-    """Keeps the records of sessions: what of them is kept in the session itself is the `kept` here."""
+    """Keeps the records of sessions: what is held of that in the session itself is the `kept` here."""
 
     def first(self, key: Any, value: Any, sessions: Iterable[Session]) -> Any:
         """Return what is kept of the first record of a session.
@@ -37,7 +41,7 @@ class SessionContents(Protocol):
         """Return what is kept of two sessions that became one."""
 
     def peek(self, key: Any, kept: Any) -> Any:
-        """Return what the contents of the window are, as `WindowContents.result` takes them."""
+        """Return what the contents of the window are, as `WindowContents.result` takes them: a copy."""
 
     def drop(self, key: Any, kept: Any) -> None:
         """Drop what is kept elsewhere."""
@@ -46,17 +50,40 @@ class SessionContents(Protocol):
         """Write what was not written yet."""
 
 
-def session_contents(contents: WindowContents, lists: Any) -> SessionContents:
+def read_sessions(held: Any, key: Any, hold: Keep) -> list[Session]:
+    """Return the sessions of a key, as they are worked on, of what is in the state."""
+    sessions: list[Session] = given(held) or []
+    for session in sessions:
+        if type(session[2]) not in IMMUTABLE_TYPES:
+            session[2] = hold(session[2], key)
+    return sessions
+
+
+def write_sessions(sessions: list[Session], key: Any, keep: Keep) -> Any:
+    """Return what to set in the state for the sessions of a key.
+
+    Args:
+        sessions: The sessions.
+        key: The key.
+        keep: Returns what to set there for a value that may be changed later.
+    """
+    if Kept not in [type(session[2]) for session in sessions]:
+        return sessions
+    return keep([[start, end, given(kept)] for start, end, kept in sessions], key)
+
+
+def session_contents(contents: WindowContents, lists: Any, hold: Keep) -> SessionContents:
     """Return what keeps such contents.
 
     Args:
         contents: What a window keeps.
         lists: The state of that, if it is lists.
+        hold: Returns what to hold of a value.
     """
     if isinstance(contents, ReducedRecords):
-        return _ReducedSessions(contents.function.call)
+        return _ReducedSessions(contents.function.call, hold)
     if isinstance(contents, AggregatedRecords):
-        return _AggregatedSessions(contents.function.function)
+        return _AggregatedSessions(contents.function.function, hold)
     return _ListedSessions(lists)
 
 
@@ -69,7 +96,7 @@ class _InSession:
     """Keeps all in the session itself."""
 
     def peek(self, key: Any, kept: Any) -> Any:
-        return kept
+        return given(kept)
 
     def drop(self, key: Any, kept: Any) -> None:
         """There is nothing elsewhere."""
@@ -79,30 +106,35 @@ class _InSession:
 
 
 class _ReducedSessions(_InSession):
-    def __init__(self, reduce: Callable[[Any, Any], Any]) -> None:
+    def __init__(self, reduce: Callable[[Any, Any], Any], hold: Keep) -> None:
         self._reduce = reduce
+        self._hold = hold
 
     def first(self, key: Any, value: Any, sessions: Iterable[Session]) -> Any:
-        return value
+        return value if type(value) in IMMUTABLE_TYPES else self._hold(value, key)
 
     def add(self, key: Any, kept: Any, value: Any) -> Any:
-        return self._reduce(kept, value)
+        result = self._reduce(kept.value() if type(kept) is Kept else kept, value)
+        return result if type(result) in IMMUTABLE_TYPES else self._hold(result, key)
 
-    merge = add
+    def merge(self, key: Any, kept: Any, other: Any) -> Any:
+        return self.add(key, kept, given(other))
 
 
 class _AggregatedSessions(_InSession):
-    def __init__(self, function: Any) -> None:
+    def __init__(self, function: Any, hold: Keep) -> None:
         self._function = function
+        self._hold = hold
 
     def first(self, key: Any, value: Any, sessions: Iterable[Session]) -> Any:
-        return self._function.add(value, self._function.create_accumulator())
+        return self.add(key, self._function.create_accumulator(), value)
 
     def add(self, key: Any, kept: Any, value: Any) -> Any:
-        return self._function.add(value, kept)
+        result = self._function.add(value, kept.value() if type(kept) is Kept else kept)
+        return result if type(result) in IMMUTABLE_TYPES else self._hold(result, key)
 
     def merge(self, key: Any, kept: Any, other: Any) -> Any:
-        return self._function.merge(kept, other)
+        return self._hold(self._function.merge(given(kept), given(other)), key)
 
 
 class _ListedSessions:

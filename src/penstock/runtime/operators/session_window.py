@@ -9,7 +9,12 @@ from typing import Any, Final
 from penstock.common.typeinfo import Types
 from penstock.runtime.elements import MAX_TIMESTAMP, Block
 from penstock.runtime.epoch import Epoch
-from penstock.runtime.operators.session_contents import Session, session_contents
+from penstock.runtime.operators.session_contents import (
+    Session,
+    read_sessions,
+    session_contents,
+    write_sessions,
+)
 from penstock.runtime.operators.window import WindowOperator
 from penstock.runtime.state.descriptors import ValueStateDescriptor
 from penstock.runtime.state.tables import VOID_NAMESPACE
@@ -41,14 +46,15 @@ class SessionWindowOperator(WindowOperator):
 
     def begin_epoch(self, epoch: Epoch) -> None:
         super().begin_epoch(epoch)
-        self._records = session_contents(self.contents, self._kept)
+        self._records = session_contents(self.contents, self._kept, self._kept.hold)
 
     def process_block(self, block: Block) -> None:
         if block.timestamps is None or block.keys is None or None in block.timestamps:
             super().process_block(block)  # which tells what is wrong
             return
         known: dict[Any, list[Session]] = {}
-        entries, mark = self._sessions.view
+        entries, mark, keep = self._sessions.view
+        hold = self._sessions.hold
         add, gap, passed = self._records.add, self._gap, self._service.current_watermark + 1
         rest = iter(block.values)
         key = None
@@ -56,7 +62,7 @@ class SessionWindowOperator(WindowOperator):
             for value, key, timestamp in zip(rest, block.keys, block.timestamps, strict=True):
                 sessions = known.get(key)
                 if sessions is None:
-                    sessions = known[key] = entries.get(key) or []
+                    sessions = known[key] = read_sessions(entries.get(key), key, hold)
                 end = min(timestamp + gap, MAX_TIMESTAMP)  # type: ignore[operator]
                 if sessions:
                     last = sessions[-1]
@@ -70,7 +76,7 @@ class SessionWindowOperator(WindowOperator):
         self._records.flush()
         for key, sessions in known.items():
             if sessions:
-                entries[key] = sessions
+                entries[key] = write_sessions(sessions, key, keep)
                 mark(key)
             elif entries.pop(key, None) is not None:
                 mark(key)
@@ -123,13 +129,14 @@ class SessionWindowOperator(WindowOperator):
 
     def _fire_session(self, key: Any, window: TimeWindow, kept: Any) -> None:
         found = self._records.peek(key, kept)
-        values = self._result(self.contents.apart(found) if self.allowed_lateness else found)
+        values = self._result(found)
         if values is not None:
             self._emit(window, values)
 
     def on_event_time(self, timer: InternalTimer) -> None:
         now, key, _ = timer
-        sessions: list[Session] = self._sessions.value() or []
+        entries, mark, keep = self._sessions.view
+        sessions = read_sessions(entries.get(key), key, self._sessions.hold)
         left: list[Session] = []
         next_time = MAX_TIMESTAMP
         try:
@@ -149,5 +156,9 @@ class SessionWindowOperator(WindowOperator):
         except FAILURES as error:
             raise self._failure(error, None) from error
         if len(left) < len(sessions):
-            self._sessions.update(left or None)
+            if left:
+                entries[key] = write_sessions(left, key, keep)
+            else:
+                entries.pop(key, None)
+            mark(key)
         self._register(key, next_time)

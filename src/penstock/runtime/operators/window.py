@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence, Sized
 from typing import Any, ClassVar, Final
 
 from penstock.errors import (
@@ -14,6 +14,7 @@ from penstock.errors import (
 )
 from penstock.runtime.elements import MAX_TIMESTAMP, Block
 from penstock.runtime.epoch import Epoch
+from penstock.runtime.mutability import given
 from penstock.runtime.operator import OperatorPart, StreamOperator
 from penstock.runtime.operators.collector import Collector
 from penstock.runtime.operators.window_call import WindowCall
@@ -181,15 +182,17 @@ class WindowOperator(StreamOperator):
     def _process(self, value: Any, timestamp: int | None) -> None:
         """Put a record into its windows."""
         is_skipped = True
-        for window in self._windows_of(value, timestamp):
+        windows = self._windows_of(value, timestamp)
+        held = self._held_for(windows, value)
+        for window in windows:
             self._window = window
             if not self._is_late(window):
                 is_skipped = False
-                self._put(value, timestamp, window, window)
+                self._put(given(held), timestamp, window, window)
         if is_skipped:
             self._skip(value, timestamp)
 
-    def _windows_of(self, value: Any, timestamp: int | None) -> Iterable[Any]:
+    def _windows_of(self, value: Any, timestamp: int | None) -> Collection[Any]:
         if timestamp is None and self._is_event_time:
             raise InvalidTimestampError(
                 f"Operator {self.name!r} got a record without a timestamp, which cannot be in a window "
@@ -206,7 +209,11 @@ class WindowOperator(StreamOperator):
                 f"{self._where()}: that is no collection of windows.",
                 hint="Return a list of windows from assign_windows(), an empty one for none.",
             )
-        return windows
+        return windows if isinstance(windows, Sized) else list(windows)
+
+    def _held_for(self, windows: Collection[Any], value: Any) -> Any:
+        """Return what to hold of a record that goes to windows, each of which is given its own."""
+        return self._kept.hold(value, self.state.current_key) if len(windows) > 1 else value
 
     def _put(self, value: Any, timestamp: int | None, window: Any, place: Any) -> None:
         """Add a record to a window whose contents are in the state of the window `place`."""
@@ -302,7 +309,7 @@ class WindowOperator(StreamOperator):
         kept = self._kept.peek()
         if kept is ABSENT:
             return
-        values = self._result(self.contents.apart(kept))
+        values = self._result(kept)
         if values is not None:
             self._emit(window, values)
 

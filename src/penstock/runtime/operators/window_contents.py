@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Final
 
 from penstock.common.typeinfo import Types
 from penstock.runtime.context import RuntimeContext
-from penstock.runtime.operators.unshared import unshared
 from penstock.runtime.state.descriptors import (
     AggregatingStateDescriptor,
     ListStateDescriptor,
@@ -39,10 +38,6 @@ class WindowContents(ABC):
         Raises:
             TypeMismatchError: If what is kept is not of the type declared for it.
         """
-
-    def apart(self, kept: Any) -> Any:
-        """Return what is kept of a window that stays, so that a result can share nothing with it."""
-        return kept
 
     @abstractmethod
     def result_of_records(self, records: list[Any]) -> list[Any] | None:
@@ -142,10 +137,6 @@ class AggregatedRecords(WindowContents):
         merge: Callable[[Any, Any], Any] = self.function.function.merge
         return merge
 
-    def apart(self, kept: Any) -> Any:
-        """See `WindowContents.apart`: many a `get_result` returns the accumulator itself."""
-        return unshared([kept])[0]
-
     def single(self, record: Any) -> Any:
         """Return the accumulator of one record."""
         function = self.function.function
@@ -182,9 +173,6 @@ class JoinedRecords(WindowContents):
 
     def result(self, kept: Any) -> list[Any] | None:
         return self.contents.result(kept)
-
-    def apart(self, kept: Any) -> Any:
-        return self.contents.apart(kept)
 
     def result_of_records(self, records: list[Any]) -> list[Any] | None:
         return self.result(reduce(self.contents.merge, [value for _, value in records]))

@@ -34,7 +34,7 @@ from penstock.runtime.state.states import (
     KeyedState,
     KeyedValueState,
 )
-from penstock.runtime.state.tables import VOID_NAMESPACE, WITH_TTL, RawTable, StateTable
+from penstock.runtime.state.tables import VOID_NAMESPACE, WITH_TTL, Keep, RawTable, StateTable
 from penstock.runtime.state.ttl import StateTtlConfig
 from penstock.runtime.state.ttl_views import TimeToLive, TtlTable
 
@@ -175,7 +175,17 @@ class KeyedStateBackend(ABC):
 
     @abstractmethod
     def table(self, name: str) -> RawTable:
-        """Return one value a key, without a descriptor; report changes by `mark_changed`."""
+        """Return one value a key, without a descriptor, as it is held: see `keep_in`.
+
+        Report changes by `mark_changed`.
+        """
+
+    @abstractmethod
+    def keep_in(self, name: str) -> Keep:
+        """Return what makes of a value that may be changed later what is set for it in `table(name)`.
+
+        `penstock.runtime.mutability.given` makes the value of it.
+        """
 
     @abstractmethod
     def mark_changed(self, name: str, keys: list[Any]) -> None:

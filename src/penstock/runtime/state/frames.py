@@ -13,8 +13,7 @@ from contextvars import ContextVar
 from typing import IO, Any, Final, NamedTuple
 
 from penstock.errors import ValueNotSerializableError
-from penstock.runtime.state.tables import ABSENT
-from penstock.runtime.user_code import record_text
+from penstock.runtime.state.tables import ABSENT, not_serializable
 
 _FRAME_SIZE: Final = 1 << 20
 _PART_SIZE: Final = 1 << 18
@@ -159,7 +158,7 @@ def pickle_value(value: Any, operator: str, state: str, key: Any) -> bytes:
     try:
         return pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
     except Exception as error:
-        raise _value_error(value, operator, state, key, error) from error
+        raise not_serializable(value, operator, state, key, error) from error
 
 
 def _not_serializable(part: TablePart, operator: str, error: Exception) -> Exception:
@@ -168,16 +167,4 @@ def _not_serializable(part: TablePart, operator: str, error: Exception) -> Excep
             pickle_value(value, operator, part.table, key)
         except ValueNotSerializableError as named:
             return named
-    return _value_error((part.namespace, part.keys), operator, part.table, None, error)
-
-
-def _value_error(
-    value: Any, operator: str, state: str, key: Any, error: Exception
-) -> ValueNotSerializableError:
-    return ValueNotSerializableError(
-        f"Operator {operator!r} keeps a value in its state {state!r} that cannot be pickled, so it "
-        f"cannot be written: {record_text(value)}, under the key {record_text(key)}\n"
-        f"{type(error).__name__}: {error}",
-        hint="Keep plain data in state; define its classes at the top level of a module, not inside "
-        "a function.",
-    )
+    return not_serializable((part.namespace, part.keys), operator, part.table, None, error)

@@ -16,7 +16,7 @@ from penstock.runtime.state.hashmap_tables import (
     HashMapTable,
     HashMapValues,
 )
-from penstock.runtime.state.tables import VOID_NAMESPACE, WITH_TTL, StateTable
+from penstock.runtime.state.tables import VOID_NAMESPACE, WITH_TTL, Keep, StateTable
 from penstock.runtime.state.ttl import StateTtlConfig
 from penstock.runtime.state.ttl_views import TtlTable
 
@@ -31,7 +31,8 @@ _KEYS_A_STEP: Final = 8192
 class HashMapKeyedStateBackend(KeyedStateBackend):
     """Keeps state in dictionaries: fast, and no larger than memory.
 
-    A value is the object itself. It is pickled when the epoch ends.
+    A value that nobody can change is the object itself, and pickled when the epoch ends. Any other is
+    pickled at once.
     """
 
     def __init__(self, **options: Any) -> None:
@@ -49,7 +50,9 @@ class HashMapKeyedStateBackend(KeyedStateBackend):
         table = self._tables.get(name)
         if table is None:
             classes = {"list": HashMapLists, "map": HashMapMaps}
-            table = classes.get(kind.removesuffix(WITH_TTL), HashMapValues)(name, kind)
+            table = classes.get(kind.removesuffix(WITH_TTL), HashMapValues)(
+                self.operator, name, kind
+            )
             table.tracks_changes = self._tracks_changes
             self._tables[name] = table
         return table
@@ -57,6 +60,9 @@ class HashMapKeyedStateBackend(KeyedStateBackend):
     def table(self, name: str) -> dict[Any, Any]:
         found: dict[Any, Any] = self._table(name, _RAW).view(VOID_NAMESPACE).entries
         return found
+
+    def keep_in(self, name: str) -> Keep:
+        return self._table(name, _RAW).hold
 
     def mark_changed(self, name: str, keys: list[Any]) -> None:
         table = self._tables[name]

@@ -1,4 +1,8 @@
-"""Tables in memory: dictionaries, and which of their keys changed."""
+"""Tables in memory: dictionaries, and which of their keys changed.
+
+What is in them is held as `penstock.runtime.mutability` says: what nobody can change as it is, all else
+pickled, so that it stays what it was when it was put there.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +12,10 @@ from itertools import chain
 from typing import Any, Final
 
 from penstock.errors import MutatedKeyError
+from penstock.runtime.mutability import IMMUTABLE_TYPES, Kept, given, kept, own
 from penstock.runtime.stable_hash import stable_hash
 from penstock.runtime.state.frames import Change, TablePart, read_pickles, table_parts
-from penstock.runtime.state.tables import ABSENT, MapView, StateTable, ValueView, ignore
+from penstock.runtime.state.tables import ABSENT, Keep, MapView, StateTable, ValueView, ignore
 from penstock.runtime.user_code import record_text
 
 _RUN: Final = 1024
@@ -24,8 +29,8 @@ class HashMapTable(StateTable):
         tracks_changes: Whether changes are noted.
     """
 
-    def __init__(self, name: str, kind: str) -> None:
-        super().__init__(name, kind)
+    def __init__(self, operator: str, name: str, kind: str) -> None:
+        super().__init__(operator, name, kind)
         self.tracks_changes = True
         self._namespaces: dict[Any, dict[Any, Any]] = {}
         self._changed: dict[Any, Any] = {}
@@ -100,8 +105,12 @@ class HashMapTable(StateTable):
 
     def contents(self) -> Iterator[tuple[Any, Any, Any]]:
         for namespace, entries in self._namespaces.items():
-            for key, value in entries.items():
-                yield namespace, key, value
+            for key, held in entries.items():
+                yield namespace, key, self._value_of(held)
+
+    @abstractmethod
+    def _value_of(self, held: Any) -> Any:
+        """Return what is held under a key as an object of the caller's own."""
 
     def _require_findable(self, keys: Collection[Any]) -> None:
         """Make sure that keys still have the hash they had when state was kept under them.
@@ -124,8 +133,8 @@ class HashMapValues(HashMapTable):
     def view(self, namespace: Any) -> ValueView:
         entries = self._namespaces.setdefault(namespace, {})
         if not self.tracks_changes:
-            return ValueView(entries, ignore)
-        return ValueView(entries, self._changed.setdefault(namespace, set()).add)
+            return ValueView(entries, ignore, self.hold)
+        return ValueView(entries, self._changed.setdefault(namespace, set()).add, self.hold)
 
     def mark(self, namespace: Any, keys: Iterable[Any]) -> None:
         """Note that the values of these keys changed."""
@@ -136,23 +145,26 @@ class HashMapValues(HashMapTable):
         entries = self._namespaces.setdefault(part.namespace, {})
         for key in part.removed:
             entries.pop(key, None)
-        entries.update(zip(part.keys, _values(part), strict=True))
+        entries.update(zip(part.keys, map(kept, _values(part)), strict=True))
         self.release(part.namespace)
+
+    def _value_of(self, held: Any) -> Any:
+        return given(held)
 
     def _changes_in(
         self, namespace: Any, entries: dict[Any, Any], changed: set[Any]
     ) -> Iterator[Change]:
         self._require_findable(changed)
         for key in changed:
-            value = entries.get(key, ABSENT)
+            value = given(entries.get(key, ABSENT))
             yield (namespace, key, value is ABSENT, value)
 
     def _everything_in(
         self, namespace: Any, entries: dict[Any, Any], *, replaces: bool
     ) -> Iterator[Change]:
         self._require_findable(entries)
-        for key, value in entries.items():
-            yield (namespace, key, False, value)
+        for key, held in entries.items():
+            yield (namespace, key, False, given(held))
 
 
 class HashMapLists(HashMapTable):
@@ -165,7 +177,7 @@ class HashMapLists(HashMapTable):
     def view(self, namespace: Any) -> _Lists:
         entries = self._namespaces.setdefault(namespace, {})
         changed = self._changed.setdefault(namespace, {}) if self.tracks_changes else None
-        return _Lists(entries, changed)
+        return _Lists(entries, changed, self.hold)
 
     def apply(self, part: TablePart) -> None:
         entries = self._namespaces.setdefault(part.namespace, {})
@@ -173,8 +185,11 @@ class HashMapLists(HashMapTable):
             entries.pop(key, None)
         for key, elements in zip(part.keys, part.values, strict=True):
             found = read_pickles(elements) if part.are_pickled else elements
-            entries.setdefault(key, []).extend(found)
+            entries.setdefault(key, []).extend(map(kept, found))
         self.release(part.namespace)
+
+    def _value_of(self, held: list[Any]) -> list[Any]:
+        return list(map(given, held))
 
     def _changes_in(
         self, namespace: Any, entries: dict[Any, list[Any]], changed: dict[Any, int]
@@ -197,22 +212,31 @@ class HashMapLists(HashMapTable):
 
 def _runs(namespace: Any, key: Any, elements: list[Any]) -> Iterator[Change]:
     for start in range(0, len(elements), _RUN):
-        yield (namespace, key, False, elements[start : start + _RUN])
+        yield (namespace, key, False, list(map(given, elements[start : start + _RUN])))
 
 
 class _Lists:
     """A view of lists in memory."""
 
-    def __init__(self, entries: dict[Any, list[Any]], changed: dict[Any, int] | None) -> None:
+    def __init__(
+        self,
+        entries: dict[Any, list[Any]],
+        changed: dict[Any, int] | None,
+        hold: Keep,
+    ) -> None:
         self._entries = entries
         self._changed = changed
+        self._hold = hold
 
     def get(self, key: Any) -> list[Any]:
-        return list(self._entries.get(key, ()))
+        elements = self._entries.get(key, ())
+        return [held.value() if type(held) is Kept else held for held in elements]
 
     def extend(self, key: Any, values: Collection[Any]) -> None:
         if not values:
             return
+        if not IMMUTABLE_TYPES.issuperset(map(type, values)):
+            values = [self._hold(value, key) for value in values]
         elements = self._entries.get(key)
         if elements is None:
             elements = self._entries[key] = []
@@ -231,23 +255,26 @@ class HashMapMaps(HashMapTable):
     def view(self, namespace: Any) -> _Maps:
         entries = self._namespaces.setdefault(namespace, {})
         if not self.tracks_changes:
-            return _Maps(entries, ignore)
-        return _Maps(entries, self._changed.setdefault(namespace, set()).add)
+            return _Maps(entries, ignore, self.hold)
+        return _Maps(entries, self._changed.setdefault(namespace, set()).add, self.hold)
 
     def apply(self, part: TablePart) -> None:
-        view = _Maps(self._namespaces.setdefault(part.namespace, {}), ignore)
+        view = _Maps(self._namespaces.setdefault(part.namespace, {}), ignore, self.hold)
         for key, map_key in part.removed:
             view.remove(key, map_key)
         for (key, map_key), value in zip(part.keys, _values(part), strict=True):
             view.put(key, map_key, value)
         self.release(part.namespace)
 
+    def _value_of(self, held: dict[Any, Any]) -> dict[Any, Any]:
+        return {own(map_key): given(value) for map_key, value in held.items()}
+
     def _changes_in(
         self, namespace: Any, entries: dict[Any, dict[Any, Any]], changed: set[tuple[Any, Any]]
     ) -> Iterator[Change]:
         self._require_findable(changed)
         for pair in changed:
-            value = entries.get(pair[0], {}).get(pair[1], ABSENT)
+            value = given(entries.get(pair[0], {}).get(pair[1], ABSENT))
             yield (namespace, pair, value is ABSENT, value)
 
     def _everything_in(
@@ -256,22 +283,27 @@ class HashMapMaps(HashMapTable):
         self._require_findable(entries)
         for key, found in entries.items():
             self._require_findable(found)
-            for map_key, value in found.items():
-                yield (namespace, (key, map_key), False, value)
+            for map_key, held in found.items():
+                yield (namespace, (key, map_key), False, given(held))
 
 
 class _Maps(MapView):
     """A view of maps in memory."""
 
     def __init__(
-        self, entries: dict[Any, dict[Any, Any]], mark: Callable[[tuple[Any, Any]], object]
+        self,
+        entries: dict[Any, dict[Any, Any]],
+        mark: Callable[[tuple[Any, Any]], object],
+        hold: Keep,
     ) -> None:
         self._entries = entries
         self._mark = mark
+        self._hold = hold
 
     def get(self, key: Any, map_key: Any, default: Any) -> Any:
         found = self._entries.get(key)
-        return default if found is None else found.get(map_key, default)
+        held = default if found is None else found.get(map_key, default)
+        return held.value() if type(held) is Kept else held
 
     def put(self, key: Any, map_key: Any, value: Any) -> None:
         found = self._entries.get(key, _NO_MAP)
@@ -282,7 +314,9 @@ class _Maps(MapView):
         if not is_known:
             stable_hash(map_key)  # refuses what cannot be a key
             found = self._entries.setdefault(key, {})
-        found[map_key] = value
+        if type(map_key) not in IMMUTABLE_TYPES:
+            map_key = own(map_key)
+        found[map_key] = value if type(value) in IMMUTABLE_TYPES else self._hold(value, key)
         self._mark((key, map_key))
 
     def remove(self, key: Any, map_key: Any) -> None:
@@ -291,10 +325,10 @@ class _Maps(MapView):
             del found[map_key]
             if not found:
                 del self._entries[key]
-            self._mark((key, map_key))
+            self._mark((key, own(map_key)))
 
     def items(self, key: Any) -> list[tuple[Any, Any]]:
-        return list(self._entries.get(key, {}).items())
+        return [(own(map_key), given(held)) for map_key, held in self._entries.get(key, {}).items()]
 
     def is_empty(self, key: Any) -> bool:
         return key not in self._entries

@@ -21,7 +21,14 @@ from penstock.runtime.state.rocksdb_tables import (
     RocksTable,
     RocksValues,
 )
-from penstock.runtime.state.tables import VOID_NAMESPACE, WITH_TTL, RawTable, StateTable
+from penstock.runtime.state.tables import (
+    VOID_NAMESPACE,
+    WITH_TTL,
+    Keep,
+    RawTable,
+    StateTable,
+    as_it_is,
+)
 from penstock.runtime.state.ttl import StateTtlConfig
 from penstock.runtime.state.ttl_views import TtlTable
 
@@ -119,6 +126,9 @@ class RocksDBKeyedStateBackend(KeyedStateBackend):
     def table(self, name: str) -> RawTable:
         found: RawTable = self._table(name, _RAW).view(VOID_NAMESPACE).entries
         return found
+
+    def keep_in(self, name: str) -> Keep:
+        return as_it_is
 
     def mark_changed(self, name: str, keys: list[Any]) -> None:
         """Do nothing: tables note what is set."""

@@ -16,13 +16,15 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from penstock.errors import MutatedKeyError
+from penstock.runtime import mutability
+from penstock.runtime.mutability import IMMUTABLE_TYPES, own
 from penstock.runtime.state.frames import (
     Change,
     TablePart,
     pickle_value,
 )
 from penstock.runtime.state.key_bytes import key_bytes
-from penstock.runtime.state.tables import ABSENT, MapView, StateTable, ValueView, ignore
+from penstock.runtime.state.tables import ABSENT, MapView, StateTable, ValueView, as_it_is, ignore
 from penstock.runtime.user_code import record_text
 
 if TYPE_CHECKING:
@@ -84,7 +86,7 @@ class RocksTable(StateTable):
     def __init__(
         self, backend: RocksDBKeyedStateBackend, number: int, name: str, kind: str
     ) -> None:
-        super().__init__(name, kind)
+        super().__init__(backend.operator, name, kind)
         self._backend = backend
         self._database = backend.database
         self.number = number
@@ -202,6 +204,8 @@ class RocksEntries(RocksTable):
         kind = type(value)
         if kind is float or kind is bool or (kind is int and -_LARGE < value < _LARGE):
             kept = value
+        elif kind is mutability.Kept:
+            kept = value.data
         else:
             try:
                 kept = _pickle(value, pickle.HIGHEST_PROTOCOL)
@@ -306,7 +310,7 @@ class RocksValues(RocksEntries):
         self._database.note_cached(size)
 
     def view(self, namespace: Any) -> ValueView:
-        return ValueView(_Values(self, namespace), ignore)
+        return ValueView(_Values(self, namespace), ignore, as_it_is)
 
     def values(self) -> Iterator[Any]:
         """Yield all values."""
@@ -367,6 +371,8 @@ class RocksMaps(RocksEntries):
             is_known = False
         if not is_known:
             key_bytes(address[2])  # refuses what cannot be a key
+        if type(address[2]) not in IMMUTABLE_TYPES:
+            address = (*address[:2], own(address[2]))
         super().set(address, value)
 
     def _mark(self, address: Address) -> None:
@@ -430,11 +436,11 @@ class _Maps(MapView):
         self._table.set((self._namespace, key, map_key), value)
 
     def remove(self, key: Any, map_key: Any) -> None:
-        self._table.remove((self._namespace, key, map_key))
+        self._table.remove((self._namespace, key, own(map_key)))
 
     def items(self, key: Any) -> list[tuple[Any, Any]]:
         map_keys = list(self._table.map_keys(self._namespace, key))
-        return [(map_key, self.get(key, map_key, None)) for map_key in map_keys]
+        return [(own(map_key), self.get(key, map_key, None)) for map_key in map_keys]
 
     def is_empty(self, key: Any) -> bool:
         return next(self._table.map_keys(self._namespace, key), ABSENT) is ABSENT

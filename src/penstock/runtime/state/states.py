@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
 
+from penstock.runtime.mutability import IMMUTABLE_TYPES, Kept, given
 from penstock.runtime.state.api import (
     AggregatingState,
     ListState,
@@ -23,6 +24,7 @@ from penstock.runtime.state.tables import (
     ABSENT,
     VOID_NAMESPACE,
     Entries,
+    Keep,
     ListView,
     MapView,
     StateTable,
@@ -62,6 +64,11 @@ class KeyedState(State):
             self._namespace = namespace
             self.rebind()
 
+    @property
+    def hold(self) -> Keep:
+        """What returns what to hold of a value that is to be kept: see `StateTable.hold`."""
+        return self._table.hold
+
     def rebind(self) -> None:
         """Take a new view of the table."""
         self._view = self._table.enter(self._namespace)
@@ -72,11 +79,11 @@ class KeyedMergingState(KeyedState):
 
     @abstractmethod
     def peek(self) -> Any:
-        """Return what is kept under the current key, as it is kept; `ABSENT` for nothing."""
+        """Return what is kept under the current key, an accumulator as such; `ABSENT` for nothing."""
 
     @abstractmethod
     def take(self) -> Any:
-        """Remove and return what is kept under the current key, as it is kept; `ABSENT` for nothing."""
+        """Remove and return what is kept under the current key, as `peek` does."""
 
     @abstractmethod
     def put_in(self, kept: Any) -> None:
@@ -97,26 +104,34 @@ class _KeyedEntries(KeyedState):
 
     _entries: Entries
     _mark: Callable[[Any], object]
+    _keep: Keep
 
     def rebind(self) -> None:
-        self._entries, self._mark = self._table.enter(self._namespace)
+        self._entries, self._mark, self._keep = self._table.enter(self._namespace)
 
     @property
     def view(self) -> ValueView:
         """The values of all keys in the current namespace, for use at once."""
-        return ValueView(self._entries, self._mark)
+        return ValueView(self._entries, self._mark, self._keep)
 
     def peek(self) -> Any:
-        """Return what is kept under the current key, as it is kept; `ABSENT` for nothing."""
-        return self._entries.get(self._context.current_key, ABSENT)
+        """Return what is kept under the current key, an accumulator as such; `ABSENT` for nothing."""
+        held = self._entries.get(self._context.current_key, ABSENT)
+        return held.value() if type(held) is Kept else held
 
     def take(self) -> Any:
-        """Remove and return what is kept under the current key, as it is kept; `ABSENT` for nothing."""
+        """Remove and return what is kept under the current key, as `peek` does."""
         key = self._context.current_key
-        kept = self._entries.pop(key, ABSENT)
-        if kept is not ABSENT:
+        held = self._entries.pop(key, ABSENT)
+        if held is not ABSENT:
             self._mark(key)
-        return kept
+        return held.value() if type(held) is Kept else held
+
+    def _set(self, value: Any) -> None:
+        """Set what is kept under the current key."""
+        key = self._context.current_key
+        self._entries[key] = value if type(value) in IMMUTABLE_TYPES else self._keep(value, key)
+        self._mark(key)
 
     def clear(self) -> None:
         self.take()
@@ -126,14 +141,16 @@ class KeyedValueState(_KeyedEntries, ValueState[Any]):
     """A value for each key."""
 
     def value(self) -> Any:
-        return self._entries.get(self._context.current_key)
+        held = self._entries.get(self._context.current_key)
+        return held.value() if type(held) is Kept else held
 
     def update(self, value: Any) -> None:
         if value is None:
             self.clear()
             return
+        # As `_set` does, and a call less: this is where most programs spend their time.
         key = self._context.current_key
-        self._entries[key] = value
+        self._entries[key] = value if type(value) in IMMUTABLE_TYPES else self._keep(value, key)
         self._mark(key)
 
 
@@ -147,13 +164,11 @@ class KeyedReducingState(_KeyedEntries, KeyedMergingState, ReducingState[Any]):
         self._reduce = UserFunction(descriptor.get_reduce_function(), "reduce").call
 
     def get(self) -> Any:
-        return self._entries.get(self._context.current_key)
+        return given(self._entries.get(self._context.current_key))
 
     def add(self, value: Any) -> None:
-        key, entries = self._context.current_key, self._entries
-        before = entries.get(key, ABSENT)
-        entries[key] = value if before is ABSENT else self._reduce(before, value)
-        self._mark(key)
+        before = self.peek()
+        self._set(value if before is ABSENT else self._reduce(before, value))
 
     def put_in(self, kept: Any) -> None:
         self.add(kept)
@@ -172,22 +187,18 @@ class KeyedAggregatingState(_KeyedEntries, KeyedMergingState, AggregatingState[A
         self._function = descriptor.get_agg_function()
 
     def get(self) -> Any:
-        accumulator = self._entries.get(self._context.current_key, ABSENT)
+        accumulator = self.peek()
         return None if accumulator is ABSENT else self._function.get_result(accumulator)
 
     def add(self, value: Any) -> None:
-        key, entries, function = self._context.current_key, self._entries, self._function
-        accumulator = entries.get(key, ABSENT)
+        accumulator, function = self.peek(), self._function
         if accumulator is ABSENT:
             accumulator = function.create_accumulator()
-        entries[key] = function.add(value, accumulator)
-        self._mark(key)
+        self._set(function.add(value, accumulator))
 
     def put_in(self, kept: Any) -> None:
-        key, entries = self._context.current_key, self._entries
-        accumulator = entries.get(key, ABSENT)
-        entries[key] = kept if accumulator is ABSENT else self._function.merge(accumulator, kept)
-        self._mark(key)
+        accumulator = self.peek()
+        self._set(kept if accumulator is ABSENT else self._function.merge(accumulator, kept))
 
 
 class KeyedListState(KeyedMergingState, ListState[Any]):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from penstock.common.time import Duration
+from penstock.runtime.mutability import given
 from penstock.runtime.state.tables import (
     ABSENT,
     WITH_TTL,
@@ -13,6 +14,7 @@ from penstock.runtime.state.tables import (
     MapView,
     StateTable,
     ValueView,
+    as_it_is,
     ignore,
 )
 from penstock.runtime.state.ttl import StateTtlConfig
@@ -50,13 +52,13 @@ class TtlEntries:
     """One value a key, each of which expires."""
 
     def __init__(self, view: ValueView, ttl: TimeToLive, on_use: Callable[[], object]) -> None:
-        self._entries, self._mark = view
+        self._entries, self._mark, self._keep = view
         self._ttl = ttl
         self._on_use = on_use
 
     def get(self, key: Any, default: Any = None, /) -> Any:
         self._on_use()
-        pair = self._entries.get(key)
+        pair = given(self._entries.get(key))
         if pair is None:
             return default
         value, written = pair
@@ -69,11 +71,11 @@ class TtlEntries:
 
     def __setitem__(self, key: Any, value: Any, /) -> None:
         self._on_use()
-        self._entries[key] = (value, self._ttl.clock())
+        self._entries[key] = self._keep((value, self._ttl.clock()), key)
         self._mark(key)
 
     def pop(self, key: Any, default: Any, /) -> Any:
-        pair = self._entries.pop(key, None)
+        pair = given(self._entries.pop(key, None))
         if pair is None:
             return default
         self._mark(key)
@@ -81,7 +83,7 @@ class TtlEntries:
 
     def expire(self, key: Any) -> None:
         """Remove the value of a key if it has expired."""
-        pair = self._entries.get(key)
+        pair = given(self._entries.get(key))
         if pair is not None and self._ttl.is_expired(pair[1], self._ttl.clock()):
             self.pop(key, None)
 
@@ -192,10 +194,14 @@ class TtlTable:
         self._after: Any = None
         self._pass_began = ttl.clock()
 
+    def hold(self, value: Any, key: Any) -> Any:
+        """See `StateTable.hold`."""
+        return self._table.hold(value, key)
+
     def enter(self, namespace: Any) -> Any:
         """Return a view in which expired values cannot be seen, or only once."""
         view = self._over(self._table.enter(namespace), self.on_use)
-        return ValueView(view, ignore) if isinstance(view, TtlEntries) else view
+        return ValueView(view, ignore, as_it_is) if isinstance(view, TtlEntries) else view
 
     def _over(self, view: Any, on_use: Callable[[], object]) -> TtlEntries | TtlLists | TtlMaps:
         if self._table.kind == "list" + WITH_TTL:
