@@ -29,12 +29,21 @@ FLAT = BucketAssigner.base_path_bucket_assigner()
 NUMBER = Types.ROW_NAMED(["number"], [Types.LONG()])
 
 
-def run(spark: SparkSession, rows: DataFrame, folder: Path) -> None:
-    """Write numbers, early and late in the program, until what is there is read."""
+def run(spark: SparkSession, rows: DataFrame, folder: Path, *added: int) -> None:
+    """Write numbers, early and late in the program, until what is there is read.
+
+    Args:
+        spark: The session.
+        rows: The numbers.
+        folder: Where all is written.
+        *added: Numbers of a bounded source beside.
+    """
     configuration = Configuration().set_string("execution.epoch.available-now", "true")
     configuration.set_string("execution.checkpointing.dir", str(folder / "job"))
     env = StreamExecutionEnvironment.get_execution_environment(configuration, spark=spark)
     numbers = env.set_parallelism(2).from_data_frame(rows).uid("rows").map(lambda row: row.number)
+    if added:
+        numbers = numbers.union(env.from_collection(added).uid("added"))
     # The first attempt at the second epoch has prepared these before it fails.
     numbers.map(lambda number: (number,)).sink_to(
         FileSink.for_bulk_format(str(folder / "early"), ParquetBulkWriters.for_row_type(NUMBER))
@@ -62,8 +71,13 @@ def late(folder: Path) -> list[int]:
     return sorted(json.loads(line)["number"] for line in lines)
 
 
+@pytest.mark.parametrize("added", [[], [7, 8]])
 def test_files_have_each_record_once(
-    spark: SparkSession, stream_of: StreamOf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession,
+    stream_of: StreamOf,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    added: list[int],
 ) -> None:
     epochs = [[{"number": number}] * 3 for number in range(3, 7)]
     frame = stream_of("number int", *epochs)
@@ -82,7 +96,8 @@ def test_files_have_each_record_once(
     assert (tmp_path / "lost").exists()
     monkeypatch.undo()
 
-    run(spark, frame, tmp_path)
+    expected += added
+    run(spark, frame, tmp_path, *added)
     assert early(tmp_path) == late(tmp_path) == expected
     # Spark takes no notice of the hidden folder.
     found = spark.read.parquet(str(tmp_path / "early")).collect()

@@ -17,6 +17,7 @@ from penstock.errors import (
     InvalidArgumentError,
 )
 from penstock.runtime.elements import Block
+from penstock.runtime.epoch import Epoch
 from penstock.testing import AsyncFunctionHarness, StreamRecord, Watermark, WatermarkStatus
 
 
@@ -161,6 +162,19 @@ class TestEpochs:
             harness.set_processing_time(30_000)
             assert values(harness) == ["hangs"]
             assert harness.function.calls == {"hangs": 1}
+
+    @BOTH
+    def test_the_last_epoch_of_a_run_waits_for_all_calls(self, *, ordered: bool) -> None:
+        with scripted(ordered=ordered, drain_timeout=1000) as harness:
+            harness.process_element(Ask("hangs", (30_000,)))
+            harness.snapshot()
+            harness.operator.restore(harness.operator.snapshot())
+            harness.operator.begin_epoch(Epoch("job", 1, settles=True))
+            harness.process_element(Ask("slow", (60_000,)))
+            harness.snapshot()
+            assert values(harness) == ["hangs", "slow"]
+            assert harness.operator.next_wake_up() is None
+            assert harness.function.calls == {"hangs": 1, "slow": 1}
 
     def test_unordered_records_pass_a_call_that_hangs(self) -> None:
         with scripted(ordered=False, drain_timeout=1000) as harness:

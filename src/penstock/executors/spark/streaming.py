@@ -8,7 +8,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,6 +25,7 @@ from penstock.executors.checkpoints import Checkpoints
 from penstock.executors.job import EpochRunner
 from penstock.executors.spark.failures import as_penstock_error
 from penstock.executors.spark.frames import SparkSource
+from penstock.executors.spark.interruption import Interruption
 from penstock.executors.spark.log_mirror import LogMirror
 from penstock.executors.spark.offsets import TICKS, carry_over, new_folder, remove, remove_all
 from penstock.executors.spark.tick import tick_frame, write_wake_up
@@ -77,6 +78,7 @@ class StreamingRun:
         self._failure: PenstockError | None = None
         self._running = threading.Lock()
         self._is_stopping = False
+        self._interruption = Interruption(job.spark, job.job_id)
         # The source of ticks lives on the driver's machine.
         self._folder = tempfile.mkdtemp(prefix="penstock-ticks-")
         storage = checkpoints.storage
@@ -95,7 +97,9 @@ class StreamingRun:
             return
         folder = self._offsets_folder(last)
         if last is not None and self._runner.unread:
-            # Spark may have nothing new for long.
+            # Spark may have nothing new for long. What comes before has to be delivered before.
+            if not self._checkpoints.is_published(last):
+                self._runner.republish()
             self._run_unplanned()
         query = self._start(folder)
         polls = 0
@@ -108,10 +112,12 @@ class StreamingRun:
             self._stop(query)
         elif self._runner.wants_end:
             query.stop()
-            self._run_unplanned(ends=True)
         else:
             self._raise_failure(query)
-            self._end_run(stop)
+            with suppress(JobCancelledError):
+                self._end_run(stop)
+        if self._runner.wants_end and not stop.is_set():
+            self._run_unplanned(ends=True)
 
     def _note_triggers(self, query: StreamingQuery) -> None:
         """Take note of how long Spark took around the latest epochs, if the job is profiled."""
@@ -275,7 +281,7 @@ class StreamingRun:
         self._runner.run(
             self._runner.next,
             every if ends or is_last else self._runner.ending,
-            partial(self._frames.run, rows=rows),
+            partial(self._frames.run, rows=rows, note=self._interruption.note),
             is_last=is_last,
             ends=ends,
             settles=settles,
@@ -291,7 +297,8 @@ class StreamingRun:
         raise failure or as_penstock_error(error, f"Job {self._job.request.name!r}") from None
 
     def interrupt(self) -> None:
-        """Nothing: the running thread hears of the wish to stop, and stops the query."""
+        """Interrupt an epoch that is no micro-batch; the running thread itself stops Spark's query."""
+        self._interruption.begin()
 
     def close_functions(self) -> None:
         """Close the functions that still live in workers."""
@@ -299,6 +306,7 @@ class StreamingRun:
 
     def clean_up(self) -> None:
         """Remove what nobody needs once the job has ended."""
+        self._interruption.end()
         shutil.rmtree(self._folder, ignore_errors=True)
         if self._mirror is not None:
             self._mirror.close()
