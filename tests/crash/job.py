@@ -8,15 +8,27 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
 from tests.crash import points, program, records
-from tests.crash.sinks import sinks_of
+from tests.crash.changes import MORE, Version
+from tests.crash.sinks import more_files, sinks_of
 
 from penstock.common import Configuration, WatermarkStrategy
-from penstock.datastream import DataStream, StreamExecutionEnvironment
+from penstock.common.job_client import JobClient
+from penstock.datastream import (
+    DataStream,
+    EpochCompleted,
+    EpochListener,
+    JobEnded,
+    StreamExecutionEnvironment,
+)
+from penstock.errors import SavepointError
 from penstock.testing import TestingSource
+
+ENDS = ("finish", "stop", "savepoint", "stop-with-savepoint", "drain")
 
 
 def arguments(given: list[str] | None = None) -> argparse.Namespace:
@@ -33,6 +45,13 @@ def arguments(given: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--backend", default="hashmap", choices=("hashmap", "rocksdb"))
     parser.add_argument("--parallelism", type=int, default=2)
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")
+    parser.add_argument("--from", dest="savepoint", help="the savepoint to start from")
+    parser.add_argument("--end", default="finish", choices=ENDS, help="what is asked of the job")
+    parser.add_argument("--end-after", type=int, default=1, help="after how many epochs")
+    parser.add_argument("--savepoints", help="the folder of the savepoints it writes")
+    parser.add_argument("--version", type=int, default=0, help="that of the program")
+    parser.add_argument("--features", default="", help="what it has beside what it always has")
+    parser.add_argument("--drop", action="store_true", help="drop the state of operators gone")
     return parser.parse_args(given)
 
 
@@ -47,6 +66,8 @@ def configuration(options: argparse.Namespace) -> Configuration:
         "pipeline.max-parallelism": "16",
         # Shorter than a call: calls wait at the end of most epochs, and go on in the next.
         "async.drain-timeout": "5 ms",
+        **({"execution.state-recovery.path": options.savepoint} if options.savepoint else {}),
+        **({"execution.state-recovery.ignore-unclaimed-state": "true"} if options.drop else {}),
         **dict(setting.split("=", 1) for setting in options.set),
     }
     result = Configuration()
@@ -80,10 +101,14 @@ def spark_session(options: argparse.Namespace) -> Any:
         "spark.sql.adaptive.enabled": "false",
         "spark.python.unix.domain.socket.enabled": "true",
         f"spark.executorEnv.{points.SESSION}": str(os.getsid(0)),
+        # What the driver's environment has is not that of an executor of a cluster.
+        **{
+            f"spark.executorEnv.{name}": value
+            for name, value in os.environ.items()
+            if name in points.VARIABLES or name.startswith("AWS_")
+        },
         **dict(item.split("=", 1) for item in options.set if item.startswith("spark.")),
     }
-    if text := os.environ.get(points.VARIABLE):
-        settings[f"spark.executorEnv.{points.VARIABLE}"] = text
     builder = SparkSession.builder.master(options.master)
     for key, value in settings.items():
         builder = builder.config(key, value)
@@ -101,18 +126,72 @@ def source_of(
     return rows.map(program.as_record).uid("record")
 
 
+class AfterEpochs(EpochListener):
+    """Knows when some epochs are complete, or the job has ended.
+
+    Args:
+        epochs: How many.
+    """
+
+    def __init__(self, epochs: int) -> None:
+        self._left = epochs
+        self.has_come = threading.Event()
+
+    def on_epoch_completed(self, event: EpochCompleted) -> None:
+        self._left -= 1
+        if self._left <= 0:
+            self.has_come.set()
+
+    def on_job_ended(self, event: JobEnded) -> None:
+        self.has_come.set()
+
+
+def end(client: JobClient, options: argparse.Namespace, listener: AfterEpochs) -> str:
+    """Ask of a job what is to be asked, see it to its end, and return what came of it."""
+    if options.end == "finish":
+        client.wait()
+        return "finished"
+    listener.has_come.wait()
+    try:
+        if options.end == "stop":
+            client.stop().result()
+            return "stopped"
+        if options.end == "savepoint":
+            place = client.trigger_savepoint(options.savepoints).result()
+            print(f"savepoint {place}", flush=True)
+            client.wait()
+            return "finished"
+        place = client.stop_with_savepoint(options.end == "drain", options.savepoints).result()
+    except SavepointError as error:
+        client.wait()
+        print(error)
+        return "finished"
+    print(f"savepoint {place}", flush=True)
+    return "drained" if options.end == "drain" else "stopped"
+
+
+def version_of(options: argparse.Namespace) -> Version:
+    features = frozenset(filter(None, options.features.split(",")))
+    return Version(options.version, features, options.drop)
+
+
 def main() -> int:
     options = arguments()
     spark = None if options.master == "local" else spark_session(options)
     points.watch_spark(options.location)
     env = StreamExecutionEnvironment.get_execution_environment(configuration(options), spark=spark)
     env.set_parallelism(options.parallelism)
-    results = program.results_of(source_of(env, options, spark))
+    version = version_of(options)
+    results = program.results_of(source_of(env, options, spark), version)
     for name, sink in sinks_of(options).items():
         results.sink_to(sink).uid(name)
+    if MORE in version.features:
+        results.filter(program.is_stamp).sink_to(more_files(options)).uid(MORE)
+    listener = AfterEpochs(options.end_after)
+    env.add_epoch_listener(listener)
     print("started", flush=True)
-    env.execute("crash")
-    print("finished", flush=True)
+    client = env.execute_async("crash")
+    print(end(client, options, listener), flush=True)
     return 0
 
 

@@ -6,89 +6,42 @@ import contextlib
 import json
 import os
 import random
-import re
+import signal
 import sys
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from tests.crash import job, oracle, records, sinks
-from tests.crash.points import TARGETS, VARIABLE, Point
-from tests.servers.processes import Session, kill
+from tests.crash.changes import Version, must_go_on, must_refuse
+from tests.crash.lives import Kill, Life, Plan
+from tests.crash.points import TARGETS, VARIABLE, Point, suspend
+from tests.crash.surroundings import Surroundings
+from tests.servers.processes import Session
+from tests.servers.processes import kill as end_processes
 from tests.servers.spark_cluster import SparkCluster
 
-_STEPS: Final = (
-    *("generations", "state", "prepared", "epochs", "delete"),
-    *("files.prepare", "files.commit", "table.commit"),
-)
-COMMON_POINTS: Final = (
-    *(f"{step}.{when}" for step in _STEPS for when in ("before", "in", "after")),
-    *("publish.before", "publish.after", "files.join.before", "files.join.after"),
-    *("files.sweep.before", "files.sweep.after", "epoch.before", "epoch.after"),
-    *("level.before", "level.after", "record", "call"),
-)
-"""The points of a job on either executor."""
-SPARK_POINTS: Final = ("spark.offsets.after", "spark.commits.in", "spark.commits.after")
-IN_WORKERS: Final = ("state", "prepared", "level", "record", "call", "files.prepare", "files.join")
-"""What the names of points begin with that tasks reach, not the driver."""
+from penstock.checkpoint.storage import open_storage
 
 _POLL: Final = 0.003
+_POLL_STORE: Final = 0.03
+_STANDSTILL: Final = 4.0
+"""After how many seconds those who stand still go on, even if they are waited for."""
+_SETTLED: Final = 10.0
 _ENOUGH: Final = 3
 """After how many epochs a point that was not reached is given up for a kill at once."""
 _PATIENCE: Final = 120.0
+REFUSALS: Final = ("UnclaimedStateError", "UnclaimedOutputError")
+"""What a driver fails with whose program must not go on from what is there."""
+TAKEN: Final = ("LocationInUseError", "EpochTakenError")
+"""What a driver fails with that another has superseded."""
 
 
 class CrashTestFailed(AssertionError):
     """Raised when a job did not survive, or when what came out is not what had to."""
-
-
-@dataclass(frozen=True)
-class Kill:
-    """A kill that is planned.
-
-    Attributes:
-        target: Who: one of `points.TARGETS`, or what is told there.
-        point: Where; None for some instant.
-        ahead: In which epoch of those that are still to come, from 0.
-        instant: Without a point: how long after that epoch has begun, in epochs.
-        skip: How often the process passes the point before.
-    """
-
-    target: str
-    point: str | None = None
-    ahead: int = 0
-    instant: float = 0.0
-    skip: int = 0
-
-    @property
-    def where(self) -> str:
-        return self.point or f"{self.instant:.2f} of an epoch"
-
-
-@dataclass
-class Life:
-    """What became of a driver, from its start to its end.
-
-    Attributes:
-        options: What it was started with.
-        kill: What was to be killed.
-        killed_at: The epoch that was the last to be committed when it was; None if it was not.
-        restart: The seconds from its start to the first epoch that it committed; None for none.
-        code: What it returned; None if it was killed.
-        first: The first epoch that it committed.
-        last: The last epoch that was committed when it ended.
-    """
-
-    options: str
-    kill: Kill | None
-    killed_at: int | None = None
-    restart: float | None = None
-    code: int | None = None
-    first: int | None = None
-    last: int = -1
 
 
 class _Seen:
@@ -121,9 +74,11 @@ class Trial:
         files: The number of files of the input: as many epochs at least.
         size: The most records of a file.
         backend: The state backend.
-        environment: What drivers find in their environment.
         postgres: Where PostgreSQL is.
         cluster: The cluster that the drivers use; None for none.
+        rolling: When files are complete: with their `size`, or with each `epoch`.
+        settings: What else drivers are configured with.
+        around: What the job has around it.
     """
 
     folder: Path
@@ -135,65 +90,172 @@ class Trial:
     cluster: SparkCluster | None = None
     rolling: str = "size"
     settings: tuple[str, ...] = ()
+    around: Surroundings = field(default_factory=Surroundings)
     lives: list[Life] = field(default_factory=list)
+    versions: list[Version] = field(default_factory=list)
+    savepoint: str | None = None
+    repeats: int = 0
+    drains: int = 0
+    _moves: int = 0
+    _through: int = -1
     _old: list[Session] = field(default_factory=list)
+    _suspended: list[Session] = field(default_factory=list)
+    _resumed: list[Session] = field(default_factory=list)
     _zombies: list[Path] = field(default_factory=list)
     _epoch_seconds: float = 0.05
     _start_seconds: float = 0.0
 
     def __post_init__(self) -> None:
+        self.chance = random.Random(f"{self.seed} surroundings")
         self.input = records.generate(self.seed, self.files, self.size)
         records.write(self.folder / "input", self.input)
+        (self.folder / "disk").mkdir()
+        if self.around.disk is not None:
+            self.around.disk.take_all()
         self.table = f"crash_{uuid.uuid4().hex}"
         if self.postgres:
             sinks.create_table(self.postgres, self.table)
 
-    def arguments(self, master: str, parallelism: int) -> list[str]:
+    @property
+    def version(self) -> Version:
+        """The version of the program that committed last."""
+        return self.versions[-1] if self.versions else Version()
+
+    @property
+    def location(self) -> str:
+        """The checkpoint location."""
+        name = f"location-{self._moves}" if self._moves else "location"
+        return f"{self.around.store[0]}/{name}" if self.around.store else str(self.disk / name)
+
+    @property
+    def disk(self) -> Path:
+        """The folder in which everything is that has to last."""
+        return self.folder / "disk"
+
+    @property
+    def output(self) -> Path:
+        """The folder of the FileSink."""
+        return self.disk / "output"
+
+    def move(self, savepoint: str, *, repeats: bool = False) -> None:
+        """Let the next life start from a savepoint, on a new location.
+
+        Args:
+            savepoint: The savepoint.
+            repeats: Whether the job went on after it.
+        """
+        self.savepoint = savepoint
+        self._moves += 1
+        self.repeats += repeats
+        self._through = -1 if repeats else self._through
+
+    def arguments(self, plan: Plan) -> list[str]:
+        """Return what the driver of a life is started with."""
         return [
-            *("--location", str(self.folder / "location"), "--input", str(self.folder / "input")),
-            *("--output", str(self.folder / "output"), "--table", self.table),
-            *("--postgres", self.postgres, "--backend", self.backend),
-            *("--rolling", self.rolling, "--master", master, "--parallelism", str(parallelism)),
+            *("--location", self.location, "--input", str(self.folder / "input")),
+            *("--output", str(self.output), "--table", self.table),
+            *("--postgres", self._relayed(self.postgres), "--backend", self.backend),
+            *("--rolling", self.rolling),
+            *("--master", plan.master, "--parallelism", str(plan.parallelism)),
+            *("--savepoints", str(self.disk / "savepoints")),
+            *("--end", plan.end.how, "--end-after", str(plan.end.after)),
+            *(("--from", self.savepoint) if self.savepoint else ()),
+            *plan.version.arguments,
             *(part for setting in self.settings for part in ("--set", setting)),
         ]
 
+    def _relayed(self, postgres: str) -> str:
+        """Return where PostgreSQL is for drivers: behind a relay, if there is one."""
+        for relay in self.around.relays:
+            postgres = postgres.replace(f":{relay.target}/", f":{relay.port}/")
+        return postgres
+
     def committed(self) -> int:
         """Return the last epoch that is committed; -1 for none."""
+        if self.around.store:
+            names = open_storage(self.location).names("epochs")
+            return max((int(name.rpartition("/")[2]) for name in names), default=-1)
         with contextlib.suppress(FileNotFoundError):
-            names = os.listdir(self.folder / "location" / "epochs")
+            names = os.listdir(Path(self.location) / "epochs")
             return max((int(name) for name in names if name.isdecimal()), default=-1)
         return -1
 
     def live(self, master: str, parallelism: int, kill: Kill | None = None) -> Life:
+        """Start a driver, and see it through to its end; see `run`."""
+        return self.run(Plan(master, parallelism, kill))
+
+    def run(self, plan: Plan) -> Life:
         """Start a driver, and see it through to its end.
 
         Raises:
-            CrashTestFailed: If it hangs, or ends with an error that no kill explains.
+            CrashTestFailed: If it hangs, or ends with an error that nothing explains.
         """
-        arguments = self.arguments(master, parallelism)
         number = len(self.lives)
-        point = self._point(kill, number)
-        environment = {**os.environ}
+        point = self._point(plan.kill, number)
+        environment = {**os.environ, **self.around.environment()}
         environment.pop(VARIABLE, None)
         if point is not None:
             environment[VARIABLE] = json.dumps(point._asdict())
-        life = Life(f"{master} x{parallelism}", kill, last=self.committed())
+        was_parted = self.around.is_parted
+        options = f"{plan.master} x{plan.parallelism}"
+        life = Life(options, plan.kill, plan.end, plan.version, last=self.committed())
         self.lives.append(life)
         log = self.folder / f"life-{number}.log"
         with log.open("wb") as output:
-            command = [sys.executable, "-m", "tests.crash.job", *arguments]
+            command = [sys.executable, "-m", "tests.crash.job", *self.arguments(plan)]
             session = Session(command, environment, output, output)
+        is_suspended = False
         try:
-            self._see_through(session, life, point)
+            is_suspended = self._see_through(session, life, point)
         finally:
-            self._old.append(session)
+            (self._suspended if is_suspended else self._old).append(session)
+        if self.around.disk is not None and life.killed_at is not None:
+            self._end_old()
+            assert life.kill is not None
+            if life.kill.target == "power":
+                self.around.disk.cut(self.chance, self.chance.choice((0.0, 0.0, 0.5, 0.9)))
         life.last = self.committed()
-        if life.code and life.killed_at is None:
-            raise CrashTestFailed(
-                f"Life {number} ({life.options}) of {self.folder} failed by itself:\n"
-                + log.read_text(errors="replace")[-4000:]
-            )
+        life.read(log.read_text(errors="replace"))
+        if was_parted and life.code and life.killed_at is None:
+            life.kill, life.killed_at = Kill("network"), life.last
+        self._judge(life, log)
         return life
+
+    def _judge(self, life: Life, log: Path) -> None:
+        """Say what a life means for those that follow.
+
+        Raises:
+            CrashTestFailed: If it failed by itself, or did what it should have refused to do.
+        """
+        old, new = self.version, life.version
+        what = f"Life {len(self.lives) - 1} ({life.options}) of {self.folder}"
+        told = log.read_text(errors="replace")[-4000:]
+        if life.last > self._through:
+            if must_refuse(old, new):
+                raise CrashTestFailed(f"{what} dropped state of {old} for {new}:\n{told}")
+            self._through = life.last
+            self.drains += self._is_drained(life)
+            if not self.versions or new != self.version:
+                self.versions.append(new)
+        elif life.error in REFUSALS:
+            life.is_refused = True
+            if must_go_on(old, new):
+                raise CrashTestFailed(f"{what} was refused, {old} to {new}:\n{told}")
+            return
+        if life.error in TAKEN and self._has_others():
+            return
+        if life.code and life.killed_at is None:
+            raise CrashTestFailed(f"{what} failed by itself:\n{told}")
+
+    def _is_drained(self, life: Life) -> bool:
+        """Whether the last epoch that is committed ended all event time."""
+        if life.end.how != "drain":
+            return False
+        data = open_storage(self.location).read(f"epochs/{life.last:08d}")
+        return bool(json.loads(data.partition(b"\n")[2]).get("is_drained"))
+
+    def _has_others(self) -> bool:
+        return bool(self._suspended or self._resumed)
 
     def _point(self, kill: Kill | None, number: int) -> Point | None:
         if kill is None or kill.point is None:
@@ -204,24 +266,24 @@ class Trial:
             return Point(kill.point, -1, kill.target, marker)
         return Point(kill.point, epoch, kill.target, marker, kill.skip)
 
-    def _see_through(self, session: Session, life: Life, point: Point | None) -> None:
+    def _see_through(self, session: Session, life: Life, point: Point | None) -> bool:
+        """See a driver to its end, and return False, or until it stands still, and return True."""
         seen = _Seen(self.committed())
         while session.poll() is None:
             committed = self.committed()
             if committed > seen.epoch:
                 self._note_epoch(life, seen, committed)
             if life.killed_at is None:
-                if self._is_marked(point):
+                if self._has_struck(session, life, seen, point):
                     life.killed_at = committed
-                elif self._is_due(life, seen, point):
-                    assert life.kill is not None
-                    life.killed_at = (
-                        committed if self._kill_now(session, life.kill.target) else None
-                    )
+                if life.killed_at is not None and life.kill and life.kill.target == "suspend":
+                    return True
+            if self._suspended and time.monotonic() > seen.began + _STANDSTILL:
+                self._resume()
             if seen.is_stuck():
                 session.end()
                 raise CrashTestFailed(f"{life} of {self.folder} hangs after epoch {committed}.")
-            time.sleep(_POLL)
+            time.sleep(_POLL_STORE if self.around.store else _POLL)
         if self._is_marked(point):
             if life.killed_at is None:
                 life.killed_at = self.committed()
@@ -231,12 +293,23 @@ class Trial:
             self._start_seconds = life.restart
         code = session.poll()
         life.code = None if code is None or code < 0 or code > 128 else code
+        return False
+
+    def _has_struck(self, session: Session, life: Life, seen: _Seen, point: Point | None) -> bool:
+        """Whether the fault happened; one that is not planned for a point happens here when it is due."""
+        if self._is_marked(point):
+            return True
+        if not self._is_due(life, seen, point):
+            return False
+        assert life.kill is not None
+        return self._kill_now(session, life.kill) > 0
 
     def _note_epoch(self, life: Life, seen: _Seen, committed: int) -> None:
         now = time.monotonic()
         if life.restart is None:
             life.restart, life.first = now - seen.began, committed
             self._end_old()
+            self._resume()
         else:
             self._epoch_seconds += ((now - seen.changed) - self._epoch_seconds) / 5
         seen.epoch, seen.changed = committed, now
@@ -260,12 +333,28 @@ class Trial:
     def _is_marked(self, point: Point | None) -> bool:
         return point is not None and os.path.exists(point.marker + ".done")
 
-    def _kill_now(self, session: Session, target: str) -> int:
+    def _kill_now(self, session: Session, kill: Kill) -> int:
+        target = kill.target
+        if target == "network":
+            self.around.part(self.chance)
+            return 1
+        if target == "clock":
+            self.around.jump(self.chance)
+            return 1
+        if target == "suspend":
+            return suspend(session.id)
         if target == "executor" and self.cluster is not None:
-            return kill([one.pid for one in self.cluster.executors()][:1])
+            return end_processes([one.pid for one in self.cluster.executors()][:1])
         if target == "workers" and self.cluster is not None:
-            return kill([one.pid for one in self.cluster.python_workers()])
-        return session.kill(TARGETS[target])
+            return end_processes([one.pid for one in self.cluster.python_workers()])
+        return session.kill(TARGETS["all" if target == "power" else target])
+
+    def _resume(self) -> None:
+        """Let those who stand still go on, while others do their work."""
+        while self._suspended:
+            session = self._suspended.pop()
+            end_processes([one.pid for one in session.processes()], signal.SIGCONT)
+            self._resumed.append(session)
 
     def _end_old(self) -> None:
         """A driver has committed: what is left of the ones before may do its worst, and is then ended."""
@@ -275,9 +364,21 @@ class Trial:
         while self._old:
             self._old.pop().end()
 
+    def settle(self) -> None:
+        """Let those who were superseded come to their end."""
+        self._resume()
+        deadline = time.monotonic() + _SETTLED
+        for session in self._resumed:
+            while session.poll() is None and time.monotonic() < deadline:
+                time.sleep(_POLL)
+
     def close(self) -> None:
         """End everything that still runs."""
+        self.around.mend()
         self._end_old()
+        for sessions in (self._suspended, self._resumed):
+            while sessions:
+                sessions.pop().end()
 
     def check(self) -> None:
         """Compare what the sinks have with the oracle.
@@ -285,8 +386,13 @@ class Trial:
         Raises:
             CrashTestFailed: If it is not the same, byte for byte.
         """
-        options = job.arguments(self.arguments("local", 1))
-        faults = oracle.faults(self.input, sinks.contents(options))
+        options = job.arguments(self.arguments(Plan("local", 1)))
+        options.postgres = self.postgres
+        found = sinks.contents(options)
+        history = oracle.History(tuple(self.versions) or (Version(),), self.repeats)
+        faults = oracle.faults(self.input, found, history=history)
+        more = sinks.lines_below(Path(options.output + sinks.MORE_FILES))
+        faults += oracle.faults_of_more(found["files"], more, history.versions)
         if faults:
             lives = "\n".join(map(str, self.lives))
             raise CrashTestFailed(f"{self.folder}:\n" + "\n".join(faults) + f"\n{lives}")
@@ -294,88 +400,37 @@ class Trial:
 
 def killed_until_done(
     trial: Trial,
-    plan: Callable[[], tuple[str, int, Kill | None]],
+    plan: Callable[[Trial], Plan],
     tell: Callable[[Life, Life], None] = lambda killed, next_life: None,
 ) -> None:
     """Start drivers until the input is done, then check what came out.
 
     Args:
         trial: The job.
-        plan: Says for each life the master, the parallelism, and what is to be killed.
-        tell: Is told of each life that had a kill, and of the one after it (or itself, if it went on).
+        plan: Says for each life what it is started with, and what is to be killed.
+        tell: Is told of each life that had a fault, and of the one after it (or itself, if it went on).
 
     Raises:
         CrashTestFailed: If the job did not survive, or what came out is wrong.
     """
     try:
-        killed: Life | None = None
+        told: Life | None = None
         while True:
-            life = trial.live(*plan())
-            if killed is not None:
-                tell(killed, life)
-                killed = None
-            if life.killed_at is not None:
-                killed = life
-            if life.code == 0:
+            life = trial.run(plan(trial))
+            if told is not None:
+                tell(told, life)
+                told = None
+            if (
+                life.killed_at is not None
+                or life.is_refused
+                or life.outcome in {"stopped", "drained"}
+            ):
+                told = life
+            if life.code == 0 and life.outcome == "finished":
                 break
-        if killed is not None:
-            tell(killed, killed)
+        if told is not None:
+            tell(told, told)
+        trial.settle()
         trial.check()
     finally:
         trial.close()
-
-
-def log_line(number: int, trial: Trial, killed: Life, after: Life) -> str:
-    """Return the line of a kill in the log."""
-    assert killed.kill is not None
-    if killed.code == 0:
-        outcome, restart = "the job went on", "-"
-    else:
-        died = "killed" if killed.code is None else f"failed with {killed.code}"
-        if after.first is not None:
-            following = f"went on with epoch {after.first}"
-        else:
-            following = (
-                "had nothing left to do" if after.code == 0 else "was killed before an epoch"
-            )
-        outcome = f"driver {died}, the next {following}"
-        restart = "-" if after.restart is None else f"{after.restart:.2f}"
-    options = re.sub(r"spark://\S+", "cluster", killed.options)
-    return (
-        f"{number:4d} | {trial.seed} | {trial.backend} {options} | {killed.kill.where} | "
-        f"{killed.kill.target} | {killed.killed_at} | {restart} | {outcome}"
-    )
-
-
-def by_chance(
-    chance: random.Random,
-    masters: Sequence[str],
-    parallelisms: Sequence[int],
-    targets: Sequence[str],
-) -> Callable[[], tuple[str, int, Kill | None]]:
-    """Return what plans each life by chance: half of the kills at a point, half at some instant."""
-
-    def plan() -> tuple[str, int, Kill | None]:
-        master = chance.choice(masters)
-        points = COMMON_POINTS if master == "local" else COMMON_POINTS + SPARK_POINTS
-        parallelism = chance.choice(parallelisms)
-        if chance.random() < 0.3:
-            target = chance.choice([one for one in targets if one in {*TARGETS, "executor"}])
-            kill = Kill(target, None, chance.randint(0, 3), chance.random())
-        else:
-            point = chance.choice(points)
-            fitting = [
-                one
-                for one in targets
-                if point.startswith(IN_WORKERS) or one not in {"worker", "executor", "zombie"}
-            ]
-            if point.startswith("generations"):  # there are no workers yet
-                fitting = [one for one in fitting if one != "workers"]
-            if point == "call":  # it is not the task's own thread
-                fitting = [one for one in fitting if one != "zombie"]
-            kill = Kill(
-                chance.choice(fitting), point, chance.randint(0, 3), skip=chance.randint(0, 2)
-            )
-        return master, parallelism, kill
-
-    return plan

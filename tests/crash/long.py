@@ -1,41 +1,75 @@
 """The long crash test: `python -m tests.crash.long --kills 200 --seed 1 --master local[2]`.
 
-Kills drivers, workers and executors of one job after the other, until there were as many kills as asked
-for, and compares what came out each time. Each kill is a line of the log.
+Runs one job after the other, and does to each what `--faults` names, until there were as many faults as
+asked for; compares what came out each time. Each fault is a line of the log. What happens in a job depends on
+the seed and the job's number: `--first 17 --kills 1` repeats job 17. Started again with `--resume`, it goes
+on after the last job of the log that is complete.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import random
+import re
 import shutil
 import sys
 import tempfile
 import time
+import uuid
 from pathlib import Path
-from typing import TextIO
+from typing import Any, Final, TextIO
 
 from examples.postgres_server import PostgresServer
-from tests.crash.killer import Life, Trial, by_chance, killed_until_done, log_line
+from tests.crash.clock import Clock, can_jump
+from tests.crash.disk import Disk
+from tests.crash.killer import CrashTestFailed, Trial, killed_until_done
+from tests.crash.lives import Life, log_line
+from tests.crash.network import Relay
+from tests.crash.plan import FAULTS, TARGETS, ByChance
+from tests.crash.surroundings import Surroundings
+from tests.servers.spark_cluster import SparkCluster
 
-TARGETS = {
-    "local": ["all"],
-    "local[": ["all", "all", "driver", "python", "jvm", "worker", "workers", "zombie"],
-    "spark:": ["driver", "python", "jvm", "worker", "workers", "executor", "executor", "zombie"],
+HEAD: Final = (
+    "number | input | backend, master and parallelism | around it | where | what | epoch | restart took | "
+    "outcome"
+)
+_DONE: Final = "the outcome is the oracle's"
+_PLACES: Final = ("supersede", "store", "disk")
+"""Of these a job has one at most."""
+_NOT_ON: Final = {
+    "local": {"speculation"},
+    "local[": {"speculation"},
+    "spark:": {"disk", "clock"},  # executors are not the driver's, and would not have them
 }
-HEAD = "number | input | backend, master and parallelism | where | what | epoch | restart took | outcome"
+_SPECULATION: Final = (
+    "spark.speculation=true",
+    "spark.speculation.interval=50ms",
+    "spark.speculation.quantile=0.4",
+    "spark.speculation.multiplier=1.2",
+    "spark.speculation.minTaskRuntime=50ms",
+)
+_RESTARTS: Final = (
+    "restart-strategy.type=fixed-delay",
+    "restart-strategy.fixed-delay.delay=20 ms",
+    "restart-strategy.fixed-delay.attempts=3",
+)
 
 
 class Log:
-    """The log of a run, a line for each kill."""
+    """The log of a run, a line for each fault."""
 
-    def __init__(self, file: TextIO, wanted: int) -> None:
+    def __init__(self, file: TextIO, kills: int, wanted: int) -> None:
         self._file = file
         self._wanted = wanted
-        self.kills = 0
+        self.kills = kills
         self._began = time.monotonic()
-        self.write(HEAD)
+
+    @property
+    def minutes(self) -> float:
+        """How long the run takes already."""
+        return (time.monotonic() - self._began) / 60
 
     def write(self, line: str) -> None:
         print(line, file=self._file, flush=True)
@@ -44,67 +78,182 @@ class Log:
         self.kills += 1
         line = log_line(self.kills, trial, killed, after)
         self.write(line)
-        seconds = time.monotonic() - self._began
-        print(f"\r\033[K{seconds:6.0f} s  {line}"[:150], end="", flush=True)
+        text = f"{self.minutes:5.1f} min  {self.kills} of {self._wanted}  {line}"
+        if sys.stdout.isatty():
+            print(f"\r\033[K{text}"[: shutil.get_terminal_size().columns], end="", flush=True)
+        elif self.kills % 20 == 0:
+            print(text, flush=True)
 
 
-def arguments() -> argparse.Namespace:
+class Around:
+    """The servers of a run, and what each job has around it.
+
+    Args:
+        stack: Ends the servers with the run.
+        folder: Where jobs have their folders.
+        master: What `--master` says.
+        faults: What `--faults` says.
+    """
+
+    def __init__(
+        self, stack: contextlib.ExitStack, folder: Path, master: str, faults: set[str]
+    ) -> None:
+        self.postgres = stack.enter_context(PostgresServer()).uri
+        self.cluster = stack.enter_context(SparkCluster(folder)) if master == "cluster" else None
+        self.masters = [self.cluster.master] if self.cluster else [master]
+        if master.startswith("local["):
+            self.masters = ["local[2, 4]", "local[2, 4]", "local[1, 4]", "local[4, 4]"]
+        self.kind = next(kind for kind in reversed(TARGETS) if self.masters[0].startswith(kind))
+        if not can_jump():
+            faults.discard("clock")
+        self.faults = faults - _NOT_ON[self.kind]
+        self._clock: Clock | None = None
+        if "clock" in self.faults:
+            self._clock = Clock(folder)
+        self._relays: list[Relay] = []
+        if "network" in self.faults:
+            self._relays.append(stack.enter_context(Relay(_port(self.postgres))))
+        if "store" in self.faults:
+            self._start_store(stack)
+
+    def _start_store(self, stack: contextlib.ExitStack) -> None:
+        from tests.servers.s3_server import S3Server
+
+        server = S3Server()
+        stack.callback(server.stop)
+        self._bucket = server.make_bucket()
+        os.environ.update(server.environment)
+        self._store_environment = dict(server.environment)
+        if "network" in self.faults:
+            relay = stack.enter_context(Relay(_port(server.environment["AWS_ENDPOINT_URL"])))
+            self._store_relay = relay
+            self._store_environment["AWS_ENDPOINT_URL"] = f"http://127.0.0.1:{relay.port}"
+
+    def choose(self, chance: random.Random) -> set[str]:
+        """Return what is to happen in one job."""
+        others = sorted(self.faults - {"kill", *_PLACES})
+        found = set(chance.sample(others, min(len(others), chance.randint(1, 3))))
+        places = [fault for fault in _PLACES if fault in self.faults]
+        if places and (not others or chance.random() < 0.75):
+            found.add(chance.choice(places))
+        if "back" in found:  # what comes again is told from what was changed by nobody
+            found -= {"change", "drain"}
+        return (found | {"kill"}) & self.faults or set(self.faults)
+
+    def of(self, faults: set[str], place: Path) -> Surroundings:
+        """Return what a job has around it."""
+        store = None
+        relays = list(self._relays) if "network" in faults else []
+        if "store" in faults:
+            store = f"{self._bucket}/{uuid.uuid4().hex}", self._store_environment
+            relays += [self._store_relay] if "network" in faults else []
+        if self._clock is not None:
+            self._clock.jump(0)
+        return Surroundings(
+            has_locks="supersede" not in faults,
+            store=store,
+            disk=Disk(place / "synced", [place / "disk"]) if "disk" in faults else None,
+            clock=self._clock if "clock" in faults else None,
+            relays=tuple(relays),
+        )
+
+
+def _port(address: str) -> int:
+    found = re.search(r":(\d+)(/|$)", address)
+    assert found is not None
+    return int(found[1])
+
+
+def arguments(given: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--kills", type=int, default=200, help="how many faults there are to be")
+    parser.add_argument("--minutes", type=float, default=1e9, help="no further job after these")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--first", type=int, default=0, help="the number of the first job")
     parser.add_argument("--master", default="local", help="local: without Spark; local[2]; cluster")
+    parser.add_argument("--faults", default=",".join(FAULTS), help="of these some in each job")
     parser.add_argument("--files", type=int, default=30, help="the files of one job's input")
     parser.add_argument("--backend", action="append", choices=("hashmap", "rocksdb"))
     parser.add_argument("--parallelism", default="1,2,3,5", help="one of these in each life")
     parser.add_argument("--log", type=Path, default=Path("crash.log"))
+    parser.add_argument("--resume", action="store_true", help="go on with the log")
+    parser.add_argument("--keep-going", action="store_true", help="go on after a job that failed")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")
-    return parser.parse_args()
+    return parser.parse_args(given)
+
+
+def run_job(
+    number: int, options: argparse.Namespace, around: Around, place: Path, log: Log
+) -> None:
+    """Run one job, and do to it what its number says."""
+    chance = random.Random(f"{options.seed} {number}")
+    faults = around.choose(chance)
+    settings = [*options.set]
+    settings += _SPECULATION if "speculation" in faults else ()
+    settings += _RESTARTS if "task" in faults and chance.random() < 0.5 else ()
+    trial = Trial(
+        place,
+        options.seed * 1_000 + number,
+        options.files,
+        backend=chance.choice(options.backend or ["hashmap", "rocksdb"]),
+        postgres=around.postgres,
+        cluster=around.cluster,
+        rolling=chance.choice(("size", "epoch")),
+        settings=tuple(settings),
+        around=around.of(faults, place),
+    )
+    parallelisms = list(map(int, options.parallelism.split(",")))
+    plan = ByChance(chance, around.masters, parallelisms, TARGETS[around.kind], faults)
+    try:
+        killed_until_done(trial, plan, lambda *lives: log.tell(trial, *lives))
+    except CrashTestFailed as error:
+        log.write(f"     | {trial.seed} | FAILED in job {number}, {' '.join(sorted(faults))}")
+        raise CrashTestFailed(f"Job {number}, {' '.join(sorted(faults))}: {error}") from None
+    log.write(
+        f"     | {trial.seed} | {' '.join(sorted(faults))}: after {len(trial.lives)} lives {_DONE}"
+    )
+
+
+def resumed(path: Path) -> tuple[int, int]:
+    """Cut a log after its last job that is complete, and return how many faults and jobs it has."""
+    lines = path.read_text().splitlines(keepends=True) if path.exists() else []
+    complete = max((place + 1 for place, line in enumerate(lines) if _DONE in line), default=0)
+    path.write_text("".join(lines[:complete]))
+    kills = sum(bool(re.match(r" *\d+ \|", line)) for line in lines[:complete])
+    return kills, sum(_DONE in line for line in lines[:complete])
 
 
 def main() -> int:
     options = arguments()
-    chance = random.Random(options.seed)
-    backends = options.backend or ["hashmap", "rocksdb"]
+    faults = set(filter(None, options.faults.split(",")))
+    if unknown := faults - {*FAULTS}:
+        raise SystemExit(f"No such faults: {unknown}. There are {', '.join(FAULTS)}.")
+    kills, number = resumed(options.log) if options.resume else (0, options.first)
+    failed: list[Any] = []
     folder = Path(tempfile.mkdtemp(prefix="crash-"))
     with contextlib.ExitStack() as stack:
-        log = Log(stack.enter_context(options.log.open("w")), options.kills)
-        postgres = stack.enter_context(PostgresServer())
-        cluster = None
-        masters = [options.master]
-        if options.master == "cluster":
-            from tests.servers.spark_cluster import SparkCluster
-
-            cluster = stack.enter_context(SparkCluster(folder))
-            masters = [cluster.master]
-        elif options.master != "local":
-            masters = ["local[2, 4]", "local[2, 4]", "local[1, 4]", "local[4, 4]"]
-        targets = next(
-            which for kind, which in reversed(TARGETS.items()) if masters[0].startswith(kind)
-        )
-        round_number = 0
-        while log.kills < options.kills:
-            seed = options.seed * 1_000 + round_number
-            place = folder / str(round_number)
+        stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        mode = "a" if options.resume else "w"
+        log = Log(stack.enter_context(options.log.open(mode)), kills, options.kills)
+        if not kills:
+            log.write(f"# On {options.master}, seed {options.seed}\n{HEAD}")
+        around = Around(stack, folder, options.master, faults)
+        while log.kills < options.kills and log.minutes < options.minutes:
+            place = folder / str(number)
             place.mkdir()
-            trial = Trial(
-                place,
-                seed,
-                options.files,
-                backend=backends[round_number % len(backends)],
-                postgres=postgres.uri,
-                cluster=cluster,
-                rolling=("size", "epoch")[round_number // 2 % 2],
-                settings=tuple(options.set),
-            )
-            parallelisms = list(map(int, options.parallelism.split(",")))
-            plan = by_chance(chance, masters, parallelisms, targets)
-            killed_until_done(trial, plan, lambda *lives: log.tell(trial, *lives))  # noqa: B023
-            log.write(f"     | {seed} | after {len(trial.lives)} lives the outcome is the oracle's")
+            try:
+                run_job(number, options, around, place, log)
+            except CrashTestFailed as error:
+                failed.append(number)
+                print(f"\n{error}", flush=True)
+                shutil.copytree(place, f"{options.log}-{number}", dirs_exist_ok=True)
+                if not options.keep_going:
+                    return 1
             shutil.rmtree(place)
-            round_number += 1
-    shutil.rmtree(folder)
-    print(f"\n{log.kills} kills in {round_number} jobs: nothing lost, nothing double.")
-    return 0
+            number += 1
+    what = f"failed in jobs {failed}" if failed else "nothing lost, nothing double"
+    print(f"\n{log.kills} faults in {number - options.first} jobs, {log.minutes:.1f} min: {what}.")
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

@@ -18,9 +18,11 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from tests.servers.processes import Process, kill, kill_session, process_of
+from tests.crash import disk
+from tests.servers.processes import Process, kill, kill_session, process_of, processes
 
 from penstock.checkpoint import generations
+from penstock.checkpoint.object_storage import ObjectStorage
 from penstock.checkpoint.storage import LocalStorage
 from penstock.datastream.connectors.file_committer import FileCommitter
 from penstock.datastream.connectors.file_staging import Staging
@@ -37,7 +39,11 @@ VARIABLE: Final = "PENSTOCK_CRASH"
 SESSION: Final = "PENSTOCK_CRASH_SESSION"
 WITHOUT_LOCK: Final = "PENSTOCK_CRASH_WITHOUT_LOCK"
 """If it is set, drivers do not lock the location: as on an object store, where there are no locks."""
+VARIABLES: Final = (VARIABLE, WITHOUT_LOCK, disk.VARIABLE)
+"""What workers must have in their environment too."""
 _PATIENCE: Final = 60.0
+_SLOW: Final = 3.0
+"""How long a task takes that is slow, in seconds."""
 _UNTIL_REPORTED: Final = 0.3
 """How long Spark may take to hear that a task is done, in seconds."""
 
@@ -73,7 +79,14 @@ TARGETS: Final[dict[str, Callable[[Process], bool]]] = {
 }
 """What of the driver's session is killed. Besides: `worker`, the process that reached the point; `executor`,
 the JVM that runs it; `zombie`, the driver and its JVM, while the process that reached the point goes on
-when the mark is removed; `stall`, nobody, and the process goes on when the mark is removed."""
+when the mark is removed; `stall`, nobody, and the process goes on when the mark is removed; `raise` and
+`exit`, nobody, but the process fails at the point, or ends; `slow`, nobody, but it takes its time;
+`suspend`, nobody, but all stand still until they are told to go on; `power`, all, and the disk has no more than
+what was synced."""
+
+
+class Fault(RuntimeError):
+    """Raised at a point where something is to fail."""
 
 
 class _Here:
@@ -120,10 +133,24 @@ def fire() -> None:
         os.kill(os.getpid(), signal.SIGKILL)
     elif target == "executor":
         kill_executor()
+    elif target == "raise":
+        raise Fault(f"{_Here.point.name} fails, as it should")
+    elif target == "exit":
+        os._exit(1)
+    elif target == "slow":
+        time.sleep(_SLOW)
+    elif target == "suspend":
+        suspend(session)
     elif target in {"zombie", "stall"}:
         _outlive(session, kills=target == "zombie")
     else:
-        kill_session(session, lambda one: TARGETS[target](one) and not is_keeper(one))
+        meant = TARGETS["all" if target == "power" else target]
+        kill_session(session, lambda one: meant(one) and not is_keeper(one))
+
+
+def suspend(session: int) -> int:
+    """Let all of a session stand still but for what keeps it, and return how many processes there were."""
+    return kill([one.pid for one in processes(session) if not is_keeper(one)], signal.SIGSTOP)
 
 
 def is_keeper(process: Process) -> bool:
@@ -171,6 +198,7 @@ def _await(path: Path, *, exists: bool) -> bool:
 
 def install() -> None:
     """Arm the point that the environment names, in this process, once."""
+    disk.install()
     if os.environ.get(WITHOUT_LOCK):
         setattr(generations, "_lock", lambda storage: None)  # noqa: B010
     text = os.environ.get(VARIABLE)
@@ -180,9 +208,10 @@ def install() -> None:
     _wrap(Subtask, "begin_epoch", _noting_epoch)
     _wrap(Carrier, "run", _around_level)
     _wrap(EpochRunner, "run", _around_epoch)
-    _wrap(LocalStorage, "write", _around_writing)
-    _wrap(LocalStorage, "create", _around_writing)
-    _wrap(LocalStorage, "delete", _around_deleting)
+    for storage in (LocalStorage, ObjectStorage):
+        _wrap(storage, "write", _around_writing)
+        _wrap(storage, "create", _around_writing)
+        _wrap(storage, "delete", _around_deleting)
     _wrap(Publisher, "__call__", _around("publish"))
     _wrap(FileCommitter, "commit", _around("files.commit"))
     _wrap(Staging, "_move", _after("files.commit.in"))
@@ -284,12 +313,17 @@ def _around_epoch(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _around_writing(original: Callable[..., None]) -> Callable[..., None]:
-    def write(self: LocalStorage, name: str, chunks: bytes | Iterable[bytes]) -> None:
+    def write(
+        self: LocalStorage | ObjectStorage, name: str, chunks: bytes | Iterable[bytes]
+    ) -> None:
         place = name.partition("/")[0]
         reached(f"{place}.before")
         if is_due(f"{place}.in"):
             data = chunks if isinstance(chunks, bytes) else b"".join(chunks)
-            _leave_half(self, name, data)
+            if isinstance(self, LocalStorage):
+                _leave_half(self, name, data)
+            else:  # an object is there as a whole or not at all
+                fire()
             chunks = data if isinstance(chunks, bytes) else [data]
         original(self, name, chunks)
         reached(f"{place}.after")
@@ -309,7 +343,7 @@ def _leave_half(storage: LocalStorage, name: str, data: bytes) -> None:
 
 
 def _around_deleting(original: Callable[..., None]) -> Callable[..., None]:
-    def delete(self: LocalStorage, names: Iterable[str]) -> None:
+    def delete(self: LocalStorage | ObjectStorage, names: Iterable[str]) -> None:
         found = list(names)
         if found:
             reached("delete.before")

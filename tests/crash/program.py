@@ -8,6 +8,10 @@
 | window | key | window start | records in it | their sum | ""          |
 | bucket | key | its end      | records in it | their sum | ""          |
 | echo   | key | bucket + 1 s | 0             | 0         | ""          |
+| tally  | key | the record   | how many yet  | sum yet   | the same    |
+| extra  | ""  | a number     | the feature's | 0         | ""          |
+
+The last two come of features that not every version of the program has: see `changes`.
 """
 
 from __future__ import annotations
@@ -15,9 +19,11 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 from tests.crash import points
+from tests.crash.changes import EXTRA, EXTRA_RECORDS, NAMED, NAMELESS, TALLY, Version
 from tests.crash.records import DISORDER, Record
 
 from penstock.common import Duration, Time, Types, WatermarkStrategy
@@ -65,11 +71,18 @@ class EventTime(TimestampAssigner):
 
 
 class Stamp(MapFunction):
-    """Puts chance into a record: no second run of it gives the same."""
+    """Puts chance into a record: no second run of it gives the same.
+
+    Args:
+        version: The number of the version, which the stamp begins with.
+    """
+
+    def __init__(self, version: int = 0) -> None:
+        self._version = version
 
     def map(self, value: Record) -> Stamped:
         points.reached("record")
-        return value, uuid.uuid4().hex
+        return value, f"{self._version}-{uuid.uuid4().hex}"
 
 
 class Call(AsyncFunction[Stamped, Stamped]):
@@ -83,7 +96,14 @@ class Call(AsyncFunction[Stamped, Stamped]):
 
 
 class Count(KeyedProcessFunction):
-    """Counts the records of a key."""
+    """Counts the records of a key.
+
+    Args:
+        kind: The kind of its results.
+    """
+
+    def __init__(self, kind: str = "count") -> None:
+        self._kind = kind
 
     def open(self, runtime_context: RuntimeContext) -> None:
         self._count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
@@ -97,7 +117,7 @@ class Count(KeyedProcessFunction):
         total = (self._sum.value() or 0) + record.value
         self._count.update(count)
         self._sum.update(total)
-        yield Result("count", record.key, record.id, count, total, stamp)
+        yield Result(self._kind, record.key, record.id, count, total, stamp)
 
 
 class Buckets(KeyedProcessFunction):
@@ -151,6 +171,10 @@ def as_stamp(value: Stamped) -> Result:
     return Result("stamp", record.key, record.id, record.value, 0, stamp)
 
 
+def is_stamp(result: Result) -> bool:
+    return result.kind == "stamp"
+
+
 def as_call(value: Stamped) -> Result:
     return as_stamp(value)._replace(kind="call")
 
@@ -159,13 +183,13 @@ def as_record(row: Any) -> Record:
     return Record(row.id, row.key, row.value, row.time)
 
 
-def results_of(records: DataStream) -> DataStream:
+def results_of(records: DataStream, version: Version = Version()) -> DataStream:  # noqa: B008
     """Return the results for a stream of records."""
     strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(DISORDER))
     timed = records.assign_timestamps_and_watermarks(
         strategy.with_timestamp_assigner(EventTime())
     ).uid("time")
-    stamped = timed.map(Stamp()).uid("stamp")
+    stamped = timed.map(Stamp(version.number)).uid("stamp")
     called = AsyncDataStream.unordered_wait(stamped, Call(), Time.seconds(30)).uid("call")
     by_key = stamped.key_by(key_of)
     counts = by_key.process(Count()).uid("count")
@@ -176,4 +200,34 @@ def results_of(records: DataStream) -> DataStream:
         .process(Windows())
         .uid("windows")
     )
-    return stamped.map(as_stamp).union(called.map(as_call), counts, buckets, windows)
+    every = stamped.map(as_stamp).union(called.map(as_call), counts, buckets, windows)
+    added = [
+        *_counters(stamped, version),
+        *(
+            _extra(records, feature)
+            for feature in sorted(version.features)
+            if feature.startswith(EXTRA)
+        ),
+    ]
+    return every.union(*added) if added else every
+
+
+def _counters(stamped: DataStream, version: Version) -> Iterator[DataStream]:
+    by_key = stamped.key_by(key_of)
+    if TALLY in version.features:
+        yield by_key.process(Count(TALLY)).uid(TALLY)
+    if NAMELESS in version.features:
+        yield by_key.process(Count(NAMELESS))
+    if NAMED in version.features:
+        yield by_key.process(Count(NAMELESS)).uid(NAMED)
+
+
+def _extra(records: DataStream, feature: str) -> DataStream:
+    """Return the results of one more source."""
+    number = int(feature.removeprefix(f"{EXTRA}-"))
+    source = records.get_execution_environment().from_collection(list(range(EXTRA_RECORDS)))
+    return source.uid(feature).map(partial(as_extra, number)).uid(f"{feature}-map")
+
+
+def as_extra(number: int, value: int) -> Result:
+    return Result("extra", "", value, number, 0, "")

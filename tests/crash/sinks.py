@@ -14,6 +14,9 @@ from penstock.datastream.connectors.base import Sink
 from penstock.datastream.connectors.file_system import BucketAssigner, FileSink, RollingPolicy
 from penstock.datastream.connectors.postgres import PostgresSink
 
+MORE_FILES = "-more"
+"""What the name of the folder of `more_files` has at its end."""
+
 
 class AsObject(Encoder):
     """Writes a result as an object on a line."""
@@ -30,6 +33,15 @@ class ByKind(BucketAssigner):
 
     def get_bucket_id(self, element: Result, context: Any) -> str:
         return f"kind={element.kind}"
+
+
+def more_files(options: argparse.Namespace) -> Sink:
+    """Return the sink that not every version of the program has; it keeps no file open."""
+    return (
+        FileSink.for_row_format(options.output + MORE_FILES, AsObject())
+        .with_rolling_policy(RollingPolicy.on_checkpoint_rolling_policy())
+        .build()
+    )
 
 
 def sinks_of(options: argparse.Namespace) -> dict[str, Sink]:
@@ -61,11 +73,7 @@ def create_table(postgres: str, table: str) -> None:
 
 def contents(options: argparse.Namespace) -> dict[str, list[Result]]:
     """Return what each sink has: all that is visible, as often as it is."""
-    output = Path(options.output)
-    paths = [path for path in output.rglob("*") if path.is_file()]
-    visible = [path for path in paths if ".penstock" not in path.relative_to(output).parts]
-    lines = [line for path in visible for line in path.read_text().splitlines()]
-    found = {"files": [Result(**json.loads(line)) for line in lines]}
+    found = {"files": lines_below(Path(options.output))}
     if options.postgres:
         import psycopg
 
@@ -73,3 +81,11 @@ def contents(options: argparse.Namespace) -> dict[str, list[Result]]:
             rows = connection.execute(f"select {', '.join(NAMES)} from {options.table}").fetchall()
         found["table"] = [Result(*row) for row in rows]
     return found
+
+
+def lines_below(output: Path) -> list[Result]:
+    """Return the results in the files of a folder that are visible."""
+    paths = [path for path in output.rglob("*") if path.is_file()]
+    visible = [path for path in paths if ".penstock" not in path.relative_to(output).parts]
+    lines = [line for path in visible for line in path.read_text().splitlines()]
+    return [Result(**json.loads(line)) for line in lines]

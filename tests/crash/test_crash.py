@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.crash.killer import COMMON_POINTS, CrashTestFailed, Kill, Trial
+from tests.crash.killer import CrashTestFailed, Trial
+from tests.crash.lives import Kill
+from tests.crash.plan import COMMON_POINTS
 from tests.servers.spark_cluster import SparkCluster
 
 if TYPE_CHECKING:
@@ -76,7 +78,7 @@ def test_an_executor_between_two_tasks_of_a_level(tmp_path: Path, postgres: Post
 def test_what_is_lost_or_double_is_found(tmp_path: Path) -> None:
     trial = Trial(tmp_path, 14, 3)
     run(trial, "local", iter(()), itertools.repeat(1))
-    part = next((tmp_path / "output" / "kind=count").glob("part-*"))
+    part = next((tmp_path / "disk" / "output" / "kind=count").glob("part-*"))
 
     part.write_text(part.read_text() + part.read_text().splitlines(keepends=True)[0])
     with pytest.raises(CrashTestFailed, match="1 x too many: count"):

@@ -87,7 +87,7 @@ def test_a_disk_that_is_full(tmp_path: Path, full: str, error: type[Exception]) 
             while True:
                 ballast.write(bytes(4_096))
 
-    with mounted(tmp_path / full, ["-t", "tmpfs", "-o", "size=1m", "none"]):
+    with mounted(tmp_path / full, ["-t", "tmpfs", "-o", "size=1m,mode=700", "none"]):
         with pytest.raises(error, match="No space left"), in_the_middle(fill):
             run(tmp_path)
         with pytest.raises(error, match="No space left"):

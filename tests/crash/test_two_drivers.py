@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.crash.killer import CrashTestFailed, Kill, Trial
+from tests.crash.killer import CrashTestFailed, Trial
+from tests.crash.lives import Kill
 from tests.crash.points import WITHOUT_LOCK
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")

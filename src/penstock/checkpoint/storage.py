@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final, Protocol
 
 from penstock.checkpoint.object_storage import SCHEMES, ObjectStorage
+from penstock.common.lasting import make_lasting_folder, sync_folder
 from penstock.errors import CheckpointNotWritableError, InvalidArgumentError
 
 _CHUNK: Final = 1 << 20
@@ -104,7 +105,7 @@ class LocalStorage:
 
     def _draft(self, name: str, chunks: Iterable[bytes]) -> str:
         folder = os.path.dirname(self.url(name))
-        make_folder(folder, self.location)
+        make_folder(folder, self.location, is_durable=self._is_durable)
         draft = os.path.join(folder, f".{uuid.uuid4().hex}")
         try:
             with open(draft, "xb") as file:
@@ -120,13 +121,8 @@ class LocalStorage:
 
     def _sync_folder(self, folder: str) -> None:
         """Make the names in a folder durable."""
-        if not self._is_durable:
-            return
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        if self._is_durable:
+            sync_folder(folder)
 
     def read(self, name: str) -> bytes:
         with open(self.url(name), "rb") as file:
@@ -166,14 +162,22 @@ def writing(location: str) -> Iterator[None]:
         raise _not_writable(location, error) from error
 
 
-def make_folder(folder: str, location: str) -> None:
+def make_folder(folder: str, location: str, *, is_durable: bool = True) -> None:
     """Make a folder of a location, if it is not there.
+
+    Args:
+        folder: The folder.
+        location: The location.
+        is_durable: Whether it outlives a failure of the machine.
 
     Raises:
         CheckpointNotWritableError: If it cannot be made.
     """
     try:
-        os.makedirs(folder, exist_ok=True)
+        if is_durable:
+            make_lasting_folder(folder)
+        else:
+            os.makedirs(folder, exist_ok=True)
     except OSError as error:
         raise _not_writable(location, error) from error
 

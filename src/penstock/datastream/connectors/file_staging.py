@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
+from penstock.common.lasting import make_lasting_folder, sync_folder
 from penstock.errors import LostOutputError, PenstockError, SinkNotWritableError
 
 _HIDDEN: Final = ".penstock"
@@ -84,7 +85,7 @@ class Staging:
         """Return the path of a new file, relative to the base path, and as it is opened."""
         path = f"{self.folder}/{epoch:08d}-{subtask}-{uuid.uuid4().hex[:16]}"
         absolute = self._absolute(path)
-        os.makedirs(os.path.dirname(absolute), exist_ok=True)
+        make_lasting_folder(os.path.dirname(absolute))
         return path, absolute
 
     def is_of_epoch(self, path: str, epoch: int) -> bool:
@@ -141,7 +142,7 @@ class Staging:
         for file in files:
             target = self._absolute(file.target)
             folder = os.path.dirname(target)
-            os.makedirs(folder, exist_ok=True)
+            make_lasting_folder(folder)
             folders.add(folder)
             self._move(file.staged, target)
         for folder in sorted(folders):
@@ -192,12 +193,3 @@ class Staging:
 def _epoch_of(name: str) -> int | None:
     found = _NAME.fullmatch(name)
     return None if found is None else int(found[1])
-
-
-def sync_folder(folder: str) -> None:
-    """Make the names in a folder durable."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
