@@ -24,7 +24,7 @@ from penstock.errors import InvalidArgumentError, UnsupportedOperationError
 from penstock.runtime.operator import StreamOperator
 from penstock.runtime.operators.function_operator import FunctionOperator
 from penstock.runtime.operators.keyed_process import KeyedProcessOperator
-from penstock.runtime.operators.reduce import ReduceOperator
+from penstock.runtime.operators.reduce import ReduceOperator, ReduceWithStateOperator
 from penstock.runtime.partitioners import StreamPartitioner
 from penstock.runtime.windowing.assigner import WindowAssigner
 
@@ -196,7 +196,8 @@ class KeyedStream(DataStream):
             ['a', 'b', 'a aa', 'b bb']
         """
         function = check_function(func, "reduce", 2, "reduce()")
-        return self._reduced("Keyed Reduce", ReduceOperator(function))
+        kind = ReduceWithStateOperator if may_have_state(function) else ReduceOperator
+        return self._reduced("Keyed Reduce", kind(function))
 
     def _reduced(self, name: str, operator: ReduceOperator) -> DataStream:
         return self._transform(name, operator, self._transformation.output_type)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any, Final
 
@@ -40,7 +41,7 @@ class ReduceOperator(FunctionOperator):
         append, known, call = results.append, table.get, self._call
         rest = iter(block.values)
         try:
-            for key, value in zip(keys, rest, strict=True):
+            for key, value in zip(self._in_turn(keys), rest, strict=True):
                 before = known(key, _NOTHING)
                 if before is not _NOTHING:
                     if type(before) is Kept:
@@ -53,6 +54,10 @@ class ReduceOperator(FunctionOperator):
         self.mark_changed(block)
         if not self.batch:
             self.output.collect(Block(results, block.timestamps))
+
+    def _in_turn(self, keys: list[Any]) -> Iterable[Any]:
+        """Return the keys; each is asked for before the function is called for its record."""
+        return keys
 
     def keys_of(self, block: Block) -> list[Any]:
         """Return the keys of records."""
@@ -83,3 +88,13 @@ class ReduceOperator(FunctionOperator):
         values = map(given, self.table.values())
         while block := list(islice(values, BLOCK_SIZE)):
             self.output.collect(Block(block, [MAX_TIMESTAMP] * len(block)))
+
+
+class ReduceWithStateOperator(ReduceOperator):
+    """The same for a function that may have state, which is that of the key of the record."""
+
+    def _in_turn(self, keys: list[Any]) -> Iterator[Any]:
+        set_current_key = self.state.set_current_key
+        for key in keys:
+            set_current_key(key)
+            yield key

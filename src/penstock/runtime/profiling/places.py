@@ -54,6 +54,7 @@ _CALLERS: Final = (
     "common/types.py",
     "runtime/elements.py",
     "runtime/key_groups.py",
+    "runtime/mutability.py",
     "runtime/profiling/",
     "runtime/stable_hash.py",
     "runtime/user_code.py",
