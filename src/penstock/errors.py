@@ -222,6 +222,10 @@ class NonAssociativeReduceError(PenstockError):
     """Raised when windows share what a reduce function comes to, and it depends on the grouping."""
 
 
+class MergeMismatchError(PenstockError):
+    """Raised when windows are to share panes, and `merge` of their aggregate function does not fit `add`."""
+
+
 class WindowStateError(UnsupportedOperationError):
     """Raised when a function asks for the state of one window where there can be none."""
 

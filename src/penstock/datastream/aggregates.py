@@ -7,7 +7,7 @@ they are computed column by column: see the page on windows for when.
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from penstock.common.data_frame_row import row_factory
 from penstock.common.types import Row
@@ -244,3 +244,17 @@ class Aggregates(AggregateFunction):
         """See `AggregateFunction`."""
         pairs = zip(self._aggregates.values(), accumulator, strict=True)
         return self._make_row(tuple([aggregate.get_result(known) for aggregate, known in pairs]))
+
+
+def merges_as_it_adds(function: AggregateFunction) -> bool:
+    """Whether accumulators of a function may be merged in place of adding their records one by one.
+
+    Of the aggregates of this module that is known. Those derived from them may do anything.
+    """
+    if type(function) not in _KNOWN:
+        return False
+    parts = function._aggregates.values() if isinstance(function, Aggregates) else ()  # noqa: SLF001
+    return all(type(part) in _KNOWN for part in parts)
+
+
+_KNOWN: Final = frozenset({Sum, Count, Mean, Min, Max, Aggregates})

@@ -218,6 +218,8 @@ class AggregateFunction(Function):
     def merge(self, acc_a: Any, acc_b: Any) -> Any:
         """Return the accumulator of the values of two; called where states are merged.
 
+        That is, in windows: where windows merge, as sessions do, and where sliding windows share panes.
+
         Args:
             acc_a: One accumulator; it may be changed and returned.
             acc_b: The other.

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from penstock.common.typeinfo import TypeInformation
+from penstock.datastream.aggregates import merges_as_it_adds
 from penstock.datastream.aggregation import Aggregation, Max, MaxBy, Min, MinBy, Sum
 from penstock.datastream.function_checks import check_function, check_methods
 from penstock.datastream.functions import AggregateFunction, ReduceFunction
@@ -266,25 +267,35 @@ class Windows:
         window_function: AnyWindowFunction | None = None,
         accumulator_type: TypeInformation | None = None,
         output_type: TypeInformation | None = None,
+        *,
+        share_panes: bool | None = None,
     ) -> DataStream:
         """Add the records of each window to an accumulator, as they come.
 
         Args:
             aggregate_function: Makes accumulators, adds records to them, and returns what they come
-                to. Windows that merge, and sliding windows, merge accumulators. Where `merge`
-                returns nothing, sliding windows do without.
+                to. Windows that merge, as sessions do, merge accumulators; no others do, unless they
+                share panes.
             window_function: Makes the results of what the accumulator comes to, which it gets as the
                 only input. A plain callable is called as `WindowFunction.apply` is. Default: that is
                 the result.
             accumulator_type: The type of the accumulators, which they are checked against when the
                 window fires. Default: any.
             output_type: The type of the results, which they are checked against. Default: any.
+            share_panes: Whether sliding windows add the records of each slide once for all windows that
+                hold them, and then merge what the slides come to, in the order of time: many times as
+                fast where windows overlap a lot. `merge` has to give the accumulator that `add` gives
+                for the same records one after the other, which is checked on some of them. Default:
+                only with the aggregates of `penstock.datastream.aggregates`, of which it is known. PyFlink
+                has no such option.
 
         Returns:
             The results, with the last timestamp of their window.
 
         Raises:
             InvalidFunctionError: If a function cannot be called so.
+            MergeMismatchError: While the job runs, if `merge` is found not to agree with `add` where the
+                program says that panes are shared.
 
         Example:
             >>> from penstock.datastream import AggregateFunction
@@ -313,7 +324,12 @@ class Windows:
                 "information.",
                 hint="Types.INT() and its likes describe a type, with the parentheses.",
             )
-        contents = AggregatedRecords(aggregate_function, accumulator_type)
+        is_mergeable = merges_as_it_adds(aggregate_function) and share_panes is not False
+        contents = AggregatedRecords(
+            aggregate_function,
+            accumulator_type,
+            is_mergeable=None if share_panes and not is_mergeable else is_mergeable,
+        )
         return self._then(contents, window_function, output_type, "aggregate()")
 
     def apply(

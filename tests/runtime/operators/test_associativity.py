@@ -12,9 +12,10 @@ from tests.runtime.programs import Harness
 
 from penstock.common import Row
 from penstock.errors import NonAssociativeReduceError
-from penstock.runtime.operators import associativity
-from penstock.runtime.operators.associativity import SAMPLES, AssociativityCheck
+from penstock.runtime.operators import sampled_check
+from penstock.runtime.operators.associativity import AssociativityCheck
 from penstock.runtime.operators.pane_window import PaneWindowOperator
+from penstock.runtime.operators.sampled_check import SAMPLES
 from penstock.runtime.operators.window_call import WindowCall
 from penstock.runtime.operators.window_contents import ReducedRecords
 from penstock.runtime.operators.window_kinds import window_operator
@@ -183,7 +184,7 @@ def test_values_of_several_runs_are_looked_at() -> None:
 
 
 def test_what_panes_come_to_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(associativity, "_RECORDS", 0)
+    monkeypatch.setattr(sampled_check, "_RECORDS", 0)
     harness = sliding(count)
     harness.process([("x", 1)] * 3, [0, 1, 2], ["k"] * 3)
     with pytest.raises(NonAssociativeReduceError, match="the key 'k'"):

@@ -71,11 +71,6 @@ class Unmergeable(Letters):
         raise NotImplementedError
 
 
-class Empty(Letters):
-    def merge(self, acc_a: list[str], acc_b: list[str]) -> Any:
-        """Nobody calls it."""
-
-
 class Remembering:
     """Numbers the results of each window, and tells of windows that are gone."""
 
@@ -90,7 +85,7 @@ def with_window(key: Any, window: Any, inputs: list[Any]) -> Any:
 CONTENTS: dict[str, Callable[[], WindowContents]] = {
     "list": ListedRecords,
     "reduce": lambda: ReducedRecords(join),
-    "aggregate": lambda: AggregatedRecords(Letters()),
+    "aggregate": lambda: AggregatedRecords(Letters(), is_mergeable=None),
     "no merge": lambda: AggregatedRecords(Unmergeable()),
 }
 CALLS: dict[str, Callable[[], WindowCall]] = {
@@ -275,9 +270,9 @@ def test_the_fastest_operator_is_taken() -> None:
     assert kind(sliding) is PaneWindowOperator
     assert kind(sliding, ReducedRecords(join, is_associative=False)) is AlignedWindowOperator
     assert kind(sliding, ReducedRecords(join, is_associative=True)) is PaneWindowOperator
-    assert kind(sliding, AggregatedRecords(Letters())) is PaneWindowOperator
-    assert kind(sliding, AggregatedRecords(Unmergeable())) is AlignedWindowOperator
-    assert kind(sliding, AggregatedRecords(Empty())) is AlignedWindowOperator
+    assert kind(sliding, AggregatedRecords(Letters())) is AlignedWindowOperator
+    assert kind(sliding, AggregatedRecords(Letters(), is_mergeable=None)) is PaneWindowOperator
+    assert kind(sliding, AggregatedRecords(Letters(), is_mergeable=True)) is PaneWindowOperator
     assert kind(sliding, ListedRecords()) is AlignedWindowOperator
     assert kind(sliding, call=ApplyCall(with_window)) is PaneWindowOperator
     assert kind(sliding, call=ProcessCall(Remembering())) is AlignedWindowOperator

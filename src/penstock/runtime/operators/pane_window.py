@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dis
 from collections.abc import Iterable
 from functools import partial, reduce
 from itertools import accumulate
@@ -20,6 +19,8 @@ from penstock.runtime.operators.aligned_window import (
     reducing,
 )
 from penstock.runtime.operators.associativity import AssociativityCheck
+from penstock.runtime.operators.merge_check import MergeCheck
+from penstock.runtime.operators.sampled_check import SampledCheck
 from penstock.runtime.operators.window_contents import (
     AggregatedRecords,
     JoinedRecords,
@@ -51,12 +52,14 @@ class PaneWindowOperator(AlignedWindowOperator):
     def open(self) -> None:
         super().open()
         self._map = self.state.get_state(_PANES)
-        self._check: AssociativityCheck | None = None
+        self._check: SampledCheck | None = None
         contents = self.contents
         if isinstance(contents, JoinedRecords):
             contents = contents.contents
         elif isinstance(contents, ReducedRecords) and contents.is_associative is None:
             self._check = AssociativityCheck(contents.function.call, self.name)
+        elif isinstance(contents, AggregatedRecords) and contents.is_mergeable is None:
+            self._check = MergeCheck(contents.function.function, self.name)
         if isinstance(contents, ReducedRecords):
             self._join_run = reducing(contents.function.call)
             self._join_panes = partial(reduce, contents.function.call)
@@ -247,27 +250,11 @@ def can_share_panes(assigner: Any, contents: Any) -> bool:
     """Whether sliding windows are better off with panes, and their contents can be joined.
 
     There are several windows to a record, not many more panes than windows, and a way to join what
-    panes have come to.
+    panes have come to: one that is known to be right, or that the user stands for.
     """
     windows = panes_of(assigner)
     if windows.size < 2 * windows.slide or windows.slide > _MOST_PANES_A_SLIDE * windows.pane_size:
         return False
     if isinstance(contents, AggregatedRecords):
-        return _returns_something(contents.function.function.merge)
+        return contents.is_mergeable is not False
     return isinstance(contents, ReducedRecords) and contents.is_associative is not False
-
-
-def _returns_something(function: Any) -> bool:
-    """Whether a function can return anything but a constant.
-
-    Where windows do not merge, Flink never calls `merge`: many leave it empty, or have it raise.
-    """
-    code = getattr(getattr(function, "__func__", function), "__code__", None)
-    if code is None:
-        return True
-    before = ""
-    for instruction in dis.get_instructions(code):
-        if instruction.opname == "RETURN_VALUE" and before != "LOAD_CONST":
-            return True
-        before = instruction.opname
-    return False

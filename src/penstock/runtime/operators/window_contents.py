@@ -111,14 +111,23 @@ class AggregatedRecords(WindowContents):
     Args:
         function: An `AggregateFunction`.
         accumulator_type: The declared type of its accumulators, or None.
+        is_mergeable: Whether accumulators may be merged in place of adding their records one by one. None
+            if the user says so: it is taken to be so, and looked at. Windows that merge do so anyhow.
 
     Attributes:
         accumulator_type: The same.
     """
 
-    def __init__(self, function: Any, accumulator_type: Any = None) -> None:
+    def __init__(
+        self,
+        function: Any,
+        accumulator_type: Any = None,
+        *,
+        is_mergeable: bool | None = False,
+    ) -> None:
         self.function = UserFunction(function, "add")
         self.accumulator_type = accumulator_type
+        self.is_mergeable = is_mergeable
 
     def descriptor(self) -> StateDescriptor:
         return AggregatingStateDescriptor(
