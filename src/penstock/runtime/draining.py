@@ -43,6 +43,7 @@ def _without_time(plain: Any, generators: Collection[str]) -> Any:
     kept = SubtaskProgress(
         clock=known.clock,
         operators=tuple(pair for pair in known.operators if pair[0] not in generators),
-        next_wake_up=known.next_wake_up,
+        # Timers of processing time were not called any more: nobody has noted when the next one is due.
+        next_wake_up=known.clock,
     )
     return kept.to_plain()

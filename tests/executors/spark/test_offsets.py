@@ -109,7 +109,7 @@ def test_state_does_not_go_on_with_other_sources(storage: LocalStorage, sources:
 def test_a_folder_goes_with_its_hidden_files(storage: LocalStorage) -> None:
     (Path(storage.location) / "spark" / "offsets" / ".1.crc").write_bytes(b"crc")
     storage.write("state/a", [b"other"])
-    storage.write(f"{new_folder()}/offsets/0", [b"v1"])
+    storage.write(f"{new_folder(3)}/offsets/0", [b"v1"])
 
     remove_all(storage)
 

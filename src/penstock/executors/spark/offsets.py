@@ -32,9 +32,13 @@ _VERSION: Final = re.compile(r"(\d+)(_[^.]*)?\.(delta|snapshot|zip|changelog)")
 """The names of files that hold, or change, the state of one version."""
 
 
-def new_folder() -> str:
-    """Return the name of a folder that nobody has ever written to."""
-    return f"{_FOLDER}-{uuid.uuid4().hex[:12]}"
+def new_folder(generation: int) -> str:
+    """Return the name of a folder that nobody has ever written to.
+
+    Args:
+        generation: The number of the driver.
+    """
+    return f"{_FOLDER}-{generation}-{uuid.uuid4().hex[:12]}"
 
 
 def remove(storage: Storage, folder: str) -> None:

@@ -176,7 +176,7 @@ class StreamingRun:
         if last is None:
             # Nothing was committed: what an earlier driver may have had Spark plan is planned anew.
             remove_all(storage)
-            folder, self._shift = new_folder(), 0
+            folder, self._shift = new_folder(self._checkpoints.generation), 0
         else:
             folder = last.engine["folder"]
             known = last.engine["sources"]
@@ -185,7 +185,7 @@ class StreamingRun:
             if sources != known or self._checkpoints.is_fork:
                 if self._unused is not None and self._unused != folder:
                     remove(storage, self._unused)
-                old, folder = folder, new_folder()
+                old, folder = folder, new_folder(self._checkpoints.generation)
                 self._unused = folder
                 carry_over(
                     storage,
