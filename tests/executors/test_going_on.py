@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
+import queue
+import random
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.executors.control import Gates, holding, taking
 
-from penstock.common import Time, WatermarkStrategy
+from penstock.checkpoint.savepoint import read_savepoint
+from penstock.checkpoint.storage import LocalStorage
+from penstock.common import JobStatus, Time, WatermarkStrategy
 from penstock.common.job_client import JobClient
 from penstock.common.watermark_strategy import TimestampAssigner
-from penstock.datastream import DataStream
+from penstock.datastream import DataStream, EpochCompleted, EpochListener
 from penstock.datastream.connectors.number_seq import NumberSequenceSource
 from penstock.datastream.window import TumblingEventTimeWindows
-from penstock.errors import UnclaimedStateError, UserFunctionError
+from penstock.errors import SavepointError, UnclaimedStateError, UserFunctionError
 from penstock.testing import TestingSource, local_environment
 
 
@@ -224,3 +230,99 @@ def failing_once(number: int) -> int:
     if number == 2:
         raise ValueError("not yet")
     return number
+
+
+class Ending(EpochListener):
+    """Ends the job in some way once an epoch is complete, before which nobody knows how far it came."""
+
+    def __init__(self, epochs: int, way: str, folder: Path) -> None:
+        self._left = epochs
+        self._way = way
+        self._folder = str(folder)
+        self.client: queue.Queue[JobClient] = queue.Queue()
+        self.over: list[Any] = []
+
+    def on_epoch_completed(self, event: EpochCompleted) -> None:
+        self._left -= 1
+        if self._left != 0:
+            return
+        client = self.client.get()
+        if self._way == "cancel":
+            self.over.append(client.cancel())
+        elif self._way == "stop":
+            self.over.append(client.stop())
+        else:
+            drains = self._way == "drain"
+            self.over.append(client.stop_with_savepoint(drains, self._folder))
+
+    def savepoint(self) -> str | None:
+        """Wait for the end, and return the savepoint, if there is one."""
+        for future in self.over:
+            try:
+                found = future.result()
+            except SavepointError:
+                continue  # the job was faster
+            return str(found) if self._way in ("drain", "savepoint") else None
+        return None
+
+
+def marked(name: str) -> Callable[[int], tuple[str, int]]:
+    return lambda number: (name, number)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_nothing_is_lost_or_doubled_however_a_job_is_ended_and_changed(
+    seed: int, tmp_path: Path
+) -> None:
+    chance = random.Random(seed)
+    names = "abcd"
+    epochs = {name: chance.randint(2, 12) for name in names}
+    location, path = tmp_path / "0", None
+    found: list[Any] = []
+    known = ["a"]
+    for stage in itertools.count(1):
+        known += [name for name in names if name not in known and chance.random() < 0.5]
+
+        chance.shuffle(known)
+        start: dict[str, Any] = {} if path is None else {"path": path}
+        program = Program(
+            location,
+            backend=chance.choice(["hashmap", "rocksdb"]),
+            **start,
+        )
+        streams = []
+        for name in known:
+            numbers = program.numbers([[number] for number in range(epochs[name])], name)
+            streams.append(numbers.map(marked(name)).uid(f"mark {name}"))
+        union = streams[0].union(*streams[1:]) if len(streams) > 1 else streams[0]
+        sums = union.key_by(lambda pair: pair[0]).sum(1).uid("sums")
+        sums.set_parallelism(chance.randint(1, 3))
+        collected, take = taking(f"{seed}")
+        sums.add_sink(take).set_parallelism(1).uid("sink")
+        way = chance.choice(["cancel", "stop", "drain", "savepoint"])
+        ending = Ending(chance.randint(1, 4), way, tmp_path / f"savepoints-{stage}")
+        program.env.add_epoch_listener(ending)
+        client = program.env.execute_async()
+        ending.client.put(client)
+        client._job._done.wait(30)  # type: ignore[attr-defined]
+        path = ending.savepoint()
+        found += collected
+        if client.get_job_status().result() is JobStatus.FINISHED and not ending.over:
+            break
+        if client.progress().epochs and read_ended(location):
+            break
+        if path is not None and chance.random() < 0.5:
+            location = tmp_path / f"{stage}"
+        else:
+            path = None
+
+    expected = [
+        (name, total) for name in known for total in itertools.accumulate(range(epochs[name]))
+    ]
+    assert sorted(found) == sorted(expected)
+
+
+def read_ended(location: Path) -> bool:
+    """Whether the job at a location has read all of its input."""
+    record = read_savepoint(LocalStorage(str(location)))
+    return record.is_last
