@@ -16,6 +16,7 @@ from penstock.runtime.epoch import Epoch
 from penstock.runtime.operators.map import MapOperator
 from penstock.runtime.program import Program
 from penstock.runtime.registry import forget, install_main_classes, tasks_of
+from penstock.runtime.subtask import Subtask
 
 EPOCH = Epoch("job")
 
@@ -88,6 +89,25 @@ class TestTasks:
             tasks.close()
 
         assert journal == ["close", "close"]
+
+    def test_are_closed_from_time_to_time_where_their_state_is_too_old(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        journal = Journal()
+        tasks = tasks_for(program(Function(journal, fails=True)))
+        [vertex] = tasks.layout.program.vertices
+        old, new = (tasks.get(vertex, sender, EPOCH) for sender in range(2))
+        monkeypatch.setattr(Subtask, "can_run", lambda *_: False)
+        new.last_epoch = 16
+
+        tasks.drop_stale(Epoch("job", 15))
+        assert "close" not in journal
+        tasks.drop_stale(Epoch("job", 16))
+        tasks.drop_stale(Epoch("job", 17))
+
+        assert journal.count("close") == 1
+        assert old not in tasks._subtasks.values()
+        assert new in tasks._subtasks.values()
 
     def test_share_the_prototype_of_a_head(self) -> None:
         tasks = tasks_for(program(Function(Journal())))

@@ -26,6 +26,7 @@ from penstock.runtime.state.descriptors import (
     ValueStateDescriptor,
 )
 from penstock.runtime.state.factory import create_backend
+from penstock.runtime.state_memory import StateMemory
 from penstock.runtime.state.ttl import StateTtlConfig
 from penstock.runtime.subtask_state import SubtaskState
 from penstock.runtime.timers.internal_timer import InternalTimer
@@ -58,7 +59,13 @@ class Process:
     """A process in which the subtask ran at some time."""
 
     def __init__(
-        self, folder: str, backend: str, directory: str, groups: range = range(GROUPS)
+        self,
+        folder: str,
+        backend: str,
+        directory: str,
+        groups: range = range(GROUPS),
+        memory: StateMemory | None = None,
+        limit: int | None = None,
     ) -> None:
         self.now = 0
         self._folder = folder
@@ -76,7 +83,8 @@ class Process:
         self.rules = self.broadcast.get_broadcast_state(
             MapStateDescriptor("rules", Types.STRING(), Types.LONG())
         )
-        self.state = SubtaskState({"op": self.keyed, "op broadcast": self.broadcast})
+        stores = {"op": self.keyed, "op broadcast": self.broadcast}
+        self.state = SubtaskState(stores, memory, limit)
 
     def begin(self, number: int, handles: Handles) -> None:
         self.number = number
@@ -194,6 +202,7 @@ epochs = st.lists(
     least_part=st.sampled_from([1, 200, 1 << 18]),
     kept=st.integers(0, 3),
     step=st.sampled_from([1, 8192]),
+    limit=st.sampled_from([0, 1000, None]),
 )
 def test_all_processes_have_what_was_committed(
     tmp_path_factory: pytest.TempPathFactory,
@@ -202,7 +211,9 @@ def test_all_processes_have_what_was_committed(
     least_part: int,
     kept: int,
     step: int,
+    limit: int | None,
 ) -> None:
+    """They share their memory, as the subtasks of one process do, which may be too little for all."""
     directory = str(tmp_path_factory.getbasetemp() / "rocksdb")
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         for name, value in {
@@ -215,12 +226,17 @@ def test_all_processes_have_what_was_committed(
             patch.setattr(f"penstock.{name}", value)
         committed: Handles = ()
         model: Model = {}
-        processes = [Process(folder, backend, directory) for _ in range(3)]
+        memory = StateMemory()
+
+        def new() -> Process:
+            return Process(folder, backend, directory, memory=memory, limit=limit)
+
+        processes = [new() for _ in range(3)]
 
         def ready(place: int, number: int) -> Process:
             if not processes[place].state.can_catch_up(committed):
                 processes[place].state.close()
-                processes[place] = Process(folder, backend, directory)
+                processes[place] = new()
             processes[place].begin(number, committed)
             assert processes[place].contents() == visible(model, number * 10)
             return processes[place]
@@ -241,11 +257,12 @@ def test_all_processes_have_what_was_committed(
             storage.delete(name for name in storage.names("state") if name not in needed)
             if dies:
                 process.state.close()
-                processes[owner] = Process(folder, backend, directory)
+                processes[owner] = new()
         for place in range(3):
             ready(place, len(epochs))
         for process in processes:
             process.state.close()
+        assert memory.held == 0
 
 
 @pytest.mark.parametrize("backends", [("hashmap", "rocksdb"), ("rocksdb", "hashmap")])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
 
+from penstock.common.memory_size import MemorySize
 from penstock.common.time import Duration
 from penstock.errors import InvalidConfigurationValueError, PenstockError
 
@@ -20,8 +21,8 @@ class ConfigOption(Generic[T]):
 
     Args:
         key: The key.
-        type: `str`, `int`, `float`, `bool`, `Duration`, `bytes` for hexadecimal texts, or `dict`
-            for texts such as `a:1,b:2`.
+        type: `str`, `int`, `float`, `bool`, `Duration`, `MemorySize`, `bytes` for hexadecimal texts, or
+            `dict` for texts such as `a:1,b:2`.
         default: The value where the key is not set; None if there is none.
         description: What the value changes.
         choices: The only values that there are, if not every value of the type is one. They are
@@ -128,6 +129,7 @@ _PARSERS: Final[dict[type, Callable[[str], Any]]] = {
     bool: _parse_bool,
     bytes: bytes.fromhex,
     Duration: Duration.of,
+    MemorySize: MemorySize.parse,
     dict: _parse_map,
 }
 _EXPECTATIONS: Final[dict[type, str]] = {
@@ -137,5 +139,6 @@ _EXPECTATIONS: Final[dict[type, str]] = {
     bool: "true or false",
     bytes: "bytes in hexadecimal",
     Duration: "a duration such as '10 s', '200 ms' or '5 min'",
+    MemorySize: "an amount of memory such as '512 mb' or '2 gb'",
     dict: "pairs such as 'a:1,b:2'",
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from penstock.common.config_option import ConfigOption
+from penstock.common.memory_size import MemorySize
 from penstock.common.time import Duration
 
 PARALLELISM: Final[ConfigOption[int | None]] = ConfigOption(
@@ -284,6 +285,15 @@ STATE_BACKEND: Final = ConfigOption(
     "Where keyed state lives while a job runs: in memory, or in RocksDB on disk.",
     choices=("hashmap", "rocksdb"),
     fallback_keys=("state.backend",),
+)
+STATE_MEMORY_LIMIT: Final[ConfigOption[MemorySize | None]] = ConfigOption(
+    "state.backend.memory.limit",
+    MemorySize,
+    None,
+    "How much memory the keyed state in each worker process may take, such as 512 mb. With hashmap, state that "
+    "is not in use beyond that is let go of, and read again when it is needed; with rocksdb, it is shared by "
+    "RocksDB's caches and what is yet to be written. Default: a quarter of the machine's or container's "
+    "memory, divided by its cores. Not in Flink.",
 )
 SAVEPOINT_PATH: Final[ConfigOption[str | None]] = ConfigOption(
     "execution.state-recovery.path",

@@ -27,6 +27,7 @@ from penstock.common.options import (
     PYTHON_FILES,
     RUNTIME_MODE,
     STATE_BACKEND,
+    STATE_MEMORY_LIMIT,
     TARGET,
 )
 from penstock.common.time import Duration
@@ -424,6 +425,8 @@ class StreamExecutionEnvironment(EnvironmentSources, EnvironmentCheckpointing):
             job_parameters=self.get_config().get_global_job_parameters(),
         )
         graph.state_backend = configuration.get(STATE_BACKEND)
+        memory = configuration.get(STATE_MEMORY_LIMIT)
+        graph.state_memory = None if memory is None else memory.get_bytes()
         if mode == RuntimeExecutionMode.AUTOMATIC.name:
             graph.batch = graph.is_bounded
         in_spark = configuration.get(COLUMNAR_IN_SPARK) and self._begins_anew()

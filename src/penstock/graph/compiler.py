@@ -37,6 +37,7 @@ def compile_program(job_graph: JobGraph) -> Program:
         batch=graph.batch,
         job_parameters=dict(sorted(graph.job_parameters.items())),
         state_backend=graph.state_backend,
+        state_memory=graph.state_memory,
     )
     return replace(program, digest=_digest(program, edges))
 

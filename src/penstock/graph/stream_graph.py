@@ -118,6 +118,7 @@ class StreamGraph:
         batch: True in BATCH runtime mode.
         job_parameters: The job's global parameters.
         state_backend: Where keyed state lives: `hashmap` or `rocksdb`.
+        state_memory: How many bytes of state a process may hold in memory; None for what suits the machine.
     """
 
     job_name: str
@@ -128,6 +129,7 @@ class StreamGraph:
     batch: bool = False
     job_parameters: dict[str, str] = field(default_factory=dict)
     state_backend: str = "hashmap"
+    state_memory: int | None = None
 
     @property
     def sources(self) -> list[StreamNode]:

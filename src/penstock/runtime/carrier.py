@@ -52,6 +52,7 @@ class Carrier:
         self._running: dict[tuple[int, int], Subtask] = {}
         self._outbox: list[Buffer] = []
         self._is_aborted = False
+        tasks.drop_stale(epoch)
 
     @property
     def number(self) -> int:
@@ -229,6 +230,8 @@ class Carrier:
         if self._is_aborted:
             return
         self._is_aborted = True
+        for task in self._running.values():
+            task.give_up()
         self._running.clear()
         if self._level + 1 < self._layout.levels:
             for carrier in range(self._layout.carriers(self._level + 1)):

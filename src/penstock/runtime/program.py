@@ -135,6 +135,7 @@ class Program:
         batch: True in BATCH runtime mode: keyed operators give final values only.
         job_parameters: What the user set as global job parameters.
         state_backend: Where keyed state lives: `hashmap` or `rocksdb`.
+        state_memory: How many bytes of state a process may hold in memory; None for what suits the machine.
         is_profiled: Whether tasks tell where their time goes.
         digest: Names the program; equal programs have equal digests.
     """
@@ -146,6 +147,7 @@ class Program:
     batch: bool = False
     job_parameters: dict[str, str] = field(default_factory=dict)
     state_backend: str = "hashmap"
+    state_memory: int | None = None
     is_profiled: bool = False
     digest: str = ""
 

@@ -16,6 +16,7 @@ from penstock.runtime.garbage import collect_rarely
 from penstock.runtime.layout import Layout
 from penstock.runtime.operator import StreamOperator
 from penstock.runtime.program import Program, Vertex
+from penstock.runtime.state_memory import StateMemory
 from penstock.runtime.subtask import Subtask
 
 
@@ -24,13 +25,16 @@ class Tasks:
 
     Args:
         layout: Where subtasks run.
+        memory: Bounds the state that the process holds.
 
     Attributes:
         used_at: When a task of the run last began here, in seconds of `time.monotonic`.
     """
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Layout, memory: StateMemory | None = None) -> None:
         self.layout = layout
+        self._memory = memory or StateMemory()
+        self._looked_at = 0
         self._subtasks: dict[tuple[int, int], Subtask] = {}
         self._heads: dict[int, StreamOperator] = {}
         self._is_interrupted = False
@@ -47,10 +51,22 @@ class Tasks:
             found.close()
             found = None
         if found is None:
-            found = self._subtasks[vertex.index, sender] = Subtask(self.layout, vertex, sender)
+            found = self._subtasks[vertex.index, sender] = Subtask(
+                self.layout, vertex, sender, memory=self._memory
+            )
             if self._is_interrupted:
                 found.interrupt()
         return found
+
+    def drop_stale(self, epoch: Epoch) -> None:
+        """Close subtasks, from time to time, whose state can no longer be brought up to an epoch."""
+        if 0 <= epoch.number - self._looked_at < _EPOCHS_BETWEEN_LOOKS:
+            return
+        self._looked_at = epoch.number
+        for owner, subtask in list(self._subtasks.items()):
+            # One that has had its part in this epoch is ahead of it.
+            if subtask.last_epoch != epoch.number and not subtask.can_run(epoch):
+                self.fail(*owner)
 
     def interrupt(self) -> None:
         """Let no operator wait any longer, also in subtasks that are made later."""
@@ -86,6 +102,8 @@ class Tasks:
 _RUNS: OrderedDict[str, Tasks] = OrderedDict()
 _MOST_RUNS: Final = 16
 _LONG_UNUSED: Final = 600.0
+_EPOCHS_BETWEEN_LOOKS: Final = 16
+_MEMORY: Final = StateMemory()
 
 
 def tasks_of(job_id: str, program: bytes, cores: int, ended: Iterable[str] = ()) -> Tasks:
@@ -110,7 +128,7 @@ def tasks_of(job_id: str, program: bytes, cores: int, ended: Iterable[str] = ())
         collect_rarely()
         loaded: Program = pickle.loads(program)
         install_main_classes(loaded.main_classes)
-        tasks = _RUNS[job_id] = Tasks(Layout(loaded, cores))
+        tasks = _RUNS[job_id] = Tasks(Layout(loaded, cores), _MEMORY)
     tasks.used_at = now
     _RUNS.move_to_end(job_id)
     return tasks

@@ -34,6 +34,7 @@ from penstock.runtime.record_writer import RecordWriterOutput
 from penstock.runtime.sorted_records import SortedRecords
 from penstock.runtime.state.backend import KeyedStateBackend
 from penstock.runtime.state.factory import create_backend
+from penstock.runtime.state_memory import StateMemory
 from penstock.runtime.subtask_state import SubtaskState
 from penstock.runtime.timers.processing_time_service import (
     Clock,
@@ -57,10 +58,20 @@ class Subtask:
         sender: The number of this task among those of its vertex: the subtask's index, or, at a source
             that Spark reads, the number of Spark's partition.
         clock: The processing time, in milliseconds; it may go back, but what operators see does not.
+        memory: Bounds the state that the process holds.
+
+    Attributes:
+        last_epoch: The number of the last epoch that it began; -1 for none.
     """
 
     def __init__(
-        self, layout: Layout, vertex: Vertex, sender: int, clock: Clock = system_clock
+        self,
+        layout: Layout,
+        vertex: Vertex,
+        sender: int,
+        clock: Clock = system_clock,
+        *,
+        memory: StateMemory | None = None,
     ) -> None:
         self._layout = layout
         self._vertex = vertex
@@ -79,6 +90,7 @@ class Subtask:
         self._is_half_way = False
         self._block_size = 1
         self._outbox: list[Buffer] = []
+        self.last_epoch = -1
         self._clock = MonotonicClock(clock)
         self._processing_time = SystemProcessingTimeService(self._clock)
         self.chain = OperatorChain(
@@ -99,7 +111,8 @@ class Subtask:
             for operator_id, operator in self._operators.items()
             for name, store in operator.stores(operator_id).items()
         }
-        self._state = SubtaskState(stores) if stores else None
+        limit = layout.program.state_memory
+        self._state = SubtaskState(stores, memory, limit) if stores else None
         self.chain.open()
 
     def _create_keyed_state(self, operator: str) -> KeyedStateBackend:
@@ -110,6 +123,7 @@ class Subtask:
             key_groups=key_group_range(self._index, vertex.parallelism, vertex.max_parallelism),
             clock=self._clock,
             operator=operator,
+            memory=self._layout.program.state_memory,
         )
 
     def can_run(self, epoch: Epoch) -> bool:
@@ -126,6 +140,11 @@ class Subtask:
         finally:
             if self._state is not None:
                 self._state.close()
+
+    def give_up(self) -> None:
+        """Take no further part in the epoch, which has failed."""
+        if self._state is not None:
+            self._state.is_in_use = False
 
     def interrupt(self) -> None:
         """Let no operator wait any longer; called from another thread."""
@@ -187,6 +206,7 @@ class Subtask:
             outbox: Takes the buffers that are ready to be sent.
         """
         self._epoch = epoch
+        self.last_epoch = epoch.number
         self._attempt = attempt
         self._messages = 0
         self._outbox = outbox

@@ -14,10 +14,13 @@ from penstock.checkpoint.handles import (
 )
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.state.backend import KeyedStateBackend
+from penstock.runtime.state_memory import StateMemory, default_limit
 
 _EMPTY: Final = ""
 _DIRTY: Final = "dirty"
 _END_OF_NAME: Final = b"\n"
+_ENTRY_SIZE: Final = 300
+"""About how many bytes an entry takes in memory beside those it has in a file."""
 
 
 class SubtaskState:
@@ -28,10 +31,25 @@ class SubtaskState:
 
     Args:
         stores: What the state is kept in, by names that stay the same from run to run.
+        memory: Bounds what the process holds.
+        limit: How many bytes it may hold; None for what suits the machine.
+
+    Attributes:
+        is_in_use: Whether an epoch is under way in it.
     """
 
-    def __init__(self, stores: Mapping[str, KeyedStateBackend]) -> None:
+    def __init__(
+        self,
+        stores: Mapping[str, KeyedStateBackend],
+        memory: StateMemory | None = None,
+        limit: int | None = None,
+    ) -> None:
         self._stores = stores
+        self._memory = memory or StateMemory()
+        self._limit = default_limit() if limit is None else limit
+        self._is_in_memory = all(store.is_in_memory for store in stores.values())
+        self._size = 0
+        self.is_in_use = False
         self._groups = max((len(store.key_groups) for store in stores.values()), default=1)
         self._version = _EMPTY
         self._handles: Handles = ()
@@ -50,6 +68,7 @@ class SubtaskState:
             DamagedStateError: If a file is missing or damaged.
             StateTypeMismatchError: If a file holds a state of another type than the program has.
         """
+        self.is_in_use = True
         self._handles = tuple(handles)
         versions = [_EMPTY, *(handle.version for handle in handles)]
         # Of a foreign file several parts may be taken: it counts where it comes last.
@@ -59,6 +78,8 @@ class SubtaskState:
         self._version = _DIRTY
         for handle in missing:
             self._apply(epoch, handle)
+        if missing:
+            self._note_size()
         for store in self._stores.values():
             store.tracks_changes = not epoch.is_last
 
@@ -85,10 +106,27 @@ class SubtaskState:
             self._version = self._handles[-1].version if self._handles else _EMPTY
         for store in self._stores.values():
             store.forget_changes()
+        self._note_size()
+        self.is_in_use = False
         return self._handles
+
+    def _note_size(self) -> None:
+        """Note about how much memory the state takes: what its files have, and some for each entry."""
+        if self._is_in_memory:
+            entries = sum(store.entry_count() for store in self._stores.values())
+            size = _ENTRY_SIZE * entries + sum(handle.length for handle in self._handles)
+            self._memory.note(self, size if entries else 0, self._limit)
+
+    def let_go(self) -> None:
+        """Hold nothing any more; the next epoch reads again what it needs."""
+        for store in self._stores.values():
+            store.clear()
+        if self._version != _DIRTY:
+            self._version = _EMPTY
 
     def close(self) -> None:
         """Let go of everything."""
+        self._memory.forget(self)
         for store in self._stores.values():
             store.close()
 

@@ -143,3 +143,18 @@ def test_without_rocksdict_the_error_says_what_to_do(
             directory=str(tmp_path),
         )
     assert folders(tmp_path) == []
+
+
+def test_what_rocksdb_itself_keeps_in_memory_is_bounded(tmp_path: Path) -> None:
+    database = RocksDatabase.in_directory(str(tmp_path), 4 << 20)
+    prefix = database.add_user(lambda: None)
+    for first in range(0, 4000, 100):
+        batch = database.new_batch()
+        for number in range(first, first + 100):
+            batch.put(prefix + b"%08d" % number, os.urandom(10_000))
+        database.write(batch)
+    assert sum(1 for _ in database.scan(prefix)) == 4000
+
+    # Forty megabytes were written and read; the least that RocksDB is given is eight.
+    assert 0 < database.block_cache.get_usage() <= 12 << 20
+    database.remove_user(prefix)

@@ -62,6 +62,9 @@ class KeyedStateBackend(ABC):
     is_keyed: bool = True
     """Whether its entries belong to key groups; if not, every subtask has all of them."""
 
+    is_in_memory: bool = False
+    """Whether all of its entries are in memory, and `clear` removes them."""
+
     def __init__(
         self, *, max_parallelism: int, key_groups: range, clock: Callable[[], int], operator: str
     ) -> None:
@@ -346,6 +349,14 @@ class KeyedStateBackend(ABC):
         for table in self._tables_for_view():
             for namespace, key, value in table.contents():
                 yield table.name, namespace, key, _without_ttl(table.kind, value)
+
+    def entry_count(self) -> int:
+        """Return how many entries and timers it has in memory."""
+        return 0
+
+    def clear(self) -> None:
+        """Remove all entries and timers, without noting it as a change; states stay what they are."""
+        raise NotImplementedError
 
     @abstractmethod
     def _tables_for_view(self) -> list[StateTable]:

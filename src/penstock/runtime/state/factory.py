@@ -17,6 +17,7 @@ def create_backend(
     clock: Callable[[], int],
     directory: str | None = None,
     operator: str = "",
+    memory: int | None = None,
 ) -> KeyedStateBackend:
     """Return an empty state backend.
 
@@ -27,6 +28,8 @@ def create_backend(
         clock: Returns the processing time in milliseconds.
         directory: Where RocksDB has its files; None for the directory of temporary files.
         operator: The name of the operator, for messages.
+        memory: How many bytes RocksDB may take for all states of the process; None for what suits the
+            machine.
 
     Raises:
         InvalidConfigurationValueError: If there is no such kind.
@@ -57,6 +60,7 @@ def create_backend(
             clock=clock,
             operator=operator,
             directory=directory,
+            memory=memory,
         )
     raise InvalidConfigurationValueError(
         f"There is no state backend {kind!r}.",

@@ -35,6 +35,8 @@ class HashMapKeyedStateBackend(KeyedStateBackend):
     pickled at once.
     """
 
+    is_in_memory = True
+
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self._tables: dict[str, HashMapTable] = {}
@@ -122,6 +124,18 @@ class HashMapKeyedStateBackend(KeyedStateBackend):
     def _forget(self) -> None:
         for table in self._tables.values():
             table.forget_changes()
+
+    def entry_count(self) -> int:
+        tables = sum(table.entry_count() for table in self._tables.values())
+        return tables + sum(queue.size() for queue in self._queues.values())
+
+    def clear(self) -> None:
+        for table in self._tables.values():
+            table.clear()
+        for queue in self._queues.values():
+            queue.clear()
+        self._round = self._index = None
+        self._rebind()
 
     def _tables_for_view(self) -> list[StateTable]:
         return list(self._tables.values())

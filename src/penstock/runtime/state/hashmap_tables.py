@@ -15,7 +15,15 @@ from penstock.errors import MutatedKeyError
 from penstock.runtime.mutability import IMMUTABLE_TYPES, Kept, given, kept, own
 from penstock.runtime.stable_hash import stable_hash
 from penstock.runtime.state.frames import Change, TablePart, read_pickles, table_parts
-from penstock.runtime.state.tables import ABSENT, Keep, MapView, StateTable, ValueView, ignore
+from penstock.runtime.state.tables import (
+    ABSENT,
+    VOID_NAMESPACE,
+    Keep,
+    MapView,
+    StateTable,
+    ValueView,
+    ignore,
+)
 from penstock.runtime.user_code import record_text
 
 _RUN: Final = 1024
@@ -38,6 +46,23 @@ class HashMapTable(StateTable):
     def release(self, namespace: Any) -> None:
         if namespace != self._entered and not self._namespaces.get(namespace, ABSENT):
             del self._namespaces[namespace]
+
+    def entry_count(self) -> int:
+        """Return how many keys there are, in all namespaces."""
+        return sum(map(len, self._namespaces.values()))
+
+    def clear(self) -> None:
+        """Remove everything, without noting it."""
+        for entries in self._namespaces.values():
+            entries.clear()
+        # Who has a view of one of these may still use it.
+        viewed = (VOID_NAMESPACE, self._entered)
+        self._namespaces = {
+            namespace: entries
+            for namespace, entries in self._namespaces.items()
+            if namespace in viewed
+        }
+        self._changed = {}
 
     def forget_changes(self) -> None:
         """Begin to note changes anew."""

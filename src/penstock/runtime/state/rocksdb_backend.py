@@ -57,15 +57,18 @@ class RocksDBKeyedStateBackend(KeyedStateBackend):
 
     Args:
         directory: Where the database is made; None for the directory of temporary files.
+        memory: How many bytes the database may take in memory; None for what suits the machine.
         **options: See `KeyedStateBackend`.
 
     Raises:
         RocksDBNotFoundError: If rocksdict is not installed.
     """
 
-    def __init__(self, *, directory: str | None, **options: Any) -> None:
+    def __init__(
+        self, *, directory: str | None, memory: int | None = None, **options: Any
+    ) -> None:
         super().__init__(**options)
-        self.database = RocksDatabase.in_directory(directory)
+        self.database = RocksDatabase.in_directory(directory, memory)
         self._prefix = self.database.add_user(self._spill)
         self._tables: dict[str, RocksTable] = {}
         self._known_keys: dict[Any, tuple[int, bytes]] = {}

@@ -12,17 +12,21 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from penstock.errors import RocksDBNotFoundError
+from penstock.runtime.state_memory import default_limit
 from penstock.runtime.private_folder import is_private
 
 if TYPE_CHECKING:
-    from rocksdict import Rdict, ReadOptions, WriteBatch, WriteOptions
+    from rocksdict import Cache, Rdict, ReadOptions, WriteBatch, WriteOptions
 
 _FOLDER: Final = "penstock-rocksdb-"
 _LOCK: Final = "LOCK"
 _YOUTH: Final = 600.0
 """For how many seconds a folder may be one whose database another process is about to open."""
 _WRITE_BUFFER: Final = 32 << 20
+_LEAST_WRITE_BUFFER: Final = 1 << 20
 _CACHE_LIMIT: Final = 64 << 20
+_MOST_BLOCKS: Final = 512 << 20
+_LEAST_BLOCKS: Final = 8 << 20
 _PREFIX: Final = struct.Struct(">I").pack
 
 
@@ -33,25 +37,34 @@ class RocksDatabase:
 
     Args:
         directory: Where the folder is made.
+        memory: How many bytes it may take in memory, about; None for what suits the machine. Less than
+            RocksDB can do with is not heeded.
 
     Attributes:
         cached: About how many bytes its users hold in caches.
+        block_cache: RocksDB's cache, for blocks, indexes and what is yet to be written.
     """
 
     _open: Final[dict[str, RocksDatabase]] = {}
 
-    def __init__(self, directory: str) -> None:
+    def __init__(self, directory: str, memory: int | None = None) -> None:
         self._directory = directory
         os.makedirs(directory, exist_ok=True)
         self._remove_orphans()
-        self._folder, self._db, self._unlogged = _open_database(directory)
+        memory = default_limit() if memory is None else memory
+        self._cache_limit = memory // 4
+        self._folder, self._db, self._unlogged, self.block_cache = _open_database(directory, memory)
         self._users: dict[bytes, Callable[[], None]] = {}
         self._next_prefix = 0
         self.cached = 0
 
     @classmethod
-    def in_directory(cls, directory: str | None) -> RocksDatabase:
-        """Return the database of this process in a directory; None for that of temporary files.
+    def in_directory(cls, directory: str | None, memory: int | None = None) -> RocksDatabase:
+        """Return the database of this process in a directory.
+
+        Args:
+            directory: The directory; None for that of temporary files.
+            memory: As above. What the first to ask for the database says holds.
 
         Raises:
             RocksDBNotFoundError: If rocksdict is not installed.
@@ -59,7 +72,7 @@ class RocksDatabase:
         directory = os.path.realpath(directory or tempfile.gettempdir())
         database = cls._open.get(directory)
         if database is None:
-            database = cls._open[directory] = cls(directory)
+            database = cls._open[directory] = cls(directory, memory)
         return database
 
     def _remove_orphans(self) -> None:
@@ -97,7 +110,7 @@ class RocksDatabase:
     def note_cached(self, size: int) -> None:
         """Note that a user cached so many bytes more, and let all spill if it is too much."""
         self.cached += size
-        if self.cached > _CACHE_LIMIT:
+        if self.cached > min(_CACHE_LIMIT, self._cache_limit):
             for spill in self._users.values():
                 spill()
             self.cached = 0
@@ -137,9 +150,16 @@ class RocksDatabase:
         yield from self._db.keys(from_key=max(prefix, start), read_opt=options)
 
 
-def _open_database(directory: str) -> tuple[str, Rdict, WriteOptions]:
+def _open_database(directory: str, memory: int) -> tuple[str, Rdict, WriteOptions, Cache]:
     try:
-        from rocksdict import Options, Rdict, WriteOptions
+        from rocksdict import (
+            BlockBasedOptions,
+            Cache,
+            Options,
+            Rdict,
+            WriteBufferManager,
+            WriteOptions,
+        )
     except ImportError as error:
         raise RocksDBNotFoundError(
             "State is to be kept in RocksDB, but rocksdict is not installed.",
@@ -150,11 +170,22 @@ def _open_database(directory: str) -> tuple[str, Rdict, WriteOptions]:
     # It is an attribute, whatever the package's stub says.
     unlogged.disable_wal = True  # type: ignore[method-assign,assignment]
     options = Options(raw_mode=True)
-    options.set_write_buffer_size(_WRITE_BUFFER)
+    # Half of the memory is for blocks, and of that half for what is yet to be written; a quarter of it is for
+    # the caches of users.
+    size = max(_LEAST_BLOCKS, min(_MOST_BLOCKS, memory // 2))
+    cache, unwritten = Cache(size), size // 2
+    buffers = WriteBufferManager.new_write_buffer_manager_with_cache(unwritten, False, cache)
+    options.set_write_buffer_manager(buffers)
+    options.set_write_buffer_size(max(_LEAST_WRITE_BUFFER, min(_WRITE_BUFFER, unwritten // 2)))
+    blocks = BlockBasedOptions()
+    blocks.set_block_cache(cache)
+    blocks.set_cache_index_and_filter_blocks(True)
+    blocks.set_pin_l0_filter_and_index_blocks_in_cache(True)
+    options.set_block_based_table_factory(blocks)
     folder = tempfile.mkdtemp(prefix=_FOLDER, dir=directory)
     database = Rdict(folder, options)
     database.set_write_options(unlogged)
-    return folder, database, unlogged
+    return folder, database, unlogged, cache
 
 
 def _up_to_the_end_of(prefix: bytes) -> ReadOptions:

@@ -56,6 +56,18 @@ class HeapPriorityQueueSet(KeyGroupedInternalPriorityQueue):
         self._new: dict[InternalTimer, None] = {}
         self._index: GroupIndex[None, InternalTimer] | None = None
 
+    def clear(self) -> None:
+        self._timers.clear()
+        self._first = None
+        self._first_is_gone = False
+        self._heap.clear()
+        self._run.clear()
+        self._limit = _FEW
+        self._size = 0
+        self._gone = []
+        self._new = {}
+        self._index = None
+
     def peek(self) -> InternalTimer | None:
         if self._first_is_gone:
             self._find_first()

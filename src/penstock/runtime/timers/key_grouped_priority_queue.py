@@ -60,6 +60,10 @@ class KeyGroupedInternalPriorityQueue(ABC):
         It may have been only if nobody has asked for the head since another head was removed.
         """
 
+    def clear(self) -> None:
+        """Remove all timers, without noting it as a change."""
+        raise NotImplementedError
+
     @abstractmethod
     def is_empty(self) -> bool:
         """Return whether there is no timer."""
