@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import resource
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -63,15 +65,14 @@ class TestDefaultLimit:
         pages = {"SC_PAGE_SIZE": 1 << 12, "SC_PHYS_PAGES": 16 * GIGABYTE >> 12}
         monkeypatch.setattr("os.sysconf", pages.__getitem__)
         monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1}, raising=False)
-        infinity = state_memory.resource.RLIM_INFINITY
+        infinity = resource.RLIM_INFINITY
         monkeypatch.setattr("resource.getrlimit", lambda _: (infinity, infinity))
         self.container = tmp_path / "memory.max"
         monkeypatch.setattr(state_memory, "_CONTAINER", ("/not/there", str(self.container)))
         default_limit.cache_clear()
-        monkeypatch.setattr(state_memory, "default_limit", default_limit)
 
     @pytest.fixture(autouse=True)
-    def _forget(self) -> object:
+    def _forget(self) -> Iterator[None]:
         yield
         default_limit.cache_clear()
 

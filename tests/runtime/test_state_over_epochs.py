@@ -26,8 +26,8 @@ from penstock.runtime.state.descriptors import (
     ValueStateDescriptor,
 )
 from penstock.runtime.state.factory import create_backend
-from penstock.runtime.state_memory import StateMemory
 from penstock.runtime.state.ttl import StateTtlConfig
+from penstock.runtime.state_memory import StateMemory
 from penstock.runtime.subtask_state import SubtaskState
 from penstock.runtime.timers.internal_timer import InternalTimer
 

@@ -64,9 +64,7 @@ class RocksDBKeyedStateBackend(KeyedStateBackend):
         RocksDBNotFoundError: If rocksdict is not installed.
     """
 
-    def __init__(
-        self, *, directory: str | None, memory: int | None = None, **options: Any
-    ) -> None:
+    def __init__(self, *, directory: str | None, memory: int | None = None, **options: Any) -> None:
         super().__init__(**options)
         self.database = RocksDatabase.in_directory(directory, memory)
         self._prefix = self.database.add_user(self._spill)

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from penstock.errors import RocksDBNotFoundError
-from penstock.runtime.state_memory import default_limit
 from penstock.runtime.private_folder import is_private
+from penstock.runtime.state_memory import default_limit
 
 if TYPE_CHECKING:
     from rocksdict import Cache, Rdict, ReadOptions, WriteBatch, WriteOptions
@@ -174,7 +174,9 @@ def _open_database(directory: str, memory: int) -> tuple[str, Rdict, WriteOption
     # the caches of users.
     size = max(_LEAST_BLOCKS, min(_MOST_BLOCKS, memory // 2))
     cache, unwritten = Cache(size), size // 2
-    buffers = WriteBufferManager.new_write_buffer_manager_with_cache(unwritten, False, cache)
+    buffers = WriteBufferManager.new_write_buffer_manager_with_cache(
+        unwritten, allow_stall=False, cache=cache
+    )
     options.set_write_buffer_manager(buffers)
     options.set_write_buffer_size(max(_LEAST_WRITE_BUFFER, min(_WRITE_BUFFER, unwritten // 2)))
     blocks = BlockBasedOptions()
