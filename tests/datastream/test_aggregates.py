@@ -75,6 +75,12 @@ def test_says_nothing_of_a_class_of_the_users() -> None:
     assert Product(0).column_aggregates == ()
     assert Aggregates(n=Count(), product=Product(0)).column_aggregates == ()
 
+    class Rounded(Aggregates):
+        def get_result(self, accumulator: Any) -> Row:
+            return Row(*(round(value, -1) for value in super().get_result(accumulator)))
+
+    assert Rounded(n=Count()).column_aggregates == ()
+
 
 def test_refuses_what_is_no_field() -> None:
     with pytest.raises(InvalidArgumentError):

@@ -222,7 +222,9 @@ class Aggregates(AggregateFunction):
 
     @property
     def column_aggregates(self) -> tuple[ColumnAggregate, ...]:
-        """What is to be computed of columns; nothing if one of the aggregates is a user's own."""
+        """What is to be computed of columns; nothing if it or one of the aggregates is a user's own."""
+        if type(self) is not Aggregates:
+            return ()
         found = [aggregate.column_aggregates for aggregate in self._aggregates.values()]
         return tuple(known for (known,) in found) if all(found) else ()
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.runtime.programs import Harness
 
-from penstock.errors import UserFunctionError
+from penstock.errors import StateTypeMismatchError, UserFunctionError
 from penstock.runtime.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
 from penstock.runtime.operators.aligned_window import AlignedWindowOperator
 from penstock.runtime.operators.evicting_window import (
@@ -328,3 +328,51 @@ def test_a_failing_reduce_function_is_told_with_record_and_key(assigner: Any) ->
 
     assert "the record 'z', the key 'l'" in str(failure.value)
     assert failure.value.record == "'z'"
+
+
+@pytest.mark.parametrize("backend", ["hashmap", "rocksdb"])
+@pytest.mark.parametrize("shares", [True, False])
+@pytest.mark.parametrize("contents", [ReducedRecords, AggregatedRecords])
+def test_windows_that_were_kept_otherwise_are_refused(
+    contents: Any, shares: bool, backend: str
+) -> None:
+    def operator(is_shared: bool) -> WindowOperator:
+        kept = (
+            ReducedRecords(join, is_associative=is_shared)
+            if contents is ReducedRecords
+            else AggregatedRecords(Letters(), is_mergeable=is_shared)
+        )
+        return window_operator(
+            SlidingEventTimeWindows.of(20, 5), EventTimeTrigger(), kept, WindowCall()
+        )
+
+    harness = Harness(operator(shares), backend=backend)
+    harness.process(["x", "y"], [1, 7], ["k", "l"])
+    harness = moved(harness, operator(shares), 3, backend)
+    with pytest.raises(StateTypeMismatchError, match="goes on from a checkpoint in which"):
+        moved(harness, operator(not shares), 3, backend)
+
+
+@pytest.mark.parametrize("shares", [True, False])
+def test_where_no_window_is_left_they_may_be_kept_otherwise(shares: bool) -> None:
+    def operator(is_shared: bool) -> WindowOperator:
+        kept = ReducedRecords(join, is_associative=is_shared)
+        return window_operator(
+            SlidingEventTimeWindows.of(20, 5), EventTimeTrigger(), kept, WindowCall()
+        )
+
+    harness = Harness(operator(shares))
+    harness.process(["x"], [1], ["k"])
+    frames = list(harness.operator.state.everything())
+    harness.operator.state.forget_changes()
+    harness.operator.process_watermark(100)
+    frames += harness.operator.state.changes()
+    later = Harness(operator(not shares))
+    for frame in frames:
+        later.operator.state.apply(frame)
+    later.operator.timers.resume(100)  # type: ignore[union-attr]
+    later.begin_epoch()
+    later.process(["y"], [101], ["k"])
+    later.operator.process_watermark(200)
+
+    assert later.output.values() == ["y"] * 4

@@ -22,6 +22,8 @@ from penstock.runtime.operators.associativity import AssociativityCheck
 from penstock.runtime.operators.merge_check import MergeCheck
 from penstock.runtime.operators.sampled_check import SampledCheck
 from penstock.runtime.operators.window_contents import (
+    PANES_NAME,
+    STATE_NAME,
     AggregatedRecords,
     JoinedRecords,
     ReducedRecords,
@@ -32,7 +34,7 @@ from penstock.runtime.timers.internal_timer import InternalTimer
 from penstock.runtime.user_code import FAILURES, failing_record
 from penstock.runtime.windowing.window import time_window
 
-_PANES: Final = MapStateDescriptor("window-panes", Types.LONG(), Types.PICKLED_BYTE_ARRAY())
+_PANES: Final = MapStateDescriptor(PANES_NAME, Types.LONG(), Types.PICKLED_BYTE_ARRAY())
 _MOST_PANES_A_SLIDE: Final = 8
 _MOST_DUE: Final = 4096
 _START: Final = itemgetter(0)
@@ -48,6 +50,8 @@ class PaneWindowOperator(AlignedWindowOperator):
     panes, and one timer: for the next end of a window that has records, or for the time at which its
     oldest pane goes.
     """
+
+    kept_by_others = frozenset({STATE_NAME})
 
     def open(self) -> None:
         super().open()

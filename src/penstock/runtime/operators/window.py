@@ -10,6 +10,7 @@ from penstock.errors import (
     InvalidTimestampError,
     InvalidTriggerError,
     InvalidWindowError,
+    StateTypeMismatchError,
     TypeMismatchError,
 )
 from penstock.runtime.elements import MAX_TIMESTAMP, Block
@@ -18,7 +19,12 @@ from penstock.runtime.mutability import given
 from penstock.runtime.operator import OperatorPart, StreamOperator
 from penstock.runtime.operators.collector import Collector
 from penstock.runtime.operators.window_call import WindowCall
-from penstock.runtime.operators.window_contents import ListedRecords, WindowContents
+from penstock.runtime.operators.window_contents import (
+    PANES_NAME,
+    STATE_NAME,
+    ListedRecords,
+    WindowContents,
+)
 from penstock.runtime.operators.window_contexts import (
     AssignerContext,
     StatelessContext,
@@ -69,6 +75,8 @@ class WindowOperator(StreamOperator):
     is_stateful = True
     merges: ClassVar[bool] = False
     """Whether windows merge."""
+    kept_by_others: ClassVar[frozenset[str]] = frozenset({PANES_NAME})
+    """The states in which operators that keep windows otherwise have them."""
     shows_order: ClassVar[bool] = True
     """Whether the order of records shows in which windows there are and when they fire: to assigners and
     triggers that are asked about each record."""
@@ -145,6 +153,15 @@ class WindowOperator(StreamOperator):
 
     def begin_epoch(self, epoch: Epoch) -> None:
         self._collector = Collector(self.output)
+        if self.state.was_read(self.kept_by_others):
+            raise StateTypeMismatchError(
+                f"Operator {self.name!r} goes on from a checkpoint in which its windows are kept "
+                f"{'one by one' if STATE_NAME in self.kept_by_others else 'as shared panes'}, and "
+                "now they are not.",
+                hint="Give reduce() or aggregate() the share_panes with which the checkpoint was written, "
+                "and the windows their trigger. To drop what it holds of the operator, give the operator "
+                "another uid and set execution.state-recovery.ignore-unclaimed-state.",
+            )
 
     def snapshot(self) -> bytes | None:
         known = self.assigner.snapshot()

@@ -19,6 +19,8 @@ from penstock.runtime.user_code import UserFunction
 
 STATE_NAME: Final = "window-contents"
 """The name of the state in which the contents of windows are."""
+PANES_NAME: Final = "window-panes"
+"""The name of the state in which they are where windows share panes."""
 
 
 class WindowContents(ABC):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from typing import TYPE_CHECKING, Any, overload
 
 from penstock.errors import StateTypeMismatchError
@@ -77,6 +77,7 @@ class KeyedStateBackend(ABC):
         self._states: dict[str, KeyedState] = {}
         # The types of states, as the program or a file says.
         self._types: dict[str, str] = {}
+        self._read: set[str] = set()
         self._queues: dict[str, KeyGroupedInternalPriorityQueue] = {}
         self._expiring: list[tuple[TtlTable, StateTtlConfig]] = []
         self._for_every_record: list[Callable[[], object]] = []
@@ -318,6 +319,16 @@ class KeyedStateBackend(ABC):
                 raise _mismatch(self.operator, state.descriptor, note.kind)
             self._check_type(state.descriptor, note.type_name)
         self._types[note.table] = note.type_name
+        self._read.add(note.table)
+
+    def was_read(self, names: Set[str]) -> bool:
+        """Whether any of these states has something that was read from a file."""
+        read = names & self._read
+        self._read -= read
+        return any(
+            table.name in read and any(True for _ in table.contents())
+            for table in (self._tables_for_view() if read else ())
+        )
 
     @abstractmethod
     def _apply(self, part: TablePart) -> None:
