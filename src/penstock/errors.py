@@ -257,6 +257,10 @@ class EventLoopDiedError(PenstockError):
     """Raised when the event loop that asynchronous functions run on has ended."""
 
 
+class LateRecordsDroppedWarning(UserWarning):
+    """Warns that a bounded job dropped records because they came late: they are missing in its results."""
+
+
 class EventLoopBlockedWarning(UserWarning):
     """Warns of an asynchronous function that does not await, so that no other call goes on."""
 

@@ -11,7 +11,12 @@ from hypothesis import strategies as st
 
 from penstock.common import Duration, Time, Types, WatermarkStrategy
 from penstock.datastream import DataStream, KeyedStream, OutputTag, ProcessJoinFunction
-from penstock.errors import InvalidArgumentError, InvalidDurationError, InvalidFunctionError
+from penstock.errors import (
+    InvalidArgumentError,
+    InvalidDurationError,
+    InvalidFunctionError,
+    LateRecordsDroppedWarning,
+)
 from penstock.testing import TestingSource, local_environment
 
 LATE = OutputTag("late")
@@ -105,14 +110,16 @@ def test_late_records_go_to_side_outputs_of_their_sides() -> None:
     right = keyed(env, [[("a", 100)], [("a", 20)]])
     both = left.interval_join(right).between(-50, 50)
     late = both.side_output_left_late_data(LATE).process(Pair()).get_side_output(LATE)
-    assert list(late.execute_and_collect()) == [("a", 10)]
+    with pytest.warns(LateRecordsDroppedWarning, match="1 at 'Interval Join'"):
+        assert list(late.execute_and_collect()) == [("a", 10)]
 
     env = local_environment()
     left = keyed(env, [[("a", 100)], [("a", 10)]])
     right = keyed(env, [[("a", 100)], [("a", 20)]])
     both = left.interval_join(right).between(-50, 50)
     late = both.side_output_right_late_data(LATE).process(Pair()).get_side_output(LATE)
-    assert list(late.execute_and_collect()) == [("a", 20)]
+    with pytest.warns(LateRecordsDroppedWarning, match="1 at 'Interval Join'"):
+        assert list(late.execute_and_collect()) == [("a", 20)]
 
 
 def test_plain_functions_and_names_of_results() -> None:

@@ -30,6 +30,7 @@ from penstock.errors import (
     ColumnNotFoundError,
     InvalidArgumentError,
     InvalidFunctionError,
+    LateRecordsDroppedWarning,
     UserFunctionError,
 )
 from penstock.testing import TestingSource, local_environment
@@ -203,7 +204,8 @@ def test_late_records_of_either_stream() -> None:
         )
         return sorted(counted.execute_and_collect())
 
-    assert counts(0) == [(1, 1), (1, 1)]
+    with pytest.warns(LateRecordsDroppedWarning, match="dropped records"):
+        assert counts(0) == [(1, 1), (1, 1)]
     assert counts(100) == [(1, 1), (1, 1), (2, 1)]
 
 

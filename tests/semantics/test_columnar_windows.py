@@ -30,6 +30,9 @@ from penstock.datastream.windowed_stream import WindowedStream
 from penstock.errors import InvalidTimestampError, UserFunctionError
 from penstock.testing import TestingTableSource, local_environment
 
+# Many of these programs have late records on purpose.
+pytestmark = pytest.mark.filterwarnings("ignore::penstock.errors.LateRecordsDroppedWarning")
+
 SCHEMA = pa.schema(
     [
         ("key", pa.string()),

@@ -38,7 +38,11 @@ from penstock.datastream.window import (
     TumblingEventTimeWindows,
     Window,
 )
+from penstock.errors import LateRecordsDroppedWarning
 from penstock.testing import local_environment
+
+# Many of these programs have late records on purpose.
+pytestmark = pytest.mark.filterwarnings("ignore::penstock.errors.LateRecordsDroppedWarning")
 
 LATE = OutputTag("late")
 
@@ -271,6 +275,7 @@ def test_late_records_that_go_nowhere_are_counted() -> None:
     env = local_environment(2)
     keyed = timed(env, EVENTS, 0).key_by(lambda record: record.key)
     keyed.window(TumblingEventTimeWindows.of(1000)).reduce(join).print()
-    metrics = operators(env.execute().metrics)
+    with pytest.warns(LateRecordsDroppedWarning, match="2 at 'TumblingEventTimeWindows'"):
+        metrics = operators(env.execute().metrics)
 
     assert metrics["TumblingEventTimeWindows"]["user"]["num_late_records_dropped"] == 2

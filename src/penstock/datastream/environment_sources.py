@@ -157,11 +157,17 @@ class EnvironmentSources:
         source_name: str = "DataFrame",
         watermark_strategy: WatermarkStrategy | None = None,
         split_column: str | None = None,
+        is_sorted: bool = False,
     ) -> DataStream:
         """Begin a stream with the rows of a Spark DataFrame, bounded or streaming.
 
         Each row is a `Row` whose fields are read by name, as `row.origin` or `row["origin"]`, or by
         position. Rows cannot be changed; `Row(**row.as_dict())` makes one that can.
+
+        Spark packs files into partitions by their size, so the rows of a bounded frame that reads several
+        come in no order of time. Then watermarks wait for the end of the frame, wherever in the program
+        they are made, and no row is late: windows give what they give in BATCH mode. The same holds for the
+        splits of a bounded frame.
 
         Args:
             df: The DataFrame.
@@ -171,6 +177,9 @@ class EnvironmentSources:
                 source: each split has a watermark generator of its own, and a split that falls
                 behind, or is read by another task, makes no record late. Default: all rows are of
                 one split.
+            is_sorted: True if a bounded frame is sorted by time, with `orderBy` for instance, so that
+                watermarks can go by its rows whatever files they come from. What is not sorted then may be
+                late.
 
         Returns:
             The stream; bounded unless the frame is a streaming one.
@@ -192,7 +201,7 @@ class EnvironmentSources:
             )
         return self._read(
             source_name,
-            FrameSource(df, split_column),
+            FrameSource(df, split_column, is_sorted),
             _row_type(df.schema),
             is_bounded=not df.isStreaming,
             strategy=watermark_strategy,

@@ -25,6 +25,7 @@ from penstock.errors import (
 )
 from penstock.executors.base import JobRequest
 from penstock.executors.epoch_feed import EpochFeed, EpochResult
+from penstock.executors.late_records import warn_of_late_records
 from penstock.executors.listeners import tell_all
 from penstock.executors.progress_line import ProgressLine
 from penstock.executors.restart_strategy import restart_strategy_of
@@ -76,6 +77,7 @@ class Job:
         self._waits_no_longer = threading.Event()
         self._is_cancelled = False
         self._is_told = False
+        self._has_warned = False
         self._ended = threading.Event()
         self._done = threading.Event()
         self._error: BaseException | None = None
@@ -240,7 +242,17 @@ class Job:
                 # Its message has the user's frames; those of the engine would stand before them.
                 self._error.with_traceback(None)
             raise self._error
+        self._warn_once()
         return self.progress()
+
+    def _warn_once(self) -> None:
+        """Warn of what the job has dropped, if it has come to its end."""
+        with self._lock:
+            is_due = not self._has_warned and self._progress.status is JobStatus.FINISHED
+            self._has_warned = True
+            reports = list(self._progress.operators.values())
+        if is_due and self._request.graph.is_bounded:
+            warn_of_late_records(self._request.name, reports)
 
     def check_may_wait(self) -> None:
         """Make sure that whoever calls this may wait for the end of the job.

@@ -15,10 +15,13 @@ class FrameSource:
     Attributes:
         frame: The DataFrame.
         split_column: The column that names the split of a row; None if all are of one split.
+        is_sorted: Whether rows come by time, as far as the watermark strategy asks for, though they may be
+            of several files.
     """
 
     frame: Any
     split_column: str | None = None
+    is_sorted: bool = False
 
 
 @dataclass(frozen=True, eq=False)

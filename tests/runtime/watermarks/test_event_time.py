@@ -369,3 +369,27 @@ class TestTheLeastOfSeveralTasks:
         splits, _, _ = pickle.loads(least_event_time(states))
 
         assert {name: split.watermark for name, split in splits.items()} == {"a": 5, "b": 3}
+
+
+@pytest.mark.parametrize("interval", [0, 200])
+@pytest.mark.parametrize("is_punctuated", [True, False])
+def test_watermarks_that_are_held_back_come_at_the_end_of_the_epoch(
+    interval: int, is_punctuated: bool
+) -> None:
+    strategy = (
+        WatermarkStrategy.for_generator(Marking)
+        if is_punctuated
+        else WatermarkStrategy.for_monotonous_timestamps()
+    ).with_timestamp_assigner(lambda value, _: value)
+    output, clock = CollectingOutput(), ManualClock()
+    time = EventTime(strategy, interval, "held", output, clock, holds_back=True)
+    time.begin_epoch()
+    for block in ([50, 60], [7], list(range(10_000))):
+        clock.advance(1_000)
+        time.process(Block(block))
+    assert [kind for kind, _ in output.log] == ["main"] * 3
+    time.flush()
+    expected = watermarks(9_999 if is_punctuated else 9_998)
+    assert output.log[3:] == (expected if interval or is_punctuated else [])
+    time.end_input()
+    assert output.log[-1:] == watermarks(MAX_TIMESTAMP)

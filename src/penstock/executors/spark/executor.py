@@ -36,6 +36,7 @@ from penstock.executors.spark.failures import as_penstock_error
 from penstock.executors.spark.frames import EpochFrames, SparkSource
 from penstock.executors.spark.interruption import note_of
 from penstock.executors.spark.liveness import is_alive, session_lost
+from penstock.executors.spark.row_order import is_unordered
 from penstock.executors.spark.session import cores_of, session, time_zone_of
 from penstock.executors.spark.shipping import ship_code
 from penstock.executors.spark.sinks import resolve_sinks, spark_sinks
@@ -43,6 +44,7 @@ from penstock.executors.spark.streaming import StreamingRun
 from penstock.executors.spark.workers import note_end
 from penstock.graph.alignment import refuse_alignment
 from penstock.graph.compiler import compile_program
+from penstock.graph.held_watermarks import hold_back_watermarks
 from penstock.graph.job_graph import JobGraph, create_job_graph
 from penstock.graph.source_descriptions import (
     AggregatedFrameSource,
@@ -79,6 +81,11 @@ class PreparedJob:
             for node in request.graph.nodes.values()
             if (frame := _reading_of(node, self.spark, self._cores, note)) is not None
         }
+        hold_back_watermarks(
+            request.graph,
+            lambda node: node.id in frames and not frames[node.id].is_keyed
+            and is_unordered(node.source, frames[node.id].frame),
+        )
         operators = [node.operator for node in request.graph.nodes.values()]
         self.wants_ticks = any(operator.wants_wake_ups for operator in operators)
         graph = create_job_graph(request.graph)

@@ -31,6 +31,9 @@ class TimestampsAndWatermarksOperator(StreamOperator):
     has_splits: bool = False
     """Whether records come with the name of their split."""
 
+    holds_back: bool = False
+    """Whether records of an epoch come in no order that a watermark could go by: there is one at its end."""
+
     def __init__(self, strategy: WatermarkStrategy, interval: int) -> None:
         self._strategy = strategy
         self.interval = interval
@@ -69,6 +72,7 @@ class TimestampsAndWatermarksOperator(StreamOperator):
             self.output,
             self.processing_time.current_processing_time,
             has_splits=self.has_splits,
+            holds_back=self.holds_back,
         )
         self._is_over = False
 

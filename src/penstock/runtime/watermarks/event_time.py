@@ -78,6 +78,8 @@ class EventTime:
         clock: The processing time, in milliseconds.
         has_splits: Whether records come with the name of their split; else all are of one, which is
             there before the first record, so that a task which gets none may turn idle.
+        holds_back: Whether watermarks wait for the end of the epoch: what comes last in it may be as old
+            as what came first.
     """
 
     def __init__(
@@ -89,9 +91,11 @@ class EventTime:
         clock: Callable[[], int],
         *,
         has_splits: bool = False,
+        holds_back: bool = False,
     ) -> None:
         self._strategy = strategy
         self._has_splits = has_splits
+        self._holds_back = holds_back
         self._interval = interval
         self._name = name
         self._output = output
@@ -137,7 +141,7 @@ class EventTime:
         else:
             self._process_each(timed, split, generator)
         self._records += len(timed)
-        if self._interval and (
+        if (self._interval and not self._holds_back) and (
             self._records >= _RECORDS_PER_EMIT or self._clock() - self._last_emit >= self._interval
         ):
             self._emit_periodic()
@@ -152,7 +156,7 @@ class EventTime:
                 generator.on_event(value, timestamp, split)
             except Exception as error:
                 raise function_failure(error, self._name, record_text(value)) from error
-            if (split.watermark, split.is_idle) != before:
+            if not self._holds_back and (split.watermark, split.is_idle) != before:
                 self._output.collect(block.part(start, index + 1))
                 start = index + 1
                 self._announce()
@@ -202,6 +206,8 @@ class EventTime:
         """Emit the watermark that the epoch ends with."""
         if self._interval:
             self._emit_periodic()
+        elif self._holds_back:
+            self._announce()
 
     def progress(self) -> tuple[tuple[Hashable, ChannelWatermark], ...]:
         """Return how far each split has come."""
