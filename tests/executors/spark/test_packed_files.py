@@ -49,7 +49,7 @@ def folder(tmp_path: Path) -> str:
     return str(folder)
 
 
-class Count(ProcessWindowFunction):
+class Count(ProcessWindowFunction[Any, Any, Any, Any]):
     def process(self, key: Any, context: Any, elements: Iterable[Any]) -> Iterator[Any]:
         yield key, context.window().start, len(list(elements))
 
