@@ -167,7 +167,7 @@ class Trial:
     def _relayed(self, postgres: str) -> str:
         """Return where PostgreSQL is for drivers: behind a relay, if there is one."""
         for relay in self.around.relays:
-            postgres = postgres.replace(f":{relay.target}/", f":{relay.port}/")
+            postgres = postgres.replace(f"127.0.0.1:{relay.target}/", f"{relay.host}:{relay.port}/")
         return postgres
 
     def committed(self) -> int:
@@ -234,7 +234,7 @@ class Trial:
             if must_refuse(old, new):
                 raise CrashTestFailed(f"{what} dropped state of {old} for {new}:\n{told}")
             self._through = life.last
-            self.drains += self._is_drained(life)
+            self.drains += life.end.how == "drain" and self._of_last("is_drained")
             if not self.versions or new != self.version:
                 self.versions.append(new)
         elif life.error in REFUSALS:
@@ -244,15 +244,18 @@ class Trial:
             return
         if life.error in TAKEN and self._has_others():
             return
+        if life.error == "CheckpointMismatchError" and self._of_last("is_last"):
+            life.is_refused = (
+                True  # the input is done, so that another program has nothing to do here
+            )
+            return
         if life.code and life.killed_at is None:
             raise CrashTestFailed(f"{what} failed by itself:\n{told}")
 
-    def _is_drained(self, life: Life) -> bool:
-        """Whether the last epoch that is committed ended all event time."""
-        if life.end.how != "drain":
-            return False
-        data = open_storage(self.location).read(f"epochs/{life.last:08d}")
-        return bool(json.loads(data.partition(b"\n")[2]).get("is_drained"))
+    def _of_last(self, name: str) -> bool:
+        """Return what the metadata of the last epoch says."""
+        data = open_storage(self.location).read(f"epochs/{self.committed():08d}")
+        return bool(json.loads(data.partition(b"\n")[2])[name])
 
     def _has_others(self) -> bool:
         return bool(self._suspended or self._resumed)

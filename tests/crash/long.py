@@ -29,6 +29,7 @@ from tests.crash.lives import Life, log_line
 from tests.crash.network import Relay
 from tests.crash.plan import FAULTS, TARGETS, ByChance
 from tests.crash.surroundings import Surroundings
+from tests.servers.namespaces import Bridge, Namespace, can_be_made
 from tests.servers.spark_cluster import SparkCluster
 
 HEAD: Final = (
@@ -50,6 +51,7 @@ _SPECULATION: Final = (
     "spark.speculation.multiplier=1.2",
     "spark.speculation.minTaskRuntime=50ms",
 )
+_IMPATIENCE: Final = ("spark.network.timeout=10s", "spark.executor.heartbeatInterval=2s")
 _RESTARTS: Final = (
     "restart-strategy.type=fixed-delay",
     "restart-strategy.fixed-delay.delay=20 ms",
@@ -99,7 +101,14 @@ class Around:
         self, stack: contextlib.ExitStack, folder: Path, master: str, faults: set[str]
     ) -> None:
         self.postgres = stack.enter_context(PostgresServer()).uri
-        self.cluster = stack.enter_context(SparkCluster(folder)) if master == "cluster" else None
+        self.cables: tuple[Namespace, ...] = ()
+        if master == "cluster" and "network" in faults and can_be_made():
+            bridge = stack.enter_context(Bridge())
+            self.cables = (bridge.add(), bridge.add())
+        self._host = self.cables[0].host if self.cables else "127.0.0.1"
+        self.cluster = None
+        if master == "cluster":
+            self.cluster = stack.enter_context(SparkCluster(folder, namespaces=self.cables))
         self.masters = [self.cluster.master] if self.cluster else [master]
         if master.startswith("local["):
             self.masters = ["local[2, 4]", "local[2, 4]", "local[1, 4]", "local[4, 4]"]
@@ -112,7 +121,7 @@ class Around:
             self._clock = Clock(folder)
         self._relays: list[Relay] = []
         if "network" in self.faults:
-            self._relays.append(stack.enter_context(Relay(_port(self.postgres))))
+            self._relays.append(stack.enter_context(Relay(_port(self.postgres), self._host)))
         if "store" in self.faults:
             self._start_store(stack)
 
@@ -125,9 +134,10 @@ class Around:
         os.environ.update(server.environment)
         self._store_environment = dict(server.environment)
         if "network" in self.faults:
-            relay = stack.enter_context(Relay(_port(server.environment["AWS_ENDPOINT_URL"])))
+            port = _port(server.environment["AWS_ENDPOINT_URL"])
+            relay = stack.enter_context(Relay(port, self._host))
             self._store_relay = relay
-            self._store_environment["AWS_ENDPOINT_URL"] = f"http://127.0.0.1:{relay.port}"
+            self._store_environment["AWS_ENDPOINT_URL"] = f"http://{relay.host}:{relay.port}"
 
     def choose(self, chance: random.Random) -> set[str]:
         """Return what is to happen in one job."""
@@ -143,10 +153,11 @@ class Around:
     def of(self, faults: set[str], place: Path) -> Surroundings:
         """Return what a job has around it."""
         store = None
-        relays = list(self._relays) if "network" in faults else []
+        # Workers behind a cable reach servers by relays alone.
+        relays = list(self._relays) if "network" in faults or self.cables else []
         if "store" in faults:
             store = f"{self._bucket}/{uuid.uuid4().hex}", self._store_environment
-            relays += [self._store_relay] if "network" in faults else []
+            relays += [self._store_relay] if relays else []
         if self._clock is not None:
             self._clock.jump(0)
         return Surroundings(
@@ -155,6 +166,7 @@ class Around:
             disk=Disk(place / "synced", [place / "disk"]) if "disk" in faults else None,
             clock=self._clock if "clock" in faults else None,
             relays=tuple(relays),
+            cables=self.cables if "network" in faults else (),
         )
 
 
@@ -190,6 +202,9 @@ def run_job(
     faults = around.choose(chance)
     settings = [*options.set]
     settings += _SPECULATION if "speculation" in faults else ()
+    if around.cables:
+        host = around.cables[0].host
+        settings += [f"spark.driver.host={host}", f"spark.driver.bindAddress={host}", *_IMPATIENCE]
     settings += _RESTARTS if "task" in faults and chance.random() < 0.5 else ()
     trial = Trial(
         place,

@@ -18,10 +18,11 @@ _POLL: Final = 0.01
 
 
 class Relay:
-    """Listens on a port of the loopback interface, and passes on what comes to another port.
+    """Listens on a port, and passes on what comes to another port of the loopback interface.
 
     Args:
         port: The port of the server.
+        host: The address that it listens on.
 
     Attributes:
         target: The port of the server.
@@ -29,8 +30,9 @@ class Relay:
         mode: How it parts the two; empty: not at all.
     """
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, host: str = "127.0.0.1") -> None:
         self.target = port
+        self.host = host
         self.mode = ""
         self.port = 0
         self._timer: threading.Timer | None = None
@@ -66,7 +68,7 @@ class Relay:
         self._loop.run_until_complete(self._serve(ready))
 
     async def _serve(self, ready: threading.Event) -> None:
-        server = await asyncio.start_server(self._connect, "127.0.0.1", 0)
+        server = await asyncio.start_server(self._connect, self.host, 0)
         self.port = server.sockets[0].getsockname()[1]
         ready.set()
         await self._stop.wait()

@@ -12,6 +12,7 @@ from tests.crash.clock import Clock
 from tests.crash.disk import Disk
 from tests.crash.network import MODES, Relay
 from tests.crash.points import WITHOUT_LOCK
+from tests.servers.namespaces import Namespace
 
 _JUMPS: Final = (3_600, -3_600, 40 * 86_400, -5, 5, 0)
 
@@ -27,6 +28,7 @@ class Surroundings:
         disk: The disk, if it lies; None for one that keeps everything.
         clock: The clock, if it jumps; None for the true one.
         relays: The connections that may be parted.
+        cables: The networks of workers, whose cables may be pulled.
     """
 
     has_locks: bool = True
@@ -34,6 +36,7 @@ class Surroundings:
     disk: Disk | None = None
     clock: Clock | None = None
     relays: tuple[Relay, ...] = ()
+    cables: tuple[Namespace, ...] = ()
 
     @property
     def name(self) -> str:
@@ -60,10 +63,15 @@ class Surroundings:
     @property
     def is_parted(self) -> bool:
         """Whether a server cannot be reached now."""
-        return any(relay.mode for relay in self.relays)
+        return any(relay.mode for relay in self.relays) or any(
+            cable.is_pulled for cable in self.cables
+        )
 
     def part(self, chance: random.Random) -> None:
-        """Part the job from one of its servers, for a moment or for longer."""
+        """Part the job from one of its servers or workers, for a moment or for longer."""
+        if self.cables and chance.random() < 0.6:
+            chance.choice(self.cables).part(chance.choice((0.5, 3.0, 14.0)))
+            return
         chance.choice(self.relays).part(chance.choice(MODES), chance.choice((0.05, 0.3, 1.5)))
 
     def jump(self, chance: random.Random) -> None:
@@ -75,3 +83,5 @@ class Surroundings:
         """Let everything be as it was."""
         for relay in self.relays:
             relay.mend()
+        for cable in self.cables:
+            cable.mend()

@@ -8,11 +8,12 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
 import pyspark
+from tests.servers.namespaces import Namespace
 from tests.servers.processes import Process, Session
 
 from penstock.executors.spark.java import ensure_java
@@ -21,7 +22,7 @@ SPARK_HOME = Path(pyspark.__file__).parent
 SOON_READY = "-XX:TieredStopAtLevel=1 -Xshare:auto"
 """What lets a JVM that does little begin earlier."""
 _DEPLOY = "org.apache.spark.deploy"
-_ADDRESS = ["--host", "127.0.0.1", "--port", "0", "--webui-port", "0"]
+_LOOPBACK = "127.0.0.1"
 _READER = "cluster log"
 
 
@@ -36,6 +37,7 @@ class SparkCluster:
         workers: How many workers there are.
         python: The interpreter of executors that are not told otherwise. Default: the running one.
         environment: Environment variables that all of them get.
+        namespaces: Networks that workers run in, one after the other; none: they share this machine's.
 
     Attributes:
         master: The address of the master, as `spark://...`.
@@ -47,6 +49,7 @@ class SparkCluster:
         workers: int = 2,
         python: str = sys.executable,
         environment: Mapping[str, str] | None = None,
+        namespaces: Sequence[Namespace] = (),
     ) -> None:
         ensure_java()
         self._environment = {
@@ -55,7 +58,6 @@ class SparkCluster:
             "SPARK_LOG_DIR": str(folder / "logs"),
             "SPARK_WORKER_DIR": str(folder / "work"),
             "SPARK_NO_DAEMONIZE": "1",
-            "SPARK_LOCAL_IP": "127.0.0.1",
             "SPARK_DAEMON_MEMORY": "128m",
             "SPARK_DAEMON_JAVA_OPTS": f"{SOON_READY} -XX:+UseSerialGC",
             "PYSPARK_PYTHON": python,
@@ -63,21 +65,31 @@ class SparkCluster:
         }
         self._sessions: list[Session] = []
         try:
-            master = self._start(f"{_DEPLOY}.master.Master", *_ADDRESS)
+            host = namespaces[0].host if namespaces else _LOOPBACK
+            master = self._start(host, f"{_DEPLOY}.master.Master")
             self.master = _wait_for(master, r"Starting Spark master at (spark://\S+)")
-            for worker in [self._start_worker() for _ in range(workers)]:
+            places = [
+                namespaces[n % len(namespaces)] if namespaces else None for n in range(workers)
+            ]
+            for worker in [self._start_worker(place) for place in places]:
                 _wait_for(worker, r"Successfully registered with master (\S+)")
         except BaseException:
             self.stop()
             raise
 
-    def _start_worker(self) -> Session:
+    def _start_worker(self, place: Namespace | None) -> Session:
         size = ["--cores", "1", "--memory", "1g"]
-        return self._start(f"{_DEPLOY}.worker.Worker", *_ADDRESS, *size, self.master)
+        worker = f"{_DEPLOY}.worker.Worker"
+        if place is None:
+            return self._start(_LOOPBACK, worker, *size, self.master)
+        return self._start(place.address, worker, *size, self.master, prefix=place.prefix)
 
-    def _start(self, *arguments: str) -> Session:
-        command = [str(SPARK_HOME / "bin" / "spark-class"), *arguments]
-        session = Session(command, self._environment, stderr=subprocess.PIPE)
+    def _start(self, host: str, name: str, *arguments: str, prefix: Sequence[str] = ()) -> Session:
+        address = ["--host", host, "--port", "0", "--webui-port", "0"]
+        program = str(SPARK_HOME / "bin" / "spark-class")
+        environment = {**self._environment, "SPARK_LOCAL_IP": host}
+        command = [*prefix, program, name, *address, *arguments]
+        session = Session(command, environment, stderr=subprocess.PIPE)
         self._sessions.append(session)
         return session
 
