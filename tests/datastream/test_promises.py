@@ -19,7 +19,7 @@ from penstock.datastream import (
 )
 from penstock.testing import TestingSource, local_environment
 
-RULES = MapStateDescriptor("rules", Types.STRING(), Types.BOOLEAN())
+RULES = MapStateDescriptor("rules", Types.STRING(), Types.LONG())
 LATE = ("a", 5)
 RECORDS = [[("a", 100), ("b", 101)], [LATE], [("b", 102)]]
 
@@ -96,7 +96,7 @@ class Seen(BroadcastProcessFunction):
         yield value, sorted(rule for rule, _ in rules.items())
 
     def process_broadcast_element(self, value: Any, ctx: Any) -> Iterable[Any]:
-        ctx.get_broadcast_state(RULES).put(value, True)
+        ctx.get_broadcast_state(RULES).put(value, 1)
         return ()
 
 

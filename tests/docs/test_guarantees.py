@@ -13,7 +13,9 @@ ROOT = PROOFS.parent.parent
 
 def test_each_sentence_has_its_tests() -> None:
     missing = [promise for promise in promises() if promise not in proofs()]
-    assert not missing, f"{PROOFS.name} lacks these sentences of guarantees.md, or has them otherwise"
+    assert not missing, (
+        f"{PROOFS.name} lacks these sentences of guarantees.md, or has them otherwise"
+    )
 
 
 def test_they_are_in_the_order_of_the_sentences() -> None:
