@@ -110,7 +110,10 @@ def test_what_is_broadcast_comes_before_all_else_of_its_epoch(
     def source(name: str, epochs: list[list[Any]]) -> DataStream:
         return env.from_source(TestingSource(epochs), WatermarkStrategy.no_watermarks(), name)
 
-    epochs = {"rules": [["x"], ["y", "z"]], "records": [[1, 2, 3], [4, 5, 6]]}
+    epochs: dict[str, list[list[Any]]] = {
+        "rules": [["x"], ["y", "z"]],
+        "records": [[1, 2, 3], [4, 5, 6]],
+    }
     names = ["rules", "records"] if comes_first == "rules" else ["records", "rules"]
     streams = {name: source(name, epochs[name]) for name in names}
     seen = streams["records"].rebalance().connect(streams["rules"].broadcast(RULES)).process(Seen())
