@@ -330,7 +330,10 @@ class UnknownOperatorError(InvalidArgumentError):
 
 
 class StateClassNotFoundError(PenstockError, ImportError):
-    """Raised when state can only be read where the class of its keys can be imported."""
+    """Raised when a class is not there of which something was kept in state."""
+
+    operator: str | None = None
+    """The name of the operator whose state it is, if that is known."""
 
 
 class UnknownStateError(InvalidArgumentError):

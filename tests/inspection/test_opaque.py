@@ -21,6 +21,7 @@ import pytest
 from penstock.common import Duration, Instant, Row, RowKind, Time
 from penstock.common.data_frame_row import row_factory
 from penstock.inspection.opaque import Opaque, is_opaque, without_classes
+from penstock.runtime.job_pickle import JobUnpickler
 from penstock.runtime.state.frames import UNPICKLER, read_pickles
 from penstock.runtime.windowing.evictor import TimestampedValue
 from penstock.runtime.windowing.trigger import TriggerResult
@@ -127,7 +128,7 @@ def test_can_be_pickled_again() -> None:
 def test_elsewhere_a_class_that_is_gone_is_an_error() -> None:
     unpickled()
 
-    assert UNPICKLER.get() is pickle.Unpickler
+    assert UNPICKLER.get() is JobUnpickler
     with pytest.raises(ModuleNotFoundError):
         pickle.load(io.BytesIO(b"cgone_module\nOrder\n."))
 

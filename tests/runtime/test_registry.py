@@ -10,12 +10,12 @@ import pytest
 from tests.runtime.programs import Journal, ProgramBuilder, tasks_for
 
 from penstock.errors import UserFunctionError
-from penstock.runtime import registry
+from penstock.runtime import job_pickle, registry
 from penstock.runtime.context import RuntimeContext
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.operators.map import MapOperator
 from penstock.runtime.program import Program
-from penstock.runtime.registry import forget, install_main_classes, tasks_of
+from penstock.runtime.registry import forget, tasks_of
 from penstock.runtime.subtask import Subtask
 
 EPOCH = Epoch("job")
@@ -199,16 +199,6 @@ class TestMainClasses:
         yield name
         vars(sys.modules["__main__"]).pop(name, None)
 
-    def test_are_pickled_by_reference(self, name: str) -> None:
-        made = type(name, (), {"__module__": "__main__", "answer": lambda self: 42})
-
-        install_main_classes(cloudpickle.dumps({name: made}))
-
-        installed = getattr(sys.modules["__main__"], name)
-        record = pickle.loads(pickle.dumps(installed()))
-        assert type(record) is installed
-        assert record.answer() == 42
-
     def test_come_with_the_program(self, name: str) -> None:
         made = type(name, (), {"__module__": "__main__"})
         builder = ProgramBuilder(main_classes=cloudpickle.dumps({name: made}))
@@ -218,8 +208,20 @@ class TestMainClasses:
 
         assert hasattr(sys.modules["__main__"], name)
 
+    def test_are_those_of_the_job_that_has_a_task(self, name: str) -> None:
+        def made(answer: int) -> bytes:
+            kind = type(name, (), {"__module__": "__main__", "answer": answer})
+            builder = ProgramBuilder(main_classes=cloudpickle.dumps({name: kind}))
+            builder.source([[1]])
+            return pickle.dumps(builder.build())
+
+        programs = {"a": made(1), "b": made(2)}
+        for job_id, answer in [("a", 1), ("b", 2), ("a", 1), ("b", 2)]:
+            tasks_of(job_id, programs[job_id], 2)
+            assert getattr(sys.modules["__main__"], name).answer == answer
+
     def test_may_be_none(self) -> None:
         before = dict(vars(sys.modules["__main__"]))
-        install_main_classes(b"")
+        job_pickle.install({}, {})
 
         assert vars(sys.modules["__main__"]) == before

@@ -311,6 +311,13 @@ IGNORE_UNCLAIMED_STATE: Final = ConfigOption(
     "is not delivered; else such a start is refused.",
     fallback_keys=("execution.savepoint.ignore-unclaimed-state",),
 )
+STATE_CLASS_NAMES: Final[ConfigOption[dict[str, str]]] = ConfigOption(
+    "state.class-names",
+    dict,
+    {},
+    "The new qualified names of classes that were renamed or moved since they were written into state, by "
+    "their old ones: `old_module.Old:new_module.New`, several separated by commas.",
+)
 RECOVERY_CLAIM_MODE: Final = ConfigOption(
     "execution.state-recovery.claim-mode",
     str,

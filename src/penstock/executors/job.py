@@ -18,6 +18,7 @@ from penstock.runtime.buffer import Buffer
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.epoch_outcome import EpochOutcome
 from penstock.runtime.job_description import describe
+from penstock.runtime.job_pickle import JobClasses, job_classes
 from penstock.runtime.program import Program
 from penstock.runtime.restoring import Restored, restored
 
@@ -43,6 +44,7 @@ class EpochRunner:
         publish: Publishes what sinks prepared.
         feed: Hears of each epoch that was committed.
         bounded: How many epochs of its own each bounded source has, by its number.
+        main_classes: The classes of the user's script as they were when the job was started.
     """
 
     def __init__(
@@ -53,7 +55,10 @@ class EpochRunner:
         publish: Publish,
         feed: EpochFeed,
         bounded: Mapping[int, int] | None = None,
+        *,
+        main_classes: Mapping[str, type] | None = None,
     ) -> None:
+        self._classes = JobClasses(main_classes or {}, program.class_names)
         self._program = program
         self._job_id = job_id
         self._checkpoints = checkpoints
@@ -82,12 +87,13 @@ class EpochRunner:
         if last is not None and last.is_last:
             self._check_ended(last)
         if last is not None and not last.is_last:
-            self._restored = restored(
-                last,
-                self._program,
-                self._bounded,
-                ignore_unclaimed_state=self._checkpoints.ignores_unclaimed,
-            )
+            with job_classes(*self._classes):
+                self._restored = restored(
+                    last,
+                    self._program,
+                    self._bounded,
+                    ignore_unclaimed_state=self._checkpoints.ignores_unclaimed,
+                )
         return last
 
     def _claimed(self, last: EpochRecord) -> EpochRecord:
@@ -147,7 +153,8 @@ class EpochRunner:
     def republish(self) -> None:
         """Publish the last epoch again: whoever committed it may not have lived to do so."""
         if self._last is not None:
-            self._deliver(self._last)
+            with job_classes(*self._classes):
+                self._deliver(self._last)
 
     def _deliver(self, record: EpochRecord) -> None:
         self._publish(record)
@@ -178,7 +185,7 @@ class EpochRunner:
             CheckpointMismatchError: If the epoch is neither the next one nor the last.
             PenstockError: What a task failed with.
         """
-        with self._feed.gate.epoch(ends=ends):
+        with self._feed.gate.epoch(ends=ends), job_classes(*self._classes):
             epoch = dataclasses.replace(
                 self._epoch(number, finishing, is_last=is_last), ends=ends, settles=settles
             )

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
 
-from penstock.common.options import PROFILE
+from penstock.common.options import PROFILE, STATE_CLASS_NAMES
 from penstock.common.running_job import RunningJob
 from penstock.errors import JobCancelledError, UnsupportedOperationError
 from penstock.executors.base import JobRequest, releasing
@@ -29,6 +29,7 @@ from penstock.runtime.buffer import Buffer
 from penstock.runtime.carrier import Carrier
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.garbage import rare_collections
+from penstock.runtime.job_pickle import classes_of_main
 from penstock.runtime.layout import Layout
 from penstock.runtime.operators.prepared_sink import PreparedSinkOperator
 from penstock.runtime.operators.source import SourceOperator
@@ -75,7 +76,8 @@ class LocalRun:
 
     def __init__(self, graph: JobGraph, request: JobRequest, taken: ExitStack) -> None:
         self._sinks = published_sinks(graph)
-        self.program = compile_program(graph)
+        self.program = compile_program(graph, request.configuration.get(STATE_CLASS_NAMES))
+        self._main_classes = classes_of_main()
         self.job_id = new_job_id()
         self.feed = EpochFeed()
         self._attempts = itertools.count()
@@ -117,7 +119,13 @@ class LocalRun:
             with closing(Publisher(self._sinks, checkpoints.location)) as publish:
                 publish.open()
                 runner = EpochRunner(
-                    self.program, self.job_id, checkpoints, publish, self.feed, self._epochs
+                    self.program,
+                    self.job_id,
+                    checkpoints,
+                    publish,
+                    self.feed,
+                    self._epochs,
+                    main_classes=self._main_classes,
                 )
                 self._run_epochs(runner, stop)
         finally:

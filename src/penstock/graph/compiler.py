@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import sys
+from collections.abc import Mapping
 from dataclasses import replace
 
 from penstock.graph.chaining import chained_edges
@@ -11,16 +11,18 @@ from penstock.graph.job_graph import JobEdge, JobGraph, JobVertex
 from penstock.graph.source_descriptions import AggregatedFrameSource
 from penstock.graph.stream_graph import StreamEdge, StreamNode
 from penstock.graph.unpicklable import pickle_by_value
+from penstock.runtime.job_pickle import classes_of_main
 from penstock.runtime.program import ChainedEdge, NetworkEdge, OperatorSpec, Program, Vertex
 from penstock.runtime.source import NativeSource
 
 
-def compile_program(job_graph: JobGraph) -> Program:
+def compile_program(job_graph: JobGraph, class_names: Mapping[str, str] | None = None) -> Program:
     """Pickle the operators of a job and put them into a program.
 
     Args:
         job_graph: The job's chains. Its `sources` has, at the place `Vertex.source`, the operator that
             the vertex begins with.
+        class_names: The new qualified names of classes by those under which state may be kept.
 
     Raises:
         FunctionNotSerializableError: If an operator's function, or a key selector or partitioner,
@@ -38,6 +40,7 @@ def compile_program(job_graph: JobGraph) -> Program:
         job_parameters=dict(sorted(graph.job_parameters.items())),
         state_backend=graph.state_backend,
         state_memory=graph.state_memory,
+        class_names=dict(class_names or {}),
     )
     return replace(program, digest=_digest(program, edges))
 
@@ -105,13 +108,12 @@ def _main_classes() -> bytes:
     import cloudpickle
 
     found: dict[str, type] = {}
-    for name, value in list(vars(sys.modules["__main__"]).items()):
-        if isinstance(value, type) and value.__module__ == "__main__":
-            try:
-                cloudpickle.dumps(value)
-            except Exception:  # noqa: BLE001, S112 - pickling runs the user's code
-                continue
-            found[name] = value
+    for name, value in classes_of_main().items():
+        try:
+            cloudpickle.dumps(value)
+        except Exception:  # noqa: BLE001, S112 - pickling runs the user's code
+            continue
+        found[name] = value
     return cloudpickle.dumps(found) if found else b""
 
 

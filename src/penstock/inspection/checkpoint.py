@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import chain, islice
 from typing import Any
 
@@ -15,6 +15,7 @@ from penstock.errors import DamagedStateError, UnknownOperatorError, UnknownStat
 from penstock.inspection.columns import columns_of
 from penstock.inspection.epochs import deleted, read_record
 from penstock.inspection.stores import Entry, OperatorStores, read_stores
+from penstock.runtime.job_pickle import job_classes
 
 _STATES = pa.list_(
     pa.struct(
@@ -42,7 +43,11 @@ _OPERATORS = pa.schema(
 
 
 def read_checkpoint(
-    location: str, *, epoch: int | None = None, import_classes: bool = True
+    location: str,
+    *,
+    epoch: int | None = None,
+    import_classes: bool = True,
+    class_names: Mapping[str, str] | None = None,
 ) -> Checkpoint:
     """Read what a job remembers: from its checkpoint location, or from a savepoint.
 
@@ -57,6 +62,8 @@ def read_checkpoint(
         import_classes: Whether classes that objects are of are imported, and objects made of them. If not,
             all but plain data and windows is shown as texts, and nothing that the checkpoint names is
             run.
+        class_names: The new qualified names of classes by those under which they were written, as a job
+            is told of them by `state.class-names`.
 
     Returns:
         The checkpoint.
@@ -88,7 +95,12 @@ def read_checkpoint(
         >>> folder.cleanup()
     """
     storage = open_storage(location)
-    return Checkpoint(storage.location, read_record(storage, epoch), import_classes=import_classes)
+    return Checkpoint(
+        storage.location,
+        read_record(storage, epoch),
+        import_classes=import_classes,
+        class_names=class_names,
+    )
 
 
 class Checkpoint:
@@ -102,9 +114,18 @@ class Checkpoint:
         location: Where it is.
         record: Its metadata.
         import_classes: See `read_checkpoint`.
+        class_names: See `read_checkpoint`.
     """
 
-    def __init__(self, location: str, record: EpochRecord, *, import_classes: bool = True) -> None:
+    def __init__(
+        self,
+        location: str,
+        record: EpochRecord,
+        *,
+        import_classes: bool = True,
+        class_names: Mapping[str, str] | None = None,
+    ) -> None:
+        self._class_names = class_names or {}
         self._location = location
         self._record = record
         self._import_classes = import_classes
@@ -250,9 +271,10 @@ class Checkpoint:
 
     def _read(self, vertex: VertexRecord) -> dict[str, OperatorStores]:
         try:
-            return read_stores(
-                self._location, self._record, vertex, import_classes=self._import_classes
-            )
+            with job_classes({}, self._class_names):
+                return read_stores(
+                    self._location, self._record, vertex, import_classes=self._import_classes
+                )
         except DamagedStateError as error:
             storage = open_storage(self._location)
             if self.epoch in StoredEpochs(storage).numbers():

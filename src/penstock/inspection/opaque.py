@@ -9,6 +9,7 @@ from functools import cache
 from reprlib import recursive_repr
 from typing import Any, Final, Self
 
+from penstock.runtime.job_pickle import JobUnpickler
 from penstock.runtime.state.frames import UNPICKLER
 
 _PLAIN: Final = {
@@ -126,7 +127,7 @@ def is_opaque(value: Any) -> bool:
     return isinstance(value, tuple | frozenset) and any(map(is_opaque, value))
 
 
-class _TolerantUnpickler(pickle.Unpickler):
+class _TolerantUnpickler(JobUnpickler):
     """Puts an `Opaque` where a class cannot be imported."""
 
     def find_class(self, module: str, name: str, /) -> Any:

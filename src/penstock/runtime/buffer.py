@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from penstock.errors import ValueNotSerializableError
 from penstock.runtime.elements import Block, Element
+from penstock.runtime.job_pickle import dumps, loads
 from penstock.runtime.user_code import record_text
 
 BUFFER_SIZE: Final = 4096
@@ -74,7 +74,7 @@ def encode(elements: list[Element], operator: str) -> bytes:
         ValueNotSerializableError: If a record cannot be pickled.
     """
     try:
-        return pickle.dumps(elements, pickle.HIGHEST_PROTOCOL)
+        return dumps(elements)
     except Exception as error:
         raise not_serializable(error, elements, operator) from error
 
@@ -129,7 +129,7 @@ def decode(payload: bytes) -> list[Element]:
 
 def _unpickled(payload: bytes) -> list[Element]:
     try:
-        return pickle.loads(payload)  # type: ignore[no-any-return]
+        return loads(payload)  # type: ignore[no-any-return]
     except Exception as error:
         raise ValueNotSerializableError(
             f"A record was pickled, but cannot be unpickled: {type(error).__name__}: {error}",
@@ -159,7 +159,7 @@ def not_serializable(error: Exception, elements: list[Element], operator: str) -
 
 def _pickle_problem(value: Any) -> str | None:
     try:
-        pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
+        dumps(value)
     except Exception as error:  # noqa: BLE001 - pickling runs code of the value's class
         return f"{type(error).__name__}: {error}"
     return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import traceback
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any, TypeVar
@@ -11,6 +10,7 @@ from penstock.errors import JobFailedError, PenstockError
 from penstock.runtime.buffer import ABORT, Buffer
 from penstock.runtime.elements import MIN_TIMESTAMP, Block
 from penstock.runtime.epoch import Epoch
+from penstock.runtime.job_pickle import dumps
 from penstock.runtime.layout import Layout
 from penstock.runtime.message import Message
 from penstock.runtime.operators.source import SourceOperator
@@ -158,7 +158,7 @@ class Carrier:
 
     def _told(self, profile: TaskProfile) -> Buffer:
         message = Message("profile", DRIVER, self._number, profile)
-        payload = pickle.dumps(tuple(message), pickle.HIGHEST_PROTOCOL)
+        payload = dumps(tuple(message))
         target = self._layout.driver_carrier(self._level, self._number)
         return Buffer(target, DRIVER, self._number, 1, MIN_TIMESTAMP, DRIVER, self._level, payload)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import partial
@@ -15,6 +14,7 @@ from penstock.runtime.buffer import Buffer
 from penstock.runtime.elements import MIN_TIMESTAMP
 from penstock.runtime.epoch import SHARED
 from penstock.runtime.epoch_check import check_reports, reports_of
+from penstock.runtime.job_pickle import loads
 from penstock.runtime.message import Message, OperatorCounts, SubtaskReport
 from penstock.runtime.metrics import Reading
 from penstock.runtime.operator import StreamOperator
@@ -85,9 +85,7 @@ class EpochOutcome:
             InconsistentEpochError: If two consumers read different attempts of one sender.
         """
         ordered = sorted(buffers, key=lambda buffer: buffer.order)
-        messages: list[Message] = [
-            Message._make(pickle.loads(buffer.payload)) for buffer in ordered
-        ]
+        messages: list[Message] = [Message._make(loads(buffer.payload)) for buffer in ordered]
         for message in messages:
             if message.kind == "error":
                 raise _as_error(message.content)
@@ -146,7 +144,7 @@ class EpochOutcome:
 def _merge(vertex: Vertex, operator_id: str, snapshots: list[bytes]) -> bytes:
     for spec in vertex.operators:
         if spec.operator_id == operator_id:
-            prototype: StreamOperator = pickle.loads(spec.prototype)
+            prototype: StreamOperator = loads(spec.prototype)
             return prototype.merge_snapshots(snapshots)
     raise KeyError(operator_id)
 

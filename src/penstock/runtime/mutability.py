@@ -13,13 +13,14 @@ import datetime
 import decimal
 import enum
 import fractions
-import pickle
 import types
 import uuid
 import zoneinfo
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any, Final
+
+from penstock.runtime.job_pickle import dumps, loads
 
 IMMUTABLE_TYPES: Final[frozenset[type]] = frozenset(
     {int, float, str, bytes, bool, type(None), complex, datetime.datetime, datetime.date}
@@ -60,11 +61,11 @@ class Kept:
     __slots__ = ("data",)
 
     def __init__(self, value: Any) -> None:
-        self.data = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
+        self.data = dumps(value)
 
     def value(self) -> Any:
         """Return the value, as an object that nobody else has."""
-        return pickle.loads(self.data)
+        return loads(self.data)
 
 
 def kept(value: Any) -> Any:

@@ -137,6 +137,7 @@ class Program:
         state_backend: Where keyed state lives: `hashmap` or `rocksdb`.
         state_memory: How many bytes of state a process may hold in memory; None for what suits the machine.
         is_profiled: Whether tasks tell where their time goes.
+        class_names: The new qualified names of classes by those under which state may be kept.
         digest: Names the program; equal programs have equal digests.
     """
 
@@ -149,6 +150,7 @@ class Program:
     state_backend: str = "hashmap"
     state_memory: int | None = None
     is_profiled: bool = False
+    class_names: dict[str, str] = field(default_factory=dict)
     digest: str = ""
 
     @property

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import pickle
-import sys
 import time
 from collections import OrderedDict
 from collections.abc import Iterable
 from contextlib import ExitStack
 from typing import Final
 
+from penstock.runtime import job_pickle
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.garbage import collect_rarely
 from penstock.runtime.layout import Layout
@@ -28,6 +28,7 @@ class Tasks:
         memory: Bounds the state that the process holds.
 
     Attributes:
+        main_classes: The classes of the user's script, by their names.
         used_at: When a task of the run last began here, in seconds of `time.monotonic`.
     """
 
@@ -38,6 +39,7 @@ class Tasks:
         self._subtasks: dict[tuple[int, int], Subtask] = {}
         self._heads: dict[int, StreamOperator] = {}
         self._is_interrupted = False
+        self.main_classes: dict[str, type] = {}
         self.used_at = 0.0
 
     def __len__(self) -> int:
@@ -127,8 +129,10 @@ def tasks_of(job_id: str, program: bytes, cores: int, ended: Iterable[str] = ())
         _make_room(now)
         collect_rarely()
         loaded: Program = pickle.loads(program)
-        install_main_classes(loaded.main_classes)
         tasks = _RUNS[job_id] = Tasks(Layout(loaded, cores), _MEMORY)
+        tasks.main_classes = pickle.loads(loaded.main_classes) if loaded.main_classes else {}
+    # Of two jobs that had a task here, each may have a class of that name.
+    job_pickle.install(tasks.main_classes, tasks.layout.program.class_names)
     tasks.used_at = now
     _RUNS.move_to_end(job_id)
     return tasks
@@ -155,16 +159,3 @@ def forget(job_id: str) -> None:
     tasks = _RUNS.pop(job_id, None)
     if tasks is not None:
         tasks.close()
-
-
-def install_main_classes(classes: bytes) -> None:
-    """Make the classes of the user's script importable from `__main__`, as they are in the script.
-
-    So records of these classes are pickled by reference: fast, and equal to their like wherever they
-    come back.
-    """
-    if not classes:
-        return
-    main = sys.modules["__main__"]
-    for name, value in pickle.loads(classes).items():
-        setattr(main, name, value)

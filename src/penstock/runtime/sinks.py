@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from abc import ABC, abstractmethod
 from base64 import b64decode, b64encode
 from collections.abc import Callable
@@ -13,6 +12,7 @@ from penstock.checkpoint.storage import Storage
 from penstock.runtime.context import RuntimeContext
 from penstock.runtime.elements import MIN_TIMESTAMP
 from penstock.runtime.epoch import Epoch
+from penstock.runtime.job_pickle import dumps, loads
 
 
 class WriterContext:
@@ -208,9 +208,9 @@ class TwoPhaseCommit(Protocol):
 
 def committable_to_plain(committable: Any) -> str:
     """Return a committable as text that JSON can hold."""
-    return b64encode(pickle.dumps(committable, pickle.HIGHEST_PROTOCOL)).decode()
+    return b64encode(dumps(committable)).decode()
 
 
 def committable_from_plain(text: str) -> Any:
     """Return the committable that `committable_to_plain` made a text of."""
-    return pickle.loads(b64decode(text))
+    return loads(b64decode(text))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import time
 from collections.abc import Hashable
 from typing import Any
@@ -21,6 +20,7 @@ from penstock.runtime.elements import (
 )
 from penstock.runtime.epoch import SHARED, Epoch
 from penstock.runtime.input_gates import InputGates
+from penstock.runtime.job_pickle import dumps, loads
 from penstock.runtime.key_groups import key_group_range
 from penstock.runtime.layout import Layout
 from penstock.runtime.message import Message, OperatorCounts, SubtaskReport
@@ -82,7 +82,7 @@ class Subtask:
         )
         # Broadcast buffers come first, so they say nothing of how far the others are.
         self._highest_rank = max(
-            (0 if pickle.loads(edge.partitioner).is_broadcast else 1 for edge in vertex.inputs),
+            (0 if loads(edge.partitioner).is_broadcast else 1 for edge in vertex.inputs),
             default=0,
         )
         self._writers: list[tuple[int, RecordWriterOutput]] = []
@@ -158,7 +158,7 @@ class Subtask:
 
     def _network_output(self, edge: NetworkEdge, spec: OperatorSpec) -> Output:
         vertex, target = self._vertex, self._layout.program.vertices[edge.target]
-        partitioner: StreamPartitioner = pickle.loads(edge.partitioner)
+        partitioner: StreamPartitioner = loads(edge.partitioner)
         writer = RecordWriterOutput(
             edge,
             partitioner.setup(
@@ -405,7 +405,7 @@ def driver_buffer(layout: Layout, message: Message, vertex: Vertex, sequence: in
         ValueNotSerializableError: If the content of the message cannot be pickled.
     """
     try:
-        payload = pickle.dumps(tuple(message), pickle.HIGHEST_PROTOCOL)
+        payload = dumps(tuple(message))
     except Exception as error:
         raise not_serializable(error, [Block(message.values)], vertex.name) from error
     return Buffer(

@@ -9,7 +9,12 @@ from functools import partial
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from penstock.errors import PenstockError, UnknownFieldError, UserFunctionError
+from penstock.errors import (
+    PenstockError,
+    StateClassNotFoundError,
+    UnknownFieldError,
+    UserFunctionError,
+)
 from penstock.runtime.elements import Block
 
 if TYPE_CHECKING:
@@ -170,6 +175,8 @@ def described_failure(
 ) -> PenstockError:
     """As `function_failure`, for what need not be a record."""
     frames = _users_frames(error.__traceback__)
+    if isinstance(error, StateClassNotFoundError):
+        return with_operator(error, operator)
     is_told = isinstance(error, UserFunctionError) or (
         # A row does not know who asked it for a field.
         isinstance(error, PenstockError)
@@ -194,6 +201,15 @@ def described_failure(
     failure.operator = operator
     failure.record = record
     return failure
+
+
+def with_operator(error: StateClassNotFoundError, operator: str) -> StateClassNotFoundError:
+    """Return the error with the name of the operator whose state it is about, if it has none yet."""
+    if error.operator is not None:
+        return error
+    named = StateClassNotFoundError(f"Operator {operator!r}: {error.message}", hint=error.hint)
+    named.operator = operator
+    return named
 
 
 def _hint_for_result(error: BaseException) -> str:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from penstock.common.options import PROFILE
+from penstock.common.options import PROFILE, STATE_CLASS_NAMES
 from penstock.common.running_job import RunningJob
 from penstock.errors import (
     InvalidArgumentError,
@@ -55,6 +55,7 @@ from penstock.graph.source_descriptions import (
 from penstock.graph.stream_graph import StreamNode
 from penstock.runtime.aggregated_block import SUBTASK
 from penstock.runtime.job_description import describe
+from penstock.runtime.job_pickle import classes_of_main
 from penstock.runtime.layout import Layout
 from penstock.runtime.operators.source import SourceOperator
 from penstock.runtime.program import Program
@@ -94,7 +95,9 @@ class PreparedJob:
         graph = create_job_graph(request.graph)
         self.sinks = {**published_sinks(graph), **spark_sinks(graph, self.spark)}
         resolve_sinks(request.graph, time_zone_of(self.spark))
-        self.program: Program = compile_program(graph)
+        class_names = request.configuration.get(STATE_CLASS_NAMES)
+        self.program: Program = compile_program(graph, class_names)
+        self.main_classes = classes_of_main()
         self.sources = _spark_sources(graph, self.program, frames)
         self.native = {
             number: node.source
@@ -180,7 +183,15 @@ class SparkExecutor:
         publisher = Publisher(job.sinks, checkpoints.location)
         publisher.open()
         taken.callback(publisher.close)
-        runner = EpochRunner(job.program, job.job_id, checkpoints, publisher, feed, job.bounded)
+        runner = EpochRunner(
+            job.program,
+            job.job_id,
+            checkpoints,
+            publisher,
+            feed,
+            job.bounded,
+            main_classes=job.main_classes,
+        )
         run: BoundedRun | StreamingRun
         if job.is_streaming:
             run = StreamingRun(job, runner, checkpoints, request.configuration)

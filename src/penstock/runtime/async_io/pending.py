@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -15,6 +14,7 @@ from penstock.runtime.async_io.queue_entries import (
 )
 from penstock.runtime.buffer import not_serializable
 from penstock.runtime.elements import Block, Watermark, WatermarkStatus
+from penstock.runtime.job_pickle import dumps, loads
 
 
 class PendingRecord(NamedTuple):
@@ -50,7 +50,7 @@ def snapshot_of(entries: Iterable[StreamElementQueueEntry], operator: str) -> by
     if not pending:
         return None
     try:
-        return pickle.dumps(pending, pickle.HIGHEST_PROTOCOL)
+        return dumps(pending)
     except Exception as error:
         values = [found.value for found in pending if isinstance(found, PendingRecord)]
         raise not_serializable(error, [Block(values)], operator) from error
@@ -58,7 +58,7 @@ def snapshot_of(entries: Iterable[StreamElementQueueEntry], operator: str) -> by
 
 def restored_entries(snapshot: bytes | None) -> Iterator[StreamElementQueueEntry]:
     """Yield new entries for what was under way."""
-    pending: Pending = [] if snapshot is None else pickle.loads(snapshot)
+    pending: Pending = [] if snapshot is None else loads(snapshot)
     for found in pending:
         if isinstance(found, Watermark):
             yield WatermarkQueueEntry(found.timestamp)
@@ -86,7 +86,7 @@ def dealt_out(
         subtask_of: Tells the subtask that a record belongs to; None to deal them out in turn.
     """
     pending: Pending = [
-        found for snapshot, _ in parts if snapshot is not None for found in pickle.loads(snapshot)
+        found for snapshot, _ in parts if snapshot is not None for found in loads(snapshot)
     ]
     records = [found for found in pending if isinstance(found, PendingRecord)]
     own: Pending = [
@@ -99,4 +99,4 @@ def dealt_out(
     if any(isinstance(found, WatermarkStatus) for found in pending):
         # Whoever is taken to be active is waited for.
         own.append(WatermarkStatus.ACTIVE)
-    return pickle.dumps(own, pickle.HIGHEST_PROTOCOL) if own else None
+    return dumps(own) if own else None

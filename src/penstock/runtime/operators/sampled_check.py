@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import pickle
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from penstock.errors import PenstockError
+from penstock.runtime.job_pickle import dumps, loads
 from penstock.runtime.operators.alike import are_alike
 from penstock.runtime.user_code import FAILURES, record_text
 
@@ -80,17 +80,17 @@ class SampledCheck(ABC):
             PenstockError: If the other fails, or comes to something else.
         """
         try:
-            pickled = pickle.dumps(values, pickle.HIGHEST_PROTOCOL)
-            expected = plain(pickle.loads(pickled))
+            pickled = dumps(values)
+            expected = plain(loads(pickled))
             operands = self._operands(values)
-            is_steady = are_alike(expected, plain(pickle.loads(pickled)), operands)
+            is_steady = are_alike(expected, plain(loads(pickled)), operands)
         except FAILURES:
             # What cannot be pickled, compared or joined one by one is told elsewhere, if at all.
             return
         if not is_steady:
             return
         try:
-            found = other(pickle.loads(pickled))
+            found = other(loads(pickled))
         except FAILURES as error:
             raise self._error(key, values, expected, f"raises {error!r}") from error
         try:

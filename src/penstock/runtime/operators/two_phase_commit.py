@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from penstock.errors import InvalidArgumentError, SinkError, ValueNotSerializableError
 from penstock.runtime.elements import Block
 from penstock.runtime.epoch import Epoch
+from penstock.runtime.job_pickle import dumps, loads
 from penstock.runtime.operator import OperatorPart, StreamOperator
 from penstock.runtime.sinks import (
     SinkWriter,
@@ -55,7 +55,7 @@ class TwoPhaseCommitOperator(StreamOperator):
         )
 
     def restore(self, snapshot: bytes | None) -> None:
-        snapshots: list[bytes] = [] if snapshot is None else pickle.loads(snapshot)
+        snapshots: list[bytes] = [] if snapshot is None else loads(snapshot)
         if not self._is_between_epochs or snapshots != self._snapshots:
             self._discard()
         self._snapshots = snapshots
@@ -121,10 +121,10 @@ class TwoPhaseCommitOperator(StreamOperator):
             )
         self._snapshots = [] if snapshot is None else [snapshot]
         self._is_between_epochs = True
-        return pickle.dumps(self._snapshots) if self._snapshots else None
+        return dumps(self._snapshots) if self._snapshots else None
 
     def merge_snapshots(self, snapshots: list[bytes]) -> bytes:
-        return pickle.dumps([one for several in snapshots for one in pickle.loads(several)])
+        return dumps([one for several in snapshots for one in loads(several)])
 
     def redistribute(
         self,
@@ -133,8 +133,8 @@ class TwoPhaseCommitOperator(StreamOperator):
         parallelism: int,
         subtask_of: Callable[[Any], int] | None,
     ) -> bytes | None:
-        found = [one for part in parts if part.snapshot for one in pickle.loads(part.snapshot)]
-        return pickle.dumps(found[subtask::parallelism]) if found[subtask::parallelism] else None
+        found = [one for part in parts if part.snapshot for one in loads(part.snapshot)]
+        return dumps(found[subtask::parallelism]) if found[subtask::parallelism] else None
 
     def next_wake_up(self) -> int | None:
         assert self._writer is not None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable, Collection, Sequence, Sized
 from typing import Any, ClassVar, Final
 
@@ -15,6 +14,7 @@ from penstock.errors import (
 )
 from penstock.runtime.elements import MAX_TIMESTAMP, Block
 from penstock.runtime.epoch import Epoch
+from penstock.runtime.job_pickle import dumps, loads
 from penstock.runtime.mutability import given
 from penstock.runtime.operator import OperatorPart, StreamOperator
 from penstock.runtime.operators.collector import Collector
@@ -165,10 +165,10 @@ class WindowOperator(StreamOperator):
 
     def snapshot(self) -> bytes | None:
         known = self.assigner.snapshot()
-        return None if known is None else pickle.dumps(known, pickle.HIGHEST_PROTOCOL)
+        return None if known is None else dumps(known)
 
     def restore(self, snapshot: bytes | None) -> None:
-        self.assigner.restore(None if snapshot is None else pickle.loads(snapshot))
+        self.assigner.restore(None if snapshot is None else loads(snapshot))
 
     def redistribute(
         self,

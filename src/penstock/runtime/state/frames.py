@@ -13,6 +13,7 @@ from contextvars import ContextVar
 from typing import IO, Any, Final, NamedTuple
 
 from penstock.errors import ValueNotSerializableError
+from penstock.runtime.job_pickle import JobUnpickler, dumps
 from penstock.runtime.state.tables import ABSENT, not_serializable
 
 _FRAME_SIZE: Final = 1 << 20
@@ -21,7 +22,7 @@ _PART_ENTRIES: Final = 128
 
 
 UNPICKLER: Final[ContextVar[Callable[[IO[bytes]], pickle.Unpickler]]] = ContextVar(
-    "unpickler", default=pickle.Unpickler
+    "unpickler", default=JobUnpickler
 )
 """Reads what is pickled in state; whoever only looks at state takes one that knows no classes."""
 
@@ -120,7 +121,7 @@ def write_frames(parts: Iterable[Part], operator: str) -> Iterator[bytes]:
     size = 0
     for part in parts:
         try:
-            pickled = pickle.dumps(tuple(part), pickle.HIGHEST_PROTOCOL)
+            pickled = dumps(tuple(part))
         except Exception as error:
             if isinstance(part, TablePart):
                 raise _not_serializable(part, operator, error) from error
@@ -156,7 +157,7 @@ def pickle_value(value: Any, operator: str, state: str, key: Any) -> bytes:
         ValueNotSerializableError: If it cannot be pickled.
     """
     try:
-        return pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
+        return dumps(value)
     except Exception as error:
         raise not_serializable(value, operator, state, key, error) from error
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import pickle
 import struct
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from penstock.common.time import Duration
+from penstock.runtime.job_pickle import dumps, loads
 from penstock.runtime.key_groups import SubtaskByKey, key_group
 from penstock.runtime.state.backend import KeyedStateBackend
 from penstock.runtime.state.frames import TablePart, table_parts
@@ -101,7 +101,7 @@ class RocksDBKeyedStateBackend(KeyedStateBackend):
     def note_change(self, batch: WriteBatch, table: int, row: bytes, address: Address) -> None:
         """Note in the database that a row changed."""
         key = self._prefix + _NOTES + table.to_bytes(2, "big") + row
-        batch.put(key, pickle.dumps(address, pickle.HIGHEST_PROTOCOL))
+        batch.put(key, dumps(address))
 
     def write_caches(self) -> None:
         """Write what is in the caches of all tables and not in the database."""
@@ -157,7 +157,7 @@ class RocksDBKeyedStateBackend(KeyedStateBackend):
         for table in self._tables.values():
             changes = (
                 itertools.chain.from_iterable(
-                    table.noted(note, pickle.loads(address))
+                    table.noted(note, loads(address))
                     for note, address in self.database.scan(
                         self._prefix + _NOTES + table.number.to_bytes(2, "big")
                     )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import pickle
 import struct
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
+from penstock.runtime.job_pickle import dumps
 from penstock.runtime.state.frames import Change, TablePart, pickle_value, read_pickles
 from penstock.runtime.state.rocksdb_tables import (
     ENTRY_SIZE,
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 _CHUNK: Final = struct.Struct(">Q").pack
 _REPLACED: Final = b"0"
 _EXTENDED: Final = b"1"
-
-_pickle = pickle.dumps
 
 
 class RocksLists(RocksTable):
@@ -127,9 +125,7 @@ class RocksLists(RocksTable):
         for key, elements in zip(part.keys, part.values, strict=True):
             address = (part.namespace, key)
             pickled = (
-                elements
-                if part.are_pickled
-                else b"".join(_pickle(element, pickle.HIGHEST_PROTOCOL) for element in elements)
+                elements if part.are_pickled else b"".join(dumps(element) for element in elements)
             )
             self._put_chunk(batch, address, self._row_key(address), pickled)
         self._first_new_chunk = self._next_chunk

@@ -9,7 +9,6 @@ the address itself, which its bytes do not tell.
 from __future__ import annotations
 
 import itertools
-import pickle
 import struct
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from penstock.errors import MutatedKeyError
 from penstock.runtime import mutability
+from penstock.runtime.job_pickle import dumps, loads
 from penstock.runtime.mutability import IMMUTABLE_TYPES, own
 from penstock.runtime.state.frames import (
     Change,
@@ -48,13 +48,10 @@ _LARGE: Final = 1 << 63
 Kept = bytes | float | bool | None
 """A value in a cache: pickled, or a number as it is; None for no value."""
 
-_pickle = pickle.dumps
-_unpickle = pickle.loads
-
 
 def row_value(address: Address, value: bytes) -> bytes:
     """Return what is written in a row: the address, then the value."""
-    pickled = _pickle(address, pickle.HIGHEST_PROTOCOL)
+    pickled = dumps(address)
     return _LENGTH.pack(len(pickled)) + pickled + value
 
 
@@ -65,7 +62,7 @@ def value_of(row: bytes) -> bytes:
 
 def address_of(row: bytes) -> Address:
     """Return the address in a row."""
-    return _unpickle(row[4 : 4 + _LENGTH.unpack_from(row)[0]])  # type: ignore[no-any-return]
+    return loads(row[4 : 4 + _LENGTH.unpack_from(row)[0]])  # type: ignore[no-any-return]
 
 
 def _key_of(address: Address) -> Any:
@@ -159,7 +156,7 @@ class RocksTable(StateTable):
 def _pickled(kept: Kept) -> bytes | None:
     if kept is None or type(kept) is bytes:
         return kept
-    return _pickle(kept, pickle.HIGHEST_PROTOCOL)
+    return dumps(kept)
 
 
 def _size(kept: Kept) -> int:
@@ -196,7 +193,7 @@ class RocksEntries(RocksTable):
             self._database.note_cached(ENTRY_SIZE + (0 if found is None else len(found)))
         if found is None:
             return default
-        return _unpickle(found) if type(found) is bytes else found
+        return loads(found) if type(found) is bytes else found
 
     def set(self, address: Address, value: Any) -> None:
         """Set the value at an address."""
@@ -208,7 +205,7 @@ class RocksEntries(RocksTable):
             kept = value.data
         else:
             try:
-                kept = _pickle(value, pickle.HIGHEST_PROTOCOL)
+                kept = dumps(value)
             except Exception:  # noqa: BLE001 - pickling runs code of the value's class
                 kept = pickle_value(value, self._backend.operator, self.name, address[1])
         before = self._cache.get(address)
@@ -283,7 +280,7 @@ class RocksEntries(RocksTable):
         for key, value in zip(part.keys, part.values, strict=True):
             address = self._address(part.namespace, key)
             self._forget_cached(address)
-            pickled = value if part.are_pickled else _pickle(value, pickle.HIGHEST_PROTOCOL)
+            pickled = value if part.are_pickled else dumps(value)
             batch.put(self._row_key(address), row_value(address, pickled))
 
     def _forget_cached(self, address: Address) -> None:
@@ -303,7 +300,7 @@ class RocksValues(RocksEntries):
         for key in part.removed:
             cache[namespace, key] = None
         for key, value in zip(part.keys, part.values, strict=True):
-            pickled = value if part.are_pickled else _pickle(value, pickle.HIGHEST_PROTOCOL)
+            pickled = value if part.are_pickled else dumps(value)
             cache[namespace, key] = pickled
             size += ENTRY_SIZE + len(pickled)
         self._unwritten.update((namespace, key) for key in (*part.removed, *part.keys))
@@ -320,7 +317,7 @@ class RocksValues(RocksEntries):
         self._backend.write_caches()
         for _, row in self._backend.rows(self.number):
             namespace, key = address_of(row)
-            yield namespace, key, _unpickle(value_of(row))
+            yield namespace, key, loads(value_of(row))
 
 
 class _Values:
@@ -338,7 +335,7 @@ class _Values:
         found = self._cached(address)
         if found is None:
             return self._read(address, default)
-        return _unpickle(found) if type(found) is bytes else found
+        return loads(found) if type(found) is bytes else found
 
     def __setitem__(self, key: Any, value: Any, /) -> None:
         self._set((self._namespace, key), value)
@@ -415,7 +412,7 @@ class RocksMaps(RocksEntries):
             yield (
                 namespace,
                 key,
-                {address_of(row)[2]: _unpickle(value_of(row)) for row in of_key},
+                {address_of(row)[2]: loads(value_of(row)) for row in of_key},
             )
 
     def _address(self, namespace: Any, key: Any) -> Address:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import pickle
 from typing import Final
 
+from penstock.runtime.job_pickle import dumps, loads
 from penstock.runtime.state.key_bytes import key_bytes
 from penstock.runtime.timers.internal_timer import InternalTimer
 
@@ -25,7 +25,7 @@ def entry_of(timer: InternalTimer) -> tuple[bytes, bytes]:
         True
     """
     _, key, namespace = timer
-    return name_of(timer), pickle.dumps((key, namespace), pickle.HIGHEST_PROTOCOL)
+    return name_of(timer), dumps((key, namespace))
 
 
 def name_of(timer: InternalTimer) -> bytes:
@@ -41,5 +41,5 @@ def timer_of(name: bytes, kept: bytes) -> InternalTimer:
         >>> timer_of(*entry_of(InternalTimer(-1, "a", None)))
         InternalTimer(timestamp=-1, key='a', namespace=None)
     """
-    key, namespace = pickle.loads(kept)
+    key, namespace = loads(kept)
     return InternalTimer(int.from_bytes(name[:_LENGTH], "big") - _SIGN, key, namespace)

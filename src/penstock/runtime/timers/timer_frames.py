@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import io
-import pickle
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Final
 
+from penstock.runtime.job_pickle import dumps
 from penstock.runtime.state.frames import UNPICKLER
 from penstock.runtime.timers.internal_timer import InternalTimer
 
@@ -23,7 +23,7 @@ def write_frames(changes: Iterable[TimerChange]) -> Iterator[bytes]:
     while batch := list(islice(rest, _TIMERS_A_FRAME)):
         timers, present = zip(*batch, strict=True)
         columns = (*zip(*timers, strict=True), present)
-        yield pickle.dumps(columns, pickle.HIGHEST_PROTOCOL)
+        yield dumps(columns)
 
 
 def read_frame(frame: bytes) -> Iterator[TimerChange]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any, Final
@@ -22,6 +21,7 @@ from penstock.runtime.elements import (
     ChannelWatermark,
     WatermarkStatus,
 )
+from penstock.runtime.job_pickle import dumps, loads
 from penstock.runtime.output import Output
 from penstock.runtime.user_code import function_failure, record_text
 from penstock.runtime.watermarks.timestamps import checked_watermark, timed_block
@@ -252,7 +252,7 @@ class EventTime:
             elif split.empty_since is None:
                 split.empty_since = now
         try:
-            return pickle.dumps((self._splits, self._emitted, self._is_idle))
+            return dumps((self._splits, self._emitted, self._is_idle))
         except Exception as error:
             raise ValueNotSerializableError(
                 f"The watermark generator of operator {self._name!r} cannot be pickled: {error}",
@@ -264,7 +264,7 @@ class EventTime:
         if state is None:
             self._splits, self._emitted, self._is_idle = {}, MIN_TIMESTAMP, False
         else:
-            self._splits, self._emitted, self._is_idle = pickle.loads(state)
+            self._splits, self._emitted, self._is_idle = loads(state)
 
     def next_idle_check(self) -> int | None:
         """Return when the next split may turn idle (processing time in milliseconds), None for never."""
@@ -295,7 +295,7 @@ def merge_event_time(states: list[bytes], name: str) -> bytes:
     merged: dict[Hashable, _Split] = {}
     emitted, is_idle = MIN_TIMESTAMP, True
     for state in states:
-        splits, its_emitted, its_idle = pickle.loads(state)
+        splits, its_emitted, its_idle = loads(state)
         emitted = max(emitted, its_emitted)
         is_idle = is_idle and its_idle
         for key, split in splits.items():
@@ -305,7 +305,7 @@ def merge_event_time(states: list[bytes], name: str) -> bytes:
         emitted, is_idle = combined(
             ChannelWatermark(split.watermark, split.is_idle) for split in merged.values()
         )
-    return pickle.dumps((merged, emitted, is_idle))
+    return dumps((merged, emitted, is_idle))
 
 
 def least_event_time(states: list[bytes]) -> bytes:
@@ -316,7 +316,7 @@ def least_event_time(states: list[bytes]) -> bytes:
     Args:
         states: What `EventTime.snapshot` gave in each task.
     """
-    found = [pickle.loads(state) for state in states]
+    found = [loads(state) for state in states]
     splits: dict[Hashable, _Split] = {}
     for of_task, _, _ in found:
         for key, split in of_task.items():
@@ -325,7 +325,7 @@ def least_event_time(states: list[bytes]) -> bytes:
             if known is None or order < (known.is_idle, known.watermark):
                 splits[key] = split
     emitted = min(emitted for _, emitted, _ in found)
-    return pickle.dumps((splits, emitted, all(is_idle for _, _, is_idle in found)))
+    return dumps((splits, emitted, all(is_idle for _, _, is_idle in found)))
 
 
 def combined(splits: Iterable[ChannelWatermark]) -> ChannelWatermark:
