@@ -169,6 +169,7 @@ class TestShow:
             job=job,
             prepared=[("s", {"file": "a"})],
             finished=frozenset({0}),
+            is_drained=True,
             operators={"s": {"output_watermark": 1234}},
         )
         StoredEpochs(open_storage(str(tmp_path))).commit(record)
@@ -177,6 +178,7 @@ class TestShow:
 
         assert code == 0
         assert "sources  Files (finished)" in text
+        assert "in 0 ms, event time ended\n" in text
         assert 'Files  {"file": "a"}' in text
         assert " 1234 " in text
 

@@ -150,6 +150,7 @@ def abs_of_two() -> Any:
 
 
 class TestABoundedSource:
+    @pytest.mark.filterwarnings("ignore:The bounded job 'job' dropped records")
     def test_that_is_added_is_read_from_its_beginning(self, name: str, tmp_path: Path) -> None:
         program, gates, stream = held(name, tmp_path / "job")
         program.sums(name, stream)
@@ -184,19 +185,32 @@ class TestABoundedSource:
 
     def test_has_ended_though_none_is_left(self, name: str, tmp_path: Path) -> None:
         program, gates, stream = held(name, tmp_path / "job")
-        _, windows = program.sums(name, program.numbers([[5], []], "ended").union(stream))
+        _, windows = program.sums(name, program.numbers([[5]], "ended").union(stream))
         path = stopped(gates, program.env.execute_async("job"), tmp_path, drained=False)
         assert windows == []
 
         refused = Program(tmp_path / "job")
-        refused.sums(name, refused.numbers([[5], []], "ended"))
+        refused.sums(name, refused.numbers([[5]], "ended"))
         with pytest.raises(UnclaimedStateError, match=r"'Source: numbers' .uid 'numbers'"):
             refused.env.execute("job")
 
         program = Program(tmp_path / "new", path=path, ignore_unclaimed_state="true")
-        sums, windows = program.sums(name, program.numbers([[5], []], "ended"))
+        sums, windows = program.sums(name, program.numbers([[5]], "ended"))
         program.env.execute("job")
         assert (sums, windows) == ([], [8])
+
+
+def test_what_is_left_of_a_job_may_be_one_epoch(name: str, tmp_path: Path) -> None:
+    program, gates, stream = held(name, tmp_path / "job")
+    program.sums(name, stream)
+    path = stopped(gates, program.env.execute_async("job"), tmp_path, drained=False)
+
+    starts: list[dict[str, Any]] = [{"path": path}, {}]
+    for start in starts:
+        program = Program(tmp_path / ("new" if start else "job"), **start)
+        sums, windows = program.sums(name, program.numbers([[1], [2], [3]]).map(abs).uid("hold"))
+        program.env.execute("job")
+        assert (sums, windows) == ([6], [6])
 
 
 class TestASourceWithoutAUid:

@@ -57,6 +57,7 @@ def _described(checkpoint: Checkpoint, record: EpochRecord) -> dict[str, Any]:
         "committed_at": record.committed_at,
         "duration": record.duration,
         "is_last": record.is_last,
+        "is_drained": record.is_drained,
         "state_backend": record.job.state_backend,
         "files": len(files),
         "bytes": sum(files.values()),
@@ -84,7 +85,7 @@ def _write_summary(described: dict[str, Any], record: EpochRecord) -> None:
     write(f"job      {described['job']}")
     write(
         f"epoch    {record.number}, committed {moment(record.committed_at)} UTC by driver "
-        f"{record.generation}, in {record.duration} ms"
+        f"{record.generation}, in {record.duration} ms{', event time ended' if record.is_drained else ''}"
     )
     size = Size(described["bytes"])
     write(

@@ -40,7 +40,8 @@ class Checkpoints:
 
     Args:
         configuration: The job's configuration.
-        has_epochs: Whether the job has more than one epoch, so that another start can go on with it.
+        has_epochs: Whether the job has more than one epoch, so that another start can go on with it. One
+            that goes on from epochs is of these, whatever is left of it.
         has_files: Whether tasks write anything beside state.
 
     Attributes:
@@ -58,6 +59,7 @@ class Checkpoints:
         self, configuration: Configuration, *, has_epochs: bool, has_files: bool = False
     ) -> None:
         place = configuration.get(options.CHECKPOINT_DIR)
+        has_epochs = has_epochs or _goes_on(configuration)
         self.is_durable = has_epochs and bool(place)
         self.digest = ""
         self.generation = 1
@@ -262,6 +264,14 @@ def _warn_of_others(storage: Storage) -> None:
             ),
             stacklevel=stack_level_of_user(),
         )
+
+
+def _goes_on(configuration: Configuration) -> bool:
+    """Whether there is something that a job is to go on from."""
+    place = configuration.get(options.CHECKPOINT_DIR)
+    if configuration.get(options.SAVEPOINT_PATH):
+        return True
+    return bool(place and StoredEpochs(open_storage(place)).numbers())
 
 
 def _forked(record: EpochRecord) -> EpochRecord:
