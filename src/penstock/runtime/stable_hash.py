@@ -2,7 +2,7 @@
 
 Python salts the hash of strings and bytes per process, and hashes some objects by address. What may be a
 key: None, numbers (int, float but NaN, bool, Decimal, Fraction, complex, NumPy scalars), str, bytes,
-date, time, datetime, timedelta, UUID, enum members, windows, and tuples, frozen sets, Rows and frozen
+date, time, datetime, timedelta (pandas' too, but NaT), UUID, enum members, windows, and tuples, frozen sets, Rows and frozen
 dataclasses of these. Equal keys have equal hashes: `1`, `1.0`, `True` and `Decimal(1)` are one key.
 """
 
@@ -49,9 +49,7 @@ def _hash_text(key: str) -> int:
 def _hash_number(key: Any) -> int:
     # Python's numeric hash is unsalted and alike for equal numbers of all types.
     if (isinstance(key, Decimal) and key.is_nan()) or key != key:  # noqa: PLR0124
-        raise InvalidKeyError(
-            "NaN cannot be a key: it equals nothing, not even itself.", hint=_HINT
-        )
+        raise _equals_nothing("NaN")
     code = hash(key)
     return (code ^ (code >> 32)) & 0xFFFFFFFF
 
@@ -84,6 +82,18 @@ def _hash_datetime(key: datetime.datetime) -> int:
     key = key.replace(fold=0)
     offset = key.utcoffset() or datetime.timedelta()
     return _hash_number((key.replace(tzinfo=None) - datetime.datetime.min - offset) // _MICROSECOND)  # noqa: DTZ901
+
+
+def as_datetime(key: datetime.datetime) -> datetime.datetime:
+    """Return a datetime as one of Python's own: without the nanoseconds that pandas' have.
+
+    Raises:
+        InvalidKeyError: If it is pandas' `NaT`.
+    """
+    if key != key:  # noqa: PLR0124
+        raise _equals_nothing("NaT")
+    convert = getattr(key, "to_pydatetime", None)
+    return key if convert is None else convert(warn=False)
 
 
 def _hash_time(key: datetime.time) -> int:
@@ -124,6 +134,12 @@ def _compares_fields(kind: type) -> bool:
     return code is not None and code.co_filename == "<string>"
 
 
+def _equals_nothing(name: str) -> InvalidKeyError:
+    return InvalidKeyError(
+        f"{name} cannot be a key: it equals nothing, not even itself.", hint=_HINT
+    )
+
+
 def _not_stable(key: Any) -> InvalidKeyError:
     return InvalidKeyError(
         f"A {type(key).__qualname__} cannot be a key, as its hash may differ between processes: "
@@ -161,7 +177,7 @@ _BY_BASE: tuple[tuple[type | tuple[type, ...], Callable[[Any], int]], ...] = (
     (tuple, _hash_sequence),
     (frozenset, _hash_set),
     (Window, _hash_window),
-    (datetime.datetime, _hash_datetime),
+    (datetime.datetime, lambda key: _hash_datetime(as_datetime(key))),
     (datetime.date, lambda key: _hash_text(key.isoformat())),
     (datetime.time, _hash_time),
     (datetime.timedelta, lambda key: _hash_number(key // _MICROSECOND)),

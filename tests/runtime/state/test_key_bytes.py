@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 from penstock.common import Row
 from penstock.common.data_frame_row import row_factory
 from penstock.errors import InvalidKeyError
+from penstock.runtime.stable_hash import stable_hash
 from penstock.runtime.state.key_bytes import key_bytes
 from penstock.runtime.windowing.window import CountWindow, GlobalWindow, TimeWindow, Window
 
@@ -189,3 +191,42 @@ def test_bytes_of_keys_in_a_row_are_equal_just_if_the_keys_are(
 def test_what_cannot_be_a_key_is_refused(key: object) -> None:
     with pytest.raises(InvalidKeyError):
         key_bytes(key)
+
+
+# --------------------------------------------------------------------------------- times of pandas
+
+
+def of_pandas() -> st.SearchStrategy[Any]:
+    nanoseconds = st.integers(0, 3000) | st.integers(-3000, 3000).map(lambda it: 10**15 + it)
+    return st.one_of(
+        nanoseconds.map(pd.Timedelta),
+        nanoseconds.map(lambda it: datetime.timedelta(microseconds=it // 1000)),
+        nanoseconds.map(pd.Timestamp),
+        nanoseconds.map(lambda it: pd.Timestamp(it).to_pydatetime(warn=False)),
+        nanoseconds.map(lambda it: pd.Timestamp(it, tz="UTC")),
+        nanoseconds.map(lambda it: pd.Timestamp(it, tz="UTC").tz_convert("Asia/Tokyo")),
+        nanoseconds.map(lambda it: pd.Timestamp(it).as_unit("us")),
+    )
+
+
+@given(one=of_pandas(), other=of_pandas())
+def test_times_of_pandas_have_equal_bytes_if_they_are_equal(one: Any, other: Any) -> None:
+    are_equal = bool(one == other)
+    assert (key_bytes(one) == key_bytes(other)) == are_equal
+    if are_equal:
+        assert stable_hash(one) == stable_hash(other)
+
+
+@pytest.mark.parametrize(
+    "key", [pd.Timestamp.min, pd.Timestamp.max, pd.Timedelta.min, pd.Timedelta.max], ids=repr
+)
+def test_the_extremes_of_pandas_are_keys(key: Any) -> None:
+    assert key_bytes(key) != key_bytes(key.floor("us") if key.value > 0 else key.ceil("us"))
+
+
+def test_no_time_is_no_key() -> None:
+    for use in (key_bytes, stable_hash):
+        with pytest.raises(InvalidKeyError, match="NaT cannot be a key"):
+            use(pd.NaT)
+        with pytest.raises(InvalidKeyError, match="NaT cannot be a key"):
+            use(("a", pd.NaT))

@@ -19,7 +19,7 @@ from fractions import Fraction
 from typing import Any, Final
 
 from penstock.common.types import Row, field_names_of
-from penstock.runtime.stable_hash import stable_hash
+from penstock.runtime.stable_hash import as_datetime, stable_hash
 from penstock.runtime.windowing.window import (
     CountWindow,
     GlobalWindow,
@@ -144,6 +144,19 @@ def _enum(key: enum.Enum) -> bytes:
 
 
 def _datetime(key: datetime.datetime) -> bytes:
+    return _nanoseconds(getattr(key, "nanosecond", 0)) + _python_datetime(as_datetime(key))
+
+
+def _timedelta(key: datetime.timedelta) -> bytes:
+    return _nanoseconds(getattr(key, "nanoseconds", 0)) + b"L" + _int(key // _MICROSECOND)
+
+
+def _nanoseconds(count: int) -> bytes:
+    """Return what stands before a time of pandas' that has more than microseconds."""
+    return b"n" + _int(count) if count else b""
+
+
+def _python_datetime(key: datetime.datetime) -> bytes:
     if key.utcoffset() is None:
         return b"D" + _text(key.replace(fold=0).isoformat())
     return b"A" + _text(key.astimezone(datetime.UTC).replace(tzinfo=None).isoformat())
@@ -183,6 +196,6 @@ _BY_BASE: Final[tuple[tuple[type | tuple[type, ...], Callable[[Any], bytes]], ..
     (datetime.datetime, _datetime),
     (datetime.date, lambda key: b"d" + _text(key.isoformat())),
     (datetime.time, _time),
-    (datetime.timedelta, lambda key: b"L" + _int(key // _MICROSECOND)),
+    (datetime.timedelta, _timedelta),
     (uuid.UUID, lambda key: b"G" + key.bytes),
 )
