@@ -82,7 +82,8 @@ class SubtaskState:
         for handle in missing:
             self._apply(epoch, handle)
         if missing:
-            self._note_size()
+            self._measure()
+        self._note_use()
         for store in self._stores.values():
             store.tracks_changes = not epoch.is_last
 
@@ -106,25 +107,33 @@ class SubtaskState:
     def end_epoch(self, epoch: Epoch, name: str) -> Handles:
         """Write what the epoch changed, and return the handles of the state as it is now."""
         if epoch.location is not None and not epoch.is_last:
+            before = self._handles
             self._write(epoch, f"state/{name}/{epoch.number:08d}")
+            if self._handles != before:
+                self._measure()
             self._version = self._handles[-1].version if self._handles else _EMPTY
         for store in self._stores.values():
             store.forget_changes()
-        self._note_size()
+        self._note_use()
         self.is_in_use = False
         return self._handles
 
-    def _note_size(self) -> None:
-        """Note about how much memory the state takes: what its files have, and some for each entry."""
+    def _measure(self) -> None:
+        """Estimate how much memory the state takes: what its files have, and some for each entry."""
         if self._is_in_memory:
             entries = sum(store.entry_count() for store in self._stores.values())
-            size = _ENTRY_SIZE * entries + sum(handle.length for handle in self._handles)
-            self._memory.note(self, size if entries else 0, self._limit)
+            files = sum(handle.length for handle in self._handles)
+            self._size = _ENTRY_SIZE * entries + files if entries else 0
+
+    def _note_use(self) -> None:
+        if self._is_in_memory:
+            self._memory.note(self, self._size, self._limit)
 
     def let_go(self) -> None:
         """Hold nothing any more; the next epoch reads again what it needs."""
         for store in self._stores.values():
             store.clear()
+        self._size = 0
         if self._version != _DIRTY:
             self._version = _EMPTY
 
