@@ -14,12 +14,13 @@ import os
 import random
 import re
 import shutil
+import signal
 import sys
 import tempfile
 import time
 import uuid
 from pathlib import Path
-from typing import Any, Final, TextIO
+from typing import Final, TextIO
 
 from examples.postgres_server import PostgresServer
 from tests.crash.clock import Clock, can_jump
@@ -37,8 +38,9 @@ HEAD: Final = (
     "outcome"
 )
 _DONE: Final = "the outcome is the oracle's"
+_FAILED: Final = "FAILED in job"
 _PLACES: Final = ("supersede", "store", "disk")
-"""Of these a job has one at most."""
+"""Of these a job has one at most, but for a store, which may be superseded too."""
 _NOT_ON: Final = {
     "local": {"speculation"},
     "local[": {"speculation"},
@@ -51,7 +53,11 @@ _SPECULATION: Final = (
     "spark.speculation.multiplier=1.2",
     "spark.speculation.minTaskRuntime=50ms",
 )
-_IMPATIENCE: Final = ("spark.network.timeout=10s", "spark.executor.heartbeatInterval=2s")
+_IMPATIENCE: Final = (
+    "spark.network.timeout=10s",
+    "spark.network.timeoutInterval=5s",
+    "spark.executor.heartbeatInterval=2s",
+)
 _RESTARTS: Final = (
     "restart-strategy.type=fixed-delay",
     "restart-strategy.fixed-delay.delay=20 ms",
@@ -146,6 +152,8 @@ class Around:
         places = [fault for fault in _PLACES if fault in self.faults]
         if places and (not others or chance.random() < 0.75):
             found.add(chance.choice(places))
+            if "store" in found and "supersede" in places and chance.random() < 0.5:
+                found.add("supersede")
         if "back" in found:  # what comes again is told from what was changed by nobody
             found -= {"change", "drain"}
         return (found | {"kill"}) & self.faults or set(self.faults)
@@ -222,7 +230,7 @@ def run_job(
     try:
         killed_until_done(trial, plan, lambda *lives: log.tell(trial, *lives))
     except CrashTestFailed as error:
-        log.write(f"     | {trial.seed} | FAILED in job {number}, {' '.join(sorted(faults))}")
+        log.write(f"     | {trial.seed} | {_FAILED} {number}, {' '.join(sorted(faults))}")
         raise CrashTestFailed(f"Job {number}, {' '.join(sorted(faults))}: {error}") from None
     log.write(
         f"     | {trial.seed} | {' '.join(sorted(faults))}: after {len(trial.lives)} lives {_DONE}"
@@ -232,19 +240,22 @@ def run_job(
 def resumed(path: Path) -> tuple[int, int]:
     """Cut a log after its last job that is complete, and return how many faults and jobs it has."""
     lines = path.read_text().splitlines(keepends=True) if path.exists() else []
-    complete = max((place + 1 for place, line in enumerate(lines) if _DONE in line), default=0)
+    ends = [place for place, line in enumerate(lines) if _DONE in line or _FAILED in line]
+    complete = ends[-1] + 1 if ends else 0
     path.write_text("".join(lines[:complete]))
     kills = sum(bool(re.match(r" *\d+ \|", line)) for line in lines[:complete])
-    return kills, sum(_DONE in line for line in lines[:complete])
+    return kills, len(ends)
 
 
 def main() -> int:
     options = arguments()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that all it started ends with it
     faults = set(filter(None, options.faults.split(",")))
     if unknown := faults - {*FAULTS}:
         raise SystemExit(f"No such faults: {unknown}. There are {', '.join(FAULTS)}.")
     kills, number = resumed(options.log) if options.resume else (0, options.first)
-    failed: list[Any] = []
+    begun = number
+    failed: list[int] = []
     folder = Path(tempfile.mkdtemp(prefix="crash-"))
     with contextlib.ExitStack() as stack:
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
@@ -267,7 +278,7 @@ def main() -> int:
             shutil.rmtree(place)
             number += 1
     what = f"failed in jobs {failed}" if failed else "nothing lost, nothing double"
-    print(f"\n{log.kills} faults in {number - options.first} jobs, {log.minutes:.1f} min: {what}.")
+    print(f"\n{log.kills} faults in {number - begun} jobs, {log.minutes:.1f} min: {what}.")
     return 1 if failed else 0
 
 

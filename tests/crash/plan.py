@@ -42,6 +42,15 @@ TARGETS: Final = {
     "spark:": ["driver", "python", "jvm", "worker", "workers", "executor", "executor", "zombie"],
 }
 """Who is killed, by what the master begins with."""
+_KINDS: Final = {
+    "task": ["raise", "raise", "exit"],
+    "disk": ["power"] * 4,
+    "supersede": ["suspend"] * 3,
+    "network": ["network"] * 2,
+    "clock": ["clock"],
+    "speculation": ["slow"] * 3,
+}
+"""What may happen besides, by what was asked for, as often as it is to be chosen."""
 _AT_POINTS: Final = ("raise", "exit", "slow")
 _ANY_TIME: Final = ("all", "driver", "python", "jvm", "workers", "executor", "power", "suspend")
 
@@ -103,19 +112,10 @@ class ByChance:
             trial.move(last.savepoint, repeats=goes_back)
 
     def _kinds(self) -> list[str]:
-        kinds = list(self.targets) if "kill" in self.faults else []
-        if "task" in self.faults:
-            kinds += ["raise", "raise", "exit"]
-        if "disk" in self.faults:
-            kinds += ["power"] * 4
-        if "supersede" in self.faults:
-            kinds += ["suspend"] * 2
-        if "network" in self.faults:
-            kinds += ["network"] * 2
-        if "clock" in self.faults:
-            kinds += ["clock"] * 2
-        if "speculation" in self.faults:
-            kinds += ["slow"] * 3
+        kinds = list(self.targets) * (4 if len(self.targets) == 1 else 1)
+        kinds = kinds if "kill" in self.faults else []
+        for fault, more in _KINDS.items():
+            kinds += more if fault in self.faults else ()
         return kinds or list(self.targets)
 
     def _kill(self, master: str, target: str) -> Kill:

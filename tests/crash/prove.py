@@ -110,7 +110,8 @@ def main() -> int:
             command += ["--master", master, "--kills", str(round(kills * options.share))]
             command += ["--seed", str(options.seed), "--log", str(part)]
             print(f"{_NAMES[master]}: {kills * options.share:.0f} faults", flush=True)
-            subprocess.run(command, check=False)
+            if subprocess.run(command, check=False).returncode not in {0, 1}:
+                return 2  # it was interrupted, and can be gone on with
             parts.append(part)
         log.write_text("\n".join(part.read_text() for part in parts))
         for part in parts:

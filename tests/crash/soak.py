@@ -12,6 +12,7 @@ import csv
 import os
 import re
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -145,6 +146,7 @@ def arguments() -> argparse.Namespace:
 
 def main() -> int:
     options = arguments()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that all it started ends with it
     every = options.every or max(options.minutes * 60 / 400, 1.0)
     folder = Path(tempfile.mkdtemp(prefix="soak-"))
     names = ["seconds", "epoch", *soak_verdict.SERIES]

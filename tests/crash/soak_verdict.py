@@ -1,5 +1,7 @@
 """What a soak comes to: `python -m tests.crash.soak_verdict soak.csv soak.svg`.
 
+With the paths of both in `docs/`, it is written into the page of the crash test as well.
+
 A series is flat if the straight line through its second half rises by no more than its bound.
 """
 
@@ -7,9 +9,10 @@ from __future__ import annotations
 
 import csv
 import math
+import re
 import statistics
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from html import escape
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -116,9 +119,28 @@ def tell(table: Path, picture: Path) -> int:
     for name, one in found.items():
         print(one.text if one else f"{SERIES[name].title}: too few samples")
     picture.write_text(drawn(series, found.values()))
+    page = picture.with_name("crash-test.md")
+    if page.exists():
+        text = _report(
+            f"{epochs[-1][1]:,.0f} epochs in {minutes:.0f} minutes", table, picture, found
+        )
+        page.write_text(_PLACE.sub(lambda _: text, page.read_text()))
     return 0 if all(one is not None and one.is_flat for one in found.values()) else 1
 
 
+def _report(length: str, table: Path, picture: Path, found: Mapping[str, Verdict | None]) -> str:
+    """Return what the page says of a soak."""
+    rows = [
+        f"| {one.bound.title} | {one.median:,.0f} {one.bound.unit} | {one.rise:+,.1f} | {one.most:,.1f} |"
+        for one in found.values()
+        if one is not None
+    ]
+    head = [f"{length}; [what was measured]({table.name}).", "", f"![The soak]({picture.name})", ""]
+    head += ["| What | Median | Rise in the second half | At most |", "|---|---:|---:|---:|"]
+    return "\n".join([*head, *rows]) + "\n"
+
+
+_PLACE: Final = re.compile(r"(?<=<!-- soak -->\n).*(?=<!-- end of soak -->)", re.DOTALL)
 _WIDTH: Final = 260
 _HEIGHT: Final = 90
 _GAP: Final = 34

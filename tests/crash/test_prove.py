@@ -53,8 +53,13 @@ def test_a_soak_becomes_a_picture(tmp_path: Path, capsys: pytest.CaptureFixture[
     rows += [",".join([str(second), str(second), *["7"] * len(names[2:])]) for second in range(9)]
     (tmp_path / "soak.csv").write_text("\n".join(rows))
 
+    page = tmp_path / "crash-test.md"
+    page.write_text("Before.\n<!-- soak -->\nold\n<!-- end of soak -->\nAfter.\n")
     code = soak_verdict.tell(tmp_path / "soak.csv", tmp_path / "soak.svg")
 
     assert code == 0
     assert "8 epochs in 0 minutes" in capsys.readouterr().out
+    assert "old" not in page.read_text()
+    assert "| Memory of the workers | 7 MB | +0.0 | 8.0 |" in page.read_text()
+    assert page.read_text().endswith("<!-- end of soak -->\nAfter.\n")
     assert (tmp_path / "soak.svg").read_text().count("<polyline") == len(soak_verdict.SERIES)

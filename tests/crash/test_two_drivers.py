@@ -9,9 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.crash.killer import CrashTestFailed, Trial
-from tests.crash.lives import Kill
+from tests.crash.killer import CrashTestFailed, Trial, killed_until_done
+from tests.crash.lives import Kill, Plan
 from tests.crash.points import WITHOUT_LOCK
+from tests.crash.surroundings import Surroundings
+from tests.servers.s3_server import S3Server
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
@@ -105,3 +107,23 @@ def test_one_that_goes_on_while_the_next_begins(
     else:
         assert error == ""
     trial.check()
+
+
+def test_one_that_stands_still_until_another_has_its_place(tmp_path: Path) -> None:
+    trial = Trial(tmp_path, 22, 10, around=Surroundings(has_locks=False))
+    plans = iter([Plan("local", 2, Kill("suspend", "state.after", ahead=2))])
+
+    killed_until_done(trial, lambda trial: next(plans, Plan("local", 3)))
+
+    assert trial.lives[0].killed_at is not None
+    assert len(trial.lives) > 1
+
+
+def test_one_on_an_object_store(tmp_path: Path, s3: tuple[S3Server, str]) -> None:
+    server, place = s3
+    trial = Trial(tmp_path, 23, 6, around=Surroundings(store=(place, server.environment)))
+    plans = iter([Plan("local", 2, Kill("suspend", "epochs.in", ahead=1))])
+
+    killed_until_done(trial, lambda trial: next(plans, Plan("local", 1)))
+
+    assert trial.lives[0].killed_at is not None

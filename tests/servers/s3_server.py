@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import threading
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -23,7 +24,8 @@ class Quiet(WSGIRequestHandler):
 class S3Server:
     """An S3 on a free port of the loopback interface, with one bucket.
 
-    It answers one request after the other, so that a conditional put is one step, as in S3.
+    It answers one request after the other, so that a conditional put is one step, as in S3; whoever is
+    slow to ask keeps nobody waiting.
 
     Attributes:
         environment: What clients must have in their environment.
@@ -35,7 +37,8 @@ class S3Server:
         self._app = DomainDispatcherApplication(create_backend_app)
         self.requests = 0
         self.lost_answers = 0
-        self._server = make_server("127.0.0.1", 0, self._answer, request_handler=Quiet)
+        self._one_by_one = threading.Lock()
+        self._server = make_server("127.0.0.1", 0, self._read, threaded=True, request_handler=Quiet)
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
         self._thread.start()
         self.environment = {
@@ -45,6 +48,12 @@ class S3Server:
             "AWS_ACCESS_KEY_ID": "somebody",
             "AWS_SECRET_ACCESS_KEY": "anything",
         }
+
+    def _read(self, environ: Any, start_response: Callable[..., Any]) -> Iterable[bytes]:
+        length = int(environ.get("CONTENT_LENGTH") or 0)
+        environ["wsgi.input"] = io.BytesIO(environ["wsgi.input"].read(length))
+        with self._one_by_one:
+            return [b"".join(self._answer(environ, start_response))]
 
     def _answer(self, environ: Any, start_response: Callable[..., Any]) -> Iterable[bytes]:
         self.requests += 1
