@@ -113,8 +113,9 @@ def on_spark(backend, folder):
     files.mkdir()
 
     def put(n):
-        (files / f"{n}.new").write_text(json.dumps({"n": n}))
-        (files / f"{n}.new").rename(files / f"{n}.json")
+        new = Path(folder) / f"{n}.json"
+        new.write_text(json.dumps({"n": n}))
+        new.rename(files / new.name)
 
     put(1)
     rows = spark.readStream.schema("n int").json(str(files))
