@@ -296,6 +296,7 @@ def records(count: int) -> list[Record]:
     ]
 
 
+@pytest.mark.filterwarnings("ignore::penstock.errors.LateRecordsDroppedWarning")
 @pytest.mark.parametrize("backend", ["hashmap", "rocksdb"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_what_is_kept_is_not_changed(name: str, backend: str) -> None:
