@@ -70,6 +70,10 @@ class ValueNotSerializableError(PenstockError):
     """Raised when a record or a state value cannot be pickled, so that it cannot leave its process."""
 
 
+class ValueNotCopyableError(PenstockError):
+    """Raised when a record cannot be copied that several operators of one process are to get."""
+
+
 class InvalidKeyError(PenstockError):
     """Raised when a value cannot be a key: it cannot be hashed, or not alike in every process."""
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import os
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -334,6 +335,11 @@ def test_a_second_ctrl_c_is_not_held_back(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_object_reuse_off_keeps_functions_from_changing_each_others_records() -> None:
+    def give_out(value: list[int]) -> Iterator[list[int]]:
+        """Give out a record, and what became of it."""
+        yield value
+        yield [*value, -1]
+
     def change(value: list[int]) -> list[int]:
         value.append(0)
         return value
@@ -342,7 +348,6 @@ def test_object_reuse_off_keeps_functions_from_changing_each_others_records() ->
     for reuse in ("true", "false"):
         env = local_environment()
         env.configure(Configuration().set_string("pipeline.object-reuse", reuse))
-        stream = env.from_collection([[1]]).map(lambda value: value)
-        stream.map(change)
-        found[reuse] = list(stream.map(lambda value: value).execute_and_collect())
-    assert found == {"true": [[1, 0]], "false": [[1]]}
+        stream = env.from_collection([[1]]).flat_map(give_out).map(change)
+        found[reuse] = list(stream.execute_and_collect())
+    assert found == {"true": [[1, 0], [1, 0, -1, 0]], "false": [[1, 0], [1, -1, 0]]}

@@ -16,6 +16,7 @@ from penstock.runtime.carrier import Carrier
 from penstock.runtime.context import RuntimeContext
 from penstock.runtime.elements import Block, EndOfInput, WatermarkStatus
 from penstock.runtime.epoch import Epoch
+from penstock.runtime.fused_operators import FusedOperators, can_join
 from penstock.runtime.layout import Layout
 from penstock.runtime.message import Message, SubtaskReport
 from penstock.runtime.metrics import OperatorMetrics
@@ -204,7 +205,8 @@ class Harness:
         )
         columns = block.values, block.timestamps, block.keys
         copies = [None if column is None else list(column) for column in columns]
-        self.operator.process_block(block)
+        looped = can_join((), self.operator)
+        (FusedOperators([self.operator]) if looped else self.operator).process_block(block)
         assert [block.values, block.timestamps, block.keys] == copies
 
 

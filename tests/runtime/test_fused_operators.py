@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import pytest
@@ -12,38 +12,63 @@ from tests.runtime.strategies import blocks
 from tests.runtime.test_operator_chain import Built, line
 
 from penstock.errors import UserFunctionError
-from penstock.runtime.elements import BLOCK_SIZE, Block
+from penstock.runtime.elements import BLOCK_SIZE, MAX_TIMESTAMP, Block
 from penstock.runtime.fused_loop import FILE_NAME
 from penstock.runtime.fused_operators import FusedOperators
 from penstock.runtime.operator import StreamOperator
 from penstock.runtime.operators.filter import FilterOperator
 from penstock.runtime.operators.flat_map import FlatMapOperator
+from penstock.runtime.operators.function_operator import FunctionOperator
 from penstock.runtime.operators.map import MapOperator
 from penstock.runtime.operators.process import ProcessOperator
 from penstock.runtime.operators.reduce import ReduceOperator
 from penstock.runtime.operators.sink import SinkOperator
 from penstock.runtime.output_tag import OutputTag
 from penstock.runtime.program import ChainedEdge
+from penstock.runtime.user_code import FAILURES, function_failure, record_text
 
 
-class OwnMap(MapOperator):
-    """A map of another type: it runs by itself."""
+class ByItself(FunctionOperator):
+    """An operator of another type, with a loop of its own."""
+
+    def process_block(self, block: Block) -> None:
+        values: list[Any] = []
+        times: list[int | None] = []
+        for record in block.records():
+            try:
+                values += self.results(record.value)
+            except FAILURES as error:
+                raise function_failure(error, self.name, record_text(record.value)) from error
+            times += [record.timestamp] * (len(values) - len(times))
+        self.output.collect(Block(values, None if block.timestamps is None else times))
+
+    def results(self, value: Any) -> Iterable[Any]:
+        raise NotImplementedError
 
 
-class OwnFilter(FilterOperator):
-    pass
+class OwnMap(ByItself, MapOperator):
+    def results(self, value: Any) -> Iterable[Any]:
+        return [self._call(value)]
 
 
-class OwnFlatMap(FlatMapOperator):
-    pass
+class OwnFilter(ByItself, FilterOperator):
+    def results(self, value: Any) -> Iterable[Any]:
+        return [value] if self._call(value) else []
+
+
+class OwnFlatMap(ByItself, FlatMapOperator):
+    def results(self, value: Any) -> Iterable[Any]:
+        return self._call(value) or ()
 
 
 class OwnReduce(ReduceOperator):
     pass
 
 
-class OwnSink(SinkOperator):
-    pass
+class OwnSink(ByItself, SinkOperator):
+    def results(self, value: Any) -> Iterable[Any]:
+        self._call(value)
+        return ()
 
 
 APART: dict[type[StreamOperator], type[Any]] = {
@@ -204,7 +229,7 @@ class TestWhatRunsAsOne:
         built = Built(specs, batch=True)
         built.chain.process(Block([1, 2], None, [1, 1]))
         assert self.journal == []
-        built.chain.end_input()
+        built.chain.entry.emit_watermark(MAX_TIMESTAMP)
 
         assert self.journal == [("a", 3)]
 

@@ -268,30 +268,44 @@ def test_gauges_tell_where_a_watermark_is_held() -> None:
 
 
 class TestObjectReuse:
-    def both(self, *, object_reuse: bool) -> list[Any]:
-        """Return what the second of two branches gets after the first changed its value."""
-
+    @pytest.mark.parametrize("object_reuse", [True, False])
+    def test_a_branch_knows_nothing_of_what_another_does(self, object_reuse: bool) -> None:
         def spoil(value: list[int]) -> None:
             value.append(99)
 
         specs = [
             operator_spec(
-                StreamOperatorPassing(), "head", chained=[ChainedEdge(1), ChainedEdge(2)]
+                StreamOperatorPassing(),
+                "head",
+                chained=[ChainedEdge(1), ChainedEdge(2)],
+                network=[network_edge(1)],
             ),
             operator_spec(MapOperator(spoil), "spoils"),
-            operator_spec(MapOperator(list), "reads", network=[network_edge()]),
+            operator_spec(MapOperator(list), "reads", network=[network_edge(0)]),
         ]
         built = Built(specs, object_reuse=object_reuse)
-        value = [1]
-        built.chain.process(Block([value]))
-        assert (value == [1]) == (not object_reuse)
-        return built.left[0].values()
+        built.chain.process(Block([[1]]))
 
-    def test_shares_values_between_operators(self) -> None:
-        assert self.both(object_reuse=True) == [[1, 99]]
+        assert [built.left[edge].values() for edge in (0, 1)] == [[[1]], [[1]]]
 
-    def test_can_be_switched_off(self) -> None:
-        assert self.both(object_reuse=False) == [[1]]
+    @pytest.mark.parametrize(("object_reuse", "left"), [(True, [1, 99]), (False, [1])])
+    def test_values_are_shared_along_a_chain(self, object_reuse: bool, left: list[int]) -> None:
+        """What a function keeps and gives on, those behind it may change."""
+        kept: list[list[int]] = Journal()
+
+        def keep(value: list[int]) -> list[int]:
+            kept.append(value)
+            return value
+
+        def spoil(value: list[int]) -> list[int]:
+            value.append(99)
+            return value
+
+        built = Built(line(MapOperator(keep), MapOperator(spoil)), object_reuse=object_reuse)
+        built.chain.process(Block([[1]]))
+
+        assert list(kept) == [left]
+        assert [output.values() for output in built.left.values()] == [[[1, 99]]]
 
     def test_off_does_not_copy_what_enters_the_chain(self) -> None:
         built = Built(line(StreamOperatorPassing()), object_reuse=False)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.runtime.programs import CollectingOutput, Harness, records_of
 from tests.runtime.strategies import blocks
 
-from penstock.errors import PenstockError
+from penstock.errors import ValueNotCopyableError
 from penstock.runtime.elements import (
     BLOCK_SIZE,
     MIN_TIMESTAMP,
@@ -121,14 +121,14 @@ class TestCopying:
         self,
     ) -> None:
         class Lock:
-            def __deepcopy__(self, memo: Any) -> Any:
+            def __reduce__(self) -> Any:
                 raise TypeError("a lock cannot be copied")
 
             def __repr__(self) -> str:
                 return "<a lock>"
 
         output, _ = chained(CopyingChainingOutput)
-        with pytest.raises(PenstockError, match=r"'Next' .*<a lock>") as raised:
+        with pytest.raises(ValueNotCopyableError, match=r"'Next' .*<a lock>") as raised:
             output.collect(Block([1, Lock()]))
 
         assert "a lock cannot be copied" in str(raised.value)

@@ -261,6 +261,22 @@ def row_of(names: tuple[str, ...] | None, values: tuple[Any, ...]) -> Row:
     return row
 
 
+def copy_of_row(row: Row) -> Row:
+    """Return another row with the same values, names and kind.
+
+    Args:
+        row: Any row but one of a DataFrame, which cannot be changed.
+
+    Example:
+        >>> row = Row(id=1)
+        >>> copy_of_row(row) == row, copy_of_row(row) is row
+        (True, False)
+    """
+    copy = row_of(row._names, row._values)  # noqa: SLF001
+    copy._kind = row._kind  # noqa: SLF001
+    return copy
+
+
 def field_names_of(row: Row) -> tuple[str, ...] | None:
     """Return the names of a row's fields; as a method it would hide a field of its own name.
 

@@ -35,6 +35,9 @@ class AggregatedBlock(ColumnBlock):
         super().__init__(rows, rows.field(TIME))
         self._record_count: int | None = None
 
+    def _again(self) -> ColumnBlock:
+        return AggregatedBlock(self.rows)
+
     @property
     def record_count(self) -> int:
         """How many records the rows stand for."""

@@ -30,10 +30,27 @@ class ColumnBlock(Block):
         self.rows = rows
         self.times = times
         self.keys = None
+        self._is_immutable = None
         self._values: list[Any] | None = None
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    @property
+    def is_immutable(self) -> bool:
+        import pyarrow as pa
+
+        if self._is_immutable is None:
+            kinds = (field.type for field in self.rows.type)
+            self._is_immutable = not any(map(pa.types.is_nested, kinds))
+        return self._is_immutable
+
+    def copied(self) -> Block:
+        """Return the same columns: of each value that can be changed there is another object then."""
+        return self if self.is_immutable else self._again()
+
+    def _again(self) -> ColumnBlock:
+        return ColumnBlock(self.rows, self.times)
 
     @property
     def values(self) -> list[Any]:  # type: ignore[override]

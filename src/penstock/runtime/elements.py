@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from penstock.common.data_frame_row import DataFrameRow, RowFactory, factory_of
 from penstock.runtime.column_aggregate import Partial
+from penstock.runtime.mutability import all_immutable, copied, copied_if_possible
 
 MIN_TIMESTAMP: Final = -(2**63)
 """The watermark before any watermark, in milliseconds."""
@@ -33,25 +34,31 @@ class Block:
     """A run of records: values, with parallel timestamps and keys where they have any.
 
     The unit that moves between operators. Operators never change the lists of a block they were
-    given, as other operators may hold them too.
+    given, as other operators may hold them too. A value that can be changed is alone in its block, unless
+    nobody else has it: so whoever emits a result of a function that may be called again emits it at once,
+    or a copy later.
 
     Attributes:
         values: The values, at most `BLOCK_SIZE` inside a chain.
         timestamps: One event timestamp (milliseconds, or None) per value; None if no value has one.
         keys: One key per value behind a `key_by`, else None.
+        is_immutable: Whether no value can be changed; None if nobody has looked.
     """
 
-    __slots__ = ("keys", "timestamps", "values")
+    __slots__ = ("_is_immutable", "keys", "timestamps", "values")
 
     def __init__(
         self,
         values: list[Any],
         timestamps: list[int | None] | None = None,
         keys: list[Any] | None = None,
+        *,
+        is_immutable: bool | None = None,
     ) -> None:
         self.values = values
         self.timestamps = timestamps
         self.keys = keys
+        self._is_immutable = is_immutable
 
     def __len__(self) -> int:
         return len(self.values)
@@ -60,6 +67,38 @@ class Block:
     def record_count(self) -> int:
         """How many records they are, or stand for."""
         return len(self)
+
+    @property
+    def is_immutable(self) -> bool:
+        """Whether no value can be changed."""
+        if self._is_immutable is None:
+            self._is_immutable = all_immutable(self.values)
+        return self._is_immutable
+
+    @property
+    def is_known_immutable(self) -> bool:
+        """Whether somebody has looked, and no value can be changed."""
+        return self._is_immutable is True
+
+    def settled(self) -> Block:
+        """Return the records as they are now, whatever is done to them later by whoever has them.
+
+        A value that cannot be copied stays the same object.
+        """
+        if len(self) != 1 or self.is_immutable:
+            return self
+        value = copied_if_possible(self.values[0])
+        return Block([value], self.timestamps, self.keys, is_immutable=False)
+
+    def copied(self) -> Block:
+        """Return the records with values that nobody else can change.
+
+        Raises:
+            Exception: Whatever a value raises that cannot be copied.
+        """
+        if self.is_immutable:
+            return self
+        return Block(list(map(copied, self.values)), self.timestamps, self.keys, is_immutable=False)
 
     @property
     def layout(self) -> object:
@@ -115,7 +154,11 @@ class Block:
 
     def with_keys(self, keys: list[Any]) -> Block:
         """Return the same records with these keys."""
-        return Block(self.values, self.timestamps, keys)
+        return Block(self.values, self.timestamps, keys, is_immutable=self._is_immutable)
+
+    def with_timestamps(self, timestamps: list[int | None]) -> Block:
+        """Return the same records with these timestamps."""
+        return Block(self.values, timestamps, self.keys, is_immutable=self._is_immutable)
 
     def is_like(self, other: Block) -> bool:
         """Whether the records of another block can be added to this one."""
@@ -131,6 +174,7 @@ class Block:
         self._extend_times_and_keys(other)
 
     def _extend_times_and_keys(self, other: Block) -> None:
+        self._is_immutable = None
         if self.timestamps is not None:
             self.timestamps.extend(other.timestamps or ())
         if self.keys is not None:
@@ -141,6 +185,8 @@ class Block:
             change(self.values),
             None if self.timestamps is None else change(self.timestamps),
             None if self.keys is None else change(self.keys),
+            # Some of several records may be such as nobody can change.
+            is_immutable=self._is_immutable or None,
         )
 
 

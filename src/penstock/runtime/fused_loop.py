@@ -1,19 +1,36 @@
-"""The loop that runs neighbouring operators of a chain as one, written for their kinds.
+"""The loop that runs an operator, or neighbouring ones of a chain as one, written for their kinds.
 
-A value goes from function to function in a local variable, where operators by themselves would fill a
-list for each other. Each call stands on a line of its own, so that the line on which a loop fails, or is
-found at work, tells the operator, and a local variable of the frame the record that it was given:
+A value goes from function to function in a local variable, so that each record is done before the next is
+begun. Only the results of the last function wait for others, and only those that nobody can change. To look
+at each takes time: a type, or two in a tuple, is looked up only if the result before was of another. Each
+call stands on a line of its own, so that the line on which a loop fails, or is found at work, tells the
+operator, and a local variable of the frame the record that it was given:
 
-    def map_filter_sink(fused, functions, values, timestamps, results, times, keys, table):
-        f0, f1, f2, = functions
+    def map_filter(fused, functions, values, timestamps, results, times, keys, table):
+        f0, f1, = functions
         n1 = 0
         append = results.append
+        seen = seen_first = seen_second = None
         for v0 in values:
             v0 = f0(v0)
             if not f1(v0):
                 n1 += 1
                 continue
-            f2(v0)
+            if type(v0) is not seen:
+                if type(v0) is tuple and len(v0) == 2:
+                    first, second = v0
+                    if type(first) is not seen_first or type(second) is not seen_second:
+                        if type(first) in FIXED and type(second) in FIXED:
+                            seen_first, seen_second = type(first), type(second)
+                        elif not is_immutable(v0):
+                            fused.emit_alone(v0, None, results, times)
+                            continue
+                elif type(v0) in FIXED:
+                    seen = type(v0)
+                elif not is_immutable(v0):
+                    fused.emit_alone(v0, None, results, times)
+                    continue
+            append(v0)
         return (n1,)
 
 The file name of such code is `<penstock chain>`. Its frames have the local variable `fused`, a
@@ -28,10 +45,23 @@ from types import CodeType, FunctionType
 from typing import Final, NamedTuple
 
 from penstock.runtime.elements import BLOCK_SIZE
+from penstock.runtime.mutability import IMMUTABLE_TYPES, Kept, copied_if_possible, is_immutable
 
 FILE_NAME: Final = "<penstock chain>"
 
-_NAMES: Final = {"__name__": __name__, "NOTHING": object(), "len": len, "zip": zip}
+
+_NAMES: Final = {
+    "__name__": __name__,
+    "NOTHING": object(),
+    "copied": copied_if_possible,
+    "is_immutable": is_immutable,
+    "FIXED": IMMUTABLE_TYPES,
+    "Kept": Kept,
+    "len": len,
+    "tuple": tuple,
+    "type": type,
+    "zip": zip,
+}
 
 DROPPING: Final = frozenset({"filter", "flat_map"})
 """The kinds after which there may be another number of records; the loop returns a number for each."""
@@ -64,23 +94,26 @@ class Loop(NamedTuple):
     places: Mapping[int, Place]
 
 
-def new_loop(kinds: tuple[str, ...], *, timed: bool) -> Loop:
+def new_loop(kinds: tuple[str, ...], *, timed: bool, known: bool = False) -> Loop:
     """Make a loop.
 
     Args:
         kinds: The kinds of operators: `map`, `filter`, `flat_map`, perhaps `reduce` as the first, and
             perhaps `sink` as the last.
         timed: Whether each result has to come with the timestamp of the record it is of.
+        known: Whether the values are known to be such as nobody can change, and the results are values.
     """
-    code, places = _compiled(kinds, timed)
+    code, places = _compiled(kinds, timed, known)
     # A copy of the code is specialised by the interpreter for these functions alone.
     run = FunctionType(code.replace(), _NAMES)
     return Loop(run, places)
 
 
 @lru_cache(maxsize=256)
-def _compiled(kinds: tuple[str, ...], timed: bool) -> tuple[CodeType, Mapping[int, Place]]:
-    text = _Text(kinds, timed)
+def _compiled(
+    kinds: tuple[str, ...], timed: bool, known: bool
+) -> tuple[CodeType, Mapping[int, Place]]:
+    text = _Text(kinds, timed, known)
     module = compile("\n".join(text.lines) + "\n", FILE_NAME, "exec")
     [code] = [constant for constant in module.co_consts if isinstance(constant, CodeType)]
     return code, text.places
@@ -94,12 +127,13 @@ class _Text:
         places: What the lines do that call functions of the user, by their numbers, from 1.
     """
 
-    def __init__(self, kinds: tuple[str, ...], timed: bool) -> None:
+    def __init__(self, kinds: tuple[str, ...], timed: bool, known: bool) -> None:
         self.lines: list[str] = []
         self.places: dict[int, Place] = {}
         self._indent = 0
         self._variable = "v0"
         self._timed = timed
+        self._is_known = known
         self._write(kinds)
 
     def _put(self, line: str, position: int | None = None) -> None:
@@ -115,10 +149,12 @@ class _Text:
         for count in counts:
             self._put(f"{count} = 0")
         self._put("append = results.append")
+        self._put("seen = seen_first = seen_second = None")
         if self._timed:
             self._put("append_time = times.append")
         if kinds[0] == "reduce":
             self._put("known = table.get")
+            self._put("keep = fused.keep")
         self._put(self._head(keyed=kinds[0] == "reduce"))
         self._indent += 1
         for position, kind in enumerate(kinds):
@@ -141,8 +177,15 @@ class _Text:
     def _reduce(self, position: int) -> None:
         result = f"v{position + 1}"
         self._put(f"{result} = known(k, NOTHING)", position)
-        self._put(f"{result} = v0 if {result} is NOTHING else f{position}({result}, v0)", position)
-        self._put(f"table[k] = {result}", position)
+        self._put(f"if {result} is NOTHING:")
+        self._put(f"    {result} = v0")
+        self._put("else:")
+        self._put(f"    if type({result}) is Kept:")
+        self._put(f"        {result} = {result}.value()", position)
+        self._put(f"    {result} = f{position}({result}, v0)", position)
+        self._put(
+            f"table[k] = {result} if type({result}) in FIXED else keep({result}, k)", position
+        )
         self._variable = result
 
     def _map(self, position: int) -> None:
@@ -164,9 +207,35 @@ class _Text:
         self._put(f"n{position} += 1")
 
     def _sink(self, position: int) -> None:
+        # What a sink keeps nobody else is to change.
+        self._if_mutable(f"{self._variable} = copied({self._variable})")
         self._put(f"f{position}({self._variable})", position)
 
+    def _if_mutable(self, *steps: str) -> None:
+        """Do something with a value that can be changed."""
+        if self._is_known:
+            return
+        value = self._variable
+        self._put(f"if type({value}) is not seen:")
+        self._indent += 1
+        self._put(f"if type({value}) is tuple and len({value}) == 2:")
+        self._put(f"    first, second = {value}")
+        self._put("    if type(first) is not seen_first or type(second) is not seen_second:")
+        self._put("        if type(first) in FIXED and type(second) in FIXED:")
+        self._put("            seen_first, seen_second = type(first), type(second)")
+        self._put(f"        elif not is_immutable({value}):")
+        for step in steps:
+            self._put(f"            {step}")
+        self._put(f"elif type({value}) in FIXED:")
+        self._put(f"    seen = type({value})")
+        self._put(f"elif not is_immutable({value}):")
+        for step in steps:
+            self._put(f"    {step}")
+        self._indent -= 1
+
     def _keep(self, *, may_be_many: bool) -> None:
+        time = "t" if self._timed else "None"
+        self._if_mutable(f"fused.emit_alone({self._variable}, {time}, results, times)", "continue")
         self._put(f"append({self._variable})")
         if self._timed:
             self._put("append_time(t)")

@@ -1,4 +1,4 @@
-"""Neighbouring operators of a chain that run as one loop."""
+"""Operators that run in a loop: neighbouring ones of a chain in one and the same."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from types import FrameType
 from typing import Any, Final, cast
 
-from penstock.runtime.elements import Block
+from penstock.runtime.elements import BLOCK_SIZE, Block
 from penstock.runtime.fused_loop import DROPPING, Loop, Place, new_loop
+from penstock.runtime.mutability import copied_if_possible
 from penstock.runtime.operator import StreamOperator
 from penstock.runtime.operators.filter import FilterOperator
 from penstock.runtime.operators.flat_map import FlatMapOperator
@@ -46,7 +47,7 @@ class FusedOperators:
     The operators stay what they are for all but blocks: watermarks, the end of an epoch, metrics.
 
     Args:
-        operators: The operators, two or more, all fusable.
+        operators: The operators, one or more, all fusable.
     """
 
     def __init__(self, operators: Sequence[StreamOperator]) -> None:
@@ -55,7 +56,8 @@ class FusedOperators:
         self._has_results = self._kinds[-1] != "sink"
         self._changes_number = not DROPPING.isdisjoint(self._kinds)
         self._reduce = operators[0] if isinstance(operators[0], ReduceOperator) else None
-        self._loops: dict[bool, Loop] = {}
+        self._passes_values = {"filter", "sink"}.issuperset(self._kinds)
+        self._loops: dict[tuple[bool, bool], Loop] = {}
 
     @property
     def operators(self) -> Sequence[StreamOperator]:
@@ -66,12 +68,17 @@ class FusedOperators:
         """Send the records of a block through all operators, one record after the other."""
         values, timestamps = block.values, block.timestamps
         timed = self._has_results and self._changes_number and timestamps is not None
-        loop = self._loops.get(timed) or self._new_loop(timed)
+        known = self._passes_values and block.is_known_immutable
+        loop = self._loops.get((timed, known)) or self._new_loop(timed, known)
         results: list[Any] = []
-        times = [] if timed else timestamps
+        times: list[int | None] | None = [] if timed else None
+        self._times = None if timed else timestamps
+        self._emitted = 0
+        self._has_copies = False
         reduce = self._reduce
         keys = None if reduce is None else reduce.keys_of(block)
         table = None if reduce is None else reduce.table
+        self.keep = None if reduce is None else reduce.keep
         try:
             counts = loop.run(
                 self, self._functions, values, timestamps, results, times, keys, table
@@ -81,16 +88,61 @@ class FusedOperators:
         if reduce is not None:
             reduce.mark_changed(block)
         self._count(len(values), counts)
-        if self._has_results:
-            self._operators[-1].output.collect(Block(results, times))
+        self.emit(results, times)
 
     def emit(self, results: list[Any], times: list[int | None] | None) -> None:
-        """Pass on the results so far, and empty the lists; called by the loop when they are long."""
-        copied = None if times is None else times.copy()
-        self._operators[-1].output.collect(Block(results.copy(), copied))
+        """Pass on the results so far, and empty the lists; called by the loop when they are long.
+
+        Args:
+            results: The results.
+            times: Their timestamps; None if they have none, or those of the records one by one.
+        """
+        if not results:
+            return
+        block = Block(
+            results.copy(),
+            self._times_of(len(results)) if times is None else times.copy(),
+            is_immutable=None if self._has_copies else True,
+        )
         results.clear()
         if times is not None:
             times.clear()
+        self._operators[-1].output.collect(block)
+
+    def emit_alone(
+        self,
+        result: Any,
+        timestamp: int | None,
+        results: list[Any],
+        times: list[int | None] | None,
+    ) -> None:
+        """Pass on a result that can be changed, after those so far; or a copy of it with those, if that will do.
+
+        Args:
+            result: The result.
+            timestamp: Its timestamp, if there are `times`.
+            results: The results so far.
+            times: Their timestamps; None if they have none, or those of the records one by one.
+        """
+        output = self._operators[-1].output
+        if output.runs_functions:
+            self.emit(results, times)
+            found = self._times_of(1) if times is None else [timestamp]
+            output.collect(Block([result], found, is_immutable=False))
+            return
+        self._has_copies = True
+        results.append(copied_if_possible(result))
+        if times is not None:
+            times.append(timestamp)
+        if len(results) >= BLOCK_SIZE:
+            self.emit(results, times)
+
+    def _times_of(self, count: int) -> list[int | None] | None:
+        """Return the timestamps of the next results, where each record has one."""
+        if self._times is None:
+            return None
+        start, self._emitted = self._emitted, self._emitted + count
+        return self._times if count == len(self._times) else self._times[start : self._emitted]
 
     def operator_at(self, frame: FrameType, line: int) -> StreamOperator | None:
         """Return whose function is called on a line of a loop; None if no one's is.
@@ -108,10 +160,10 @@ class FusedOperators:
                 return loop.places.get(line)
         return None
 
-    def _new_loop(self, timed: bool) -> Loop:
+    def _new_loop(self, timed: bool, known: bool) -> Loop:
         # Not before the first block: only now are the operators open.
         self._functions = [operator.call for operator in self._operators]
-        loop = self._loops[timed] = new_loop(self._kinds, timed=timed)
+        loop = self._loops[timed, known] = new_loop(self._kinds, timed=timed, known=known)
         return loop
 
     def _failure(self, error: BaseException) -> BaseException:

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from penstock.errors import InvalidKeyError
+from penstock.runtime.mutability import all_immutable, is_immutable
 from penstock.runtime.stable_hash import stable_hash
 
 if TYPE_CHECKING:
@@ -125,7 +126,10 @@ class SubtaskByKey(dict[Any, int]):
     """Maps keys to the subtasks that own them, remembering those already seen.
 
     A plain lookup (31 ns) where the full computation takes 1,000, or 400 where many are computed at once;
-    forgets all when it has grown beyond `LIMIT` keys.
+    forgets all when it has grown beyond `LIMIT` keys. Keys that can be changed are not remembered.
+
+    Attributes:
+        met_mutable: Whether there was any key that can be changed.
     """
 
     LIMIT: Final = 1 << 18
@@ -137,12 +141,16 @@ class SubtaskByKey(dict[Any, int]):
         self._parallelism = parallelism
         self._max_parallelism = max_parallelism
         self._misses = 0
+        self.met_mutable = False
 
     def __missing__(self, key: Any) -> int:
         group = key_group(key, self._max_parallelism)
+        subtask = subtask_of_key_group(group, self._parallelism, self._max_parallelism)
+        if not is_immutable(key):
+            self.met_mutable = True
+            return subtask
         if len(self) >= self.LIMIT:
             self.clear()
-        subtask = subtask_of_key_group(group, self._parallelism, self._max_parallelism)
         self[key] = subtask
         self._misses += 1
         return subtask
@@ -152,12 +160,15 @@ class SubtaskByKey(dict[Any, int]):
 
         Where one of them cannot be a key, that is for the lookup to say.
         """
-        if self._misses < self._MANY:
+        if self._misses < self._MANY or self.met_mutable:
             return
         try:
             new = [key for key in dict.fromkeys(keys) if key not in self]
             codes = list(map(stable_hash, new))
+            self.met_mutable = not all_immutable(new)
         except (InvalidKeyError, TypeError):
+            return
+        if self.met_mutable:
             return
         if len(new) < self._FEW:
             self._misses = 0

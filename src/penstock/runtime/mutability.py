@@ -2,12 +2,13 @@
 
 Operators work block by block, but what comes out has to be what one record after the other would give. A
 value that nobody can change may wait in a list while the user's function is called again. Any other goes
-on at once, or is kept pickled: whoever holds the object may change it later, and whoever is handed a value
-that was kept gets one of its own.
+on at once, or a copy of it waits, or it is kept pickled: whoever holds the object may change it later, and
+whoever is handed a value that was kept gets one of its own.
 """
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import datetime
 import decimal
@@ -18,8 +19,10 @@ import uuid
 import zoneinfo
 from collections.abc import Callable, Iterable
 from functools import lru_cache
+from itertools import chain
 from typing import Any, Final
 
+from penstock.common.types import Row, copy_of_row
 from penstock.runtime.job_pickle import dumps, loads
 
 IMMUTABLE_TYPES: Final[frozenset[type]] = frozenset(
@@ -42,6 +45,8 @@ def is_immutable(value: Any) -> bool:
     kind: Any = type(value)
     if kind in IMMUTABLE_TYPES:
         return True
+    if kind is tuple and _are_of_immutable_types(map(type, value)):
+        return True
     contents = _contents_of(kind)
     return contents is not None and are_immutable(contents(value))
 
@@ -49,6 +54,74 @@ def is_immutable(value: Any) -> bool:
 def are_immutable(values: Iterable[Any]) -> bool:
     """Whether none of some values can be changed."""
     return all(type(value) in IMMUTABLE_TYPES or is_immutable(value) for value in values)
+
+
+def all_immutable(values: list[Any]) -> bool:
+    """As `are_immutable`, in a fifth of the time for many values of few types."""
+    kinds = set(map(type, values))
+    if kinds <= IMMUTABLE_TYPES:
+        return True
+    if all(issubclass(kind, tuple) and kind.__dictoffset__ == 0 for kind in kinds):
+        columns = chain.from_iterable(map(tuple.__iter__, values))
+        if _are_of_immutable_types(set(map(type, columns))):
+            return True
+    return are_immutable(values)
+
+
+def copied(value: Any) -> Any:
+    """Return a copy of a value that shares nothing that can be changed with it.
+
+    What the value holds several times, the copy holds several times too.
+
+    Raises:
+        Exception: Whatever the value raises that can neither be pickled nor copied.
+
+    Example:
+        >>> basket = ["pen", ["red", "blue"]]
+        >>> copied(basket) == basket, copied(basket)[1] is basket[1]
+        (True, False)
+    """
+    shallow = _SHALLOW_COPY.get(type(value))
+    if shallow is not None:
+        found = shallow(value)
+        if found is not None:
+            return found
+    elif is_immutable(value):
+        return value
+    try:
+        return loads(dumps(value))
+    except Exception:  # noqa: BLE001 - classes of functions, for instance, are copied, but not pickled
+        return copy.deepcopy(value)
+
+
+def copied_if_possible(value: Any) -> Any:
+    """Return a copy as `copied` does; the value itself if it cannot be copied."""
+    try:
+        return copied(value)
+    except Exception:  # noqa: BLE001 - a copy runs code of the value's class
+        return value
+
+
+def _copied_list(value: list[Any]) -> list[Any] | None:
+    return value.copy() if _are_of_immutable_types(map(type, value)) else None
+
+
+def _copied_dict(value: dict[Any, Any]) -> dict[Any, Any] | None:
+    is_flat = _are_of_immutable_types(map(type, value.values()))
+    return value.copy() if is_flat and _are_of_immutable_types(map(type, value)) else None
+
+
+def _copied_row(value: Row) -> Row | None:
+    return copy_of_row(value) if _are_of_immutable_types(map(type, value)) else None
+
+
+_SHALLOW_COPY: Final[dict[type, Callable[[Any], Any]]] = {
+    list: _copied_list,
+    dict: _copied_dict,
+    Row: _copied_row,
+    bytearray: bytearray.copy,
+}
+"""What copies what holds nothing that can be changed; None is returned for one that does."""
 
 
 class Kept:
@@ -97,8 +170,9 @@ def _contents_of(kind: Any) -> Callable[[Any], Iterable[Any]] | None:
     if issubclass(kind, (enum.Enum, type, types.BuiltinFunctionType)) or _is_scalar(kind):
         return _nothing
     has_attributes = kind.__dictoffset__ != 0
-    if issubclass(kind, (tuple, frozenset)) and not has_attributes:
-        return iter
+    for base in (tuple, frozenset):
+        if issubclass(kind, base) and not has_attributes:
+            return base.__iter__
     parameters = getattr(kind, "__dataclass_params__", None)
     if parameters is not None and parameters.frozen and "__dataclass_params__" in vars(kind):
         names = tuple(field.name for field in dataclasses.fields(kind))

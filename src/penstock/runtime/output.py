@@ -16,6 +16,13 @@ class Output(ABC):
 
     watermark: int = MIN_TIMESTAMP
 
+    runs_functions: bool = True
+    """Whether functions may run on the very values that are given here, before `collect` returns."""
+
+    def takes(self, tag: str | None) -> bool:
+        """Whether it takes records of a side output; of the main output, if the tag is None."""
+        return True
+
     @abstractmethod
     def collect(self, block: Block) -> None:
         """Take records of the main output."""

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
+from typing import Any
 
+from penstock.errors import ValueNotCopyableError
 from penstock.runtime.elements import BLOCK_SIZE, Block, EndOfInput, WatermarkStatus
-from penstock.runtime.fused_operators import FusedOperators
+from penstock.runtime.fused_operators import FusedOperators, can_join
 from penstock.runtime.metrics import OperatorMetrics
+from penstock.runtime.mutability import copied
 from penstock.runtime.operator import StreamOperator
 from penstock.runtime.output import Output
-from penstock.runtime.user_code import failing_record, function_failure
+from penstock.runtime.user_code import FAILURES, record_text
 
 
 class ChainingOutput(Output):
@@ -29,9 +31,14 @@ class ChainingOutput(Output):
         fused: FusedOperators | None = None,
     ) -> None:
         self._operator = operator
+        if fused is None and can_join((), operator):
+            fused = FusedOperators([operator])
         self._process_block = (operator if fused is None else fused).process_block
         self._metrics = operator.metrics
         self._tag = tag
+
+    def takes(self, tag: str | None) -> bool:
+        return tag == self._tag
 
     def collect(self, block: Block) -> None:
         if self._tag is None:
@@ -68,43 +75,66 @@ class ChainingOutput(Output):
 
 
 class CopyingChainingOutput(ChainingOutput):
-    """Passes a deep copy of each record, so that operators cannot change each other's values."""
+    """Passes a copy of each record that can be changed, so that operators do not change each other's."""
 
     def _push(self, block: Block) -> None:
-        rest = iter(block.values)
-        try:
-            values = [copy.deepcopy(value) for value in rest]
-        except Exception as error:
-            record = failing_record(block, rest)
-            raise function_failure(error, self._operator.name, record) from error
-        super()._push(Block(values, block.timestamps, block.keys))
+        super()._push(_copied(block, f"Operator {self._operator.name!r} is to get a copy of"))
 
 
 class CountingOutput(Output):
     """What an operator emits to: counts, and passes on to any number of outputs.
 
+    Values that can be changed are copied for all outputs but the last of those that take them.
+
     Args:
-        outputs: Where the records go; none for an operator at the end of the program.
+        outputs: Where the records go; none for an operator at the end of the program. Those that run
+            functions on them come last.
         metrics: The metrics of the operator that emits here.
+        operator: The name of the operator, for messages.
     """
 
-    def __init__(self, outputs: Sequence[Output], metrics: OperatorMetrics) -> None:
+    def __init__(
+        self, outputs: Sequence[Output], metrics: OperatorMetrics, operator: str = ""
+    ) -> None:
         self._outputs = tuple(outputs)
         self._metrics = metrics
+        self._operator = operator
+        self.runs_functions = any(output.runs_functions for output in outputs)
+        self._main = self._takers(None)
+        self._sides: dict[str, tuple[Output, ...]] = {}
+
+    def _takers(self, tag: str | None) -> tuple[Output, ...]:
+        return tuple(output for output in self._outputs if output.takes(tag))
 
     def collect(self, block: Block) -> None:
         if not len(block):
             return
         self._metrics.records_out += block.record_count
-        for output in self._outputs:
+        outputs = self._main
+        for output in outputs[:-1]:
+            output.collect(self._apart(block))
+        for output in outputs[-1:]:
             output.collect(block)
 
     def collect_side(self, tag: str, block: Block) -> None:
         if not block.values:
             return
         self._metrics.records_out += len(block.values)
-        for output in self._outputs:
+        outputs = self._sides.get(tag)
+        if outputs is None:
+            outputs = self._sides[tag] = self._takers(tag)
+        for output in outputs[:-1]:
+            output.collect_side(tag, self._apart(block))
+        for output in outputs[-1:]:
             output.collect_side(tag, block)
+
+    def _apart(self, block: Block) -> Block:
+        """Return what one of several outputs is given, of which others know nothing."""
+        if not self.runs_functions:
+            return block
+        return _copied(
+            block, f"All behind the operator {self._operator!r} are to get their own copy of"
+        )
 
     def emit_watermark(self, timestamp: int) -> None:
         self.watermark = timestamp
@@ -123,3 +153,24 @@ class CountingOutput(Output):
     def flush(self) -> None:
         for output in self._outputs:
             output.flush()
+
+
+def _copied(block: Block, why: str) -> Block:
+    """Copy the records of a block; a message begins with why."""
+    try:
+        return block.copied()
+    except FAILURES:
+        for value in block.values:
+            _check_copyable(value, why)
+        raise
+
+
+def _check_copyable(value: Any, why: str) -> None:
+    try:
+        copied(value)
+    except FAILURES as error:
+        raise ValueNotCopyableError(
+            f"{why} a record that cannot be copied: {record_text(value)}\n"
+            f"{type(error).__name__}: {error}",
+            hint="Emit plain data, or give the record's class a __deepcopy__.",
+        ) from error

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator
 from operator import not_
@@ -12,6 +11,7 @@ from typing import Any, ClassVar
 from penstock.errors import InvalidArgumentError, InvalidKeyError, PenstockError
 from penstock.runtime.elements import Block
 from penstock.runtime.key_groups import SubtaskByKey
+from penstock.runtime.mutability import copied, copied_if_possible
 from penstock.runtime.user_code import (
     FAILURES,
     check_complete,
@@ -21,7 +21,7 @@ from penstock.runtime.user_code import (
 )
 
 
-class StreamPartitioner(ABC):
+class StreamPartitioner:
     """Chooses the receiving subtasks of records, a block at a time.
 
     One instance belongs to one edge of the program; each sending subtask works on a copy of its own,
@@ -61,15 +61,19 @@ class StreamPartitioner(ABC):
     _targets: int
     _max_parallelism: int
 
-    def _prepare(self) -> None:  # noqa: B027
+    def _prepare(self) -> None:
         """Do what has to be done once per sending subtask."""
 
-    def begin_epoch(self) -> None:  # noqa: B027
+    def begin_epoch(self) -> None:
         """Make choices as if no epoch had been before, so that they repeat where one is run again."""
 
-    @abstractmethod
     def split(self, block: Block) -> Iterator[tuple[int, Block]]:
-        """Yield each receiving subtask with what it gets of the block."""
+        """Yield each receiving subtask with what it gets of the block, as its values are now."""
+        return self._split(block.settled())
+
+    def _split(self, block: Block) -> Iterator[tuple[int, Block]]:
+        """Do the same for values that nobody else can change."""
+        raise NotImplementedError
 
     def __repr__(self) -> str:
         return self.ship_strategy
@@ -80,7 +84,7 @@ class ForwardPartitioner(StreamPartitioner):
 
     ship_strategy = "FORWARD"
 
-    def split(self, block: Block) -> Iterator[tuple[int, Block]]:
+    def _split(self, block: Block) -> Iterator[tuple[int, Block]]:
         yield self._subtask % self._targets, block
 
 
@@ -89,7 +93,7 @@ class GlobalPartitioner(StreamPartitioner):
 
     ship_strategy = "GLOBAL"
 
-    def split(self, block: Block) -> Iterator[tuple[int, Block]]:
+    def _split(self, block: Block) -> Iterator[tuple[int, Block]]:
         yield 0, block
 
 
@@ -99,7 +103,7 @@ class BroadcastPartitioner(StreamPartitioner):
     ship_strategy = "BROADCAST"
     is_broadcast = True
 
-    def split(self, block: Block) -> Iterator[tuple[int, Block]]:
+    def _split(self, block: Block) -> Iterator[tuple[int, Block]]:
         for target in range(self._targets):
             yield target, block
 
@@ -113,7 +117,7 @@ class RebalancePartitioner(StreamPartitioner):
         # Senders begin at different places, so that short streams are spread too.
         self._next = self._subtask % self._targets
 
-    def split(self, block: Block) -> Iterator[tuple[int, Block]]:
+    def _split(self, block: Block) -> Iterator[tuple[int, Block]]:
         yield from self._deal(block, 0, self._targets)
 
     def _deal(self, block: Block, first: int, count: int) -> Iterator[tuple[int, Block]]:
@@ -181,7 +185,7 @@ class ShufflePartitioner(_PickingPartitioner):
     def _prepare(self) -> None:
         self.begin_epoch()
 
-    def split(self, block: Block) -> Iterator[tuple[int, Block]]:
+    def _split(self, block: Block) -> Iterator[tuple[int, Block]]:
         yield from self._pick(block, self._random.choices(range(self._targets), k=len(block)))
 
 
@@ -206,43 +210,67 @@ class KeyGroupStreamPartitioner(_PickingPartitioner):
         self._subtask_by_key = SubtaskByKey(self._targets, self._max_parallelism)
 
     def split(self, block: Block) -> Iterator[tuple[int, Block]]:
-        yield from self._split_by_key(block, self._keys_of(block))
+        known = self._subtask_by_key
+        if not known.met_mutable:
+            keys = self._keys_of(block)
+            if keys is not None:
+                keyed = block.settled().with_keys(keys)
+                targets = self._targets_of(keyed)
+                if not known.met_mutable:
+                    return self._dealt(keyed, targets)
+        return self._split(self._copied_with_keys(block.settled()))
 
-    def _keys_of(self, block: Block) -> list[Any]:
+    def _split(self, block: Block) -> Iterator[tuple[int, Block]]:
+        return self._dealt(block, self._targets_of(block))
+
+    def _dealt(self, keyed: Block, targets: list[int]) -> Iterator[tuple[int, Block]]:
+        return iter([(0, keyed)]) if self._targets == 1 else self._pick(keyed, targets)
+
+    def _keys_of(self, block: Block) -> list[Any] | None:
+        """Return the keys of records; None if a function has to be called that could change them later."""
         of_block = getattr(self._key_selector, "of_block", None)
         found: list[Any] | None = None if of_block is None else of_block(block)
-        if found is not None:
+        if found is not None or not block.is_immutable:
             return found
         values = iter(block.values)
         try:
             keys = list(map(self._key_selector, values))
             check_complete(keys, block)
         except FAILURES as error:
-            record = failing_record(block, values)
-            part = "The key selector behind operator"
-            raise function_failure(error, self._operator, record, part=part) from error
+            raise self._failure(error, block, values) from error
         return keys
 
-    def _split_by_key(self, block: Block, keys: list[Any]) -> Iterator[tuple[int, Block]]:
-        rest = iter(keys)
-        self._subtask_by_key.prepare(keys)
+    def _copied_with_keys(self, block: Block) -> Block:
+        """Return records that nobody else has with their keys, all as they are after the function's call."""
+        values, keys = [], []
+        rest = iter(block.values)
         try:
-            targets = list(map(self._subtask_by_key.__getitem__, rest))
+            for value in rest:
+                keys.append(copied(self._key_selector(value)))
+                values.append(copied_if_possible(value))
+        except FAILURES as error:
+            raise self._failure(error, block, rest) from error
+        return Block(values, block.timestamps, keys)
+
+    def _failure(self, error: BaseException, block: Block, rest: Iterator[Any]) -> Exception:
+        part = "The key selector behind operator"
+        return function_failure(error, self._operator, failing_record(block, rest), part=part)
+
+    def _targets_of(self, keyed: Block) -> list[int]:
+        assert keyed.keys is not None
+        rest = iter(keyed.keys)
+        self._subtask_by_key.prepare(keyed.keys)
+        try:
+            return list(map(self._subtask_by_key.__getitem__, rest))
         except (PenstockError, TypeError) as error:
-            raise _invalid_key(error, self._operator, failing_record(block, rest)) from error
-        keyed = block.with_keys(keys)
-        if self._targets == 1:
-            yield 0, keyed
-        else:
-            yield from self._pick(keyed, targets)
+            raise _invalid_key(error, self._operator, failing_record(keyed, rest)) from error
 
 
 class SentKeyPartitioner(KeyGroupStreamPartitioner):
     """Every record goes to the subtask that owns the key which it comes with."""
 
     def split(self, block: Block) -> Iterator[tuple[int, Block]]:
-        assert block.keys is not None
-        yield from self._split_by_key(block, block.keys)
+        return self._split(block.settled())
 
 
 def _invalid_key(error: Exception, operator: str, record: str | None) -> InvalidKeyError:
@@ -271,19 +299,29 @@ class CustomPartitioner(_PickingPartitioner):
         self._key_selector = key_selector
 
     def split(self, block: Block) -> Iterator[tuple[int, Block]]:
-        values = iter(block.values)
         partition, key_selector, count = self._partition, self._key_selector, self._targets
+        values: list[Any] = []
+        targets: list[int] = []
+        block = block.settled()
+        is_immutable = block.is_immutable
+        rest = iter(block.values)
         try:
-            targets = [partition(key_selector(value), count) for value in values]
+            for value in rest:
+                targets.append(partition(key_selector(value), count))
+                values.append(value if is_immutable else copied_if_possible(value))
         except FAILURES as error:
-            record = failing_record(block, values)
+            record = failing_record(block, rest)
             part = "The partitioner or key selector behind operator"
             raise function_failure(error, self._operator, record, part=part) from error
-        for index, target in enumerate(targets):
+        self._check(targets, values)
+        return self._pick(Block(values, block.timestamps), targets)
+
+    def _check(self, targets: list[int], values: list[Any]) -> None:
+        count = self._targets
+        for target, value in zip(targets, values, strict=True):
             if type(target) is not int or not 0 <= target < count:
                 raise InvalidArgumentError(
                     f"The partitioner after operator {self._operator!r} returned {target!r} for the "
-                    f"record {record_text(block.values[index])}, which is no subtask of {count}.",
+                    f"record {record_text(value)}, which is no subtask of {count}.",
                     hint=f"Return an int from 0 to {count - 1}.",
                 )
-        yield from self._pick(block, targets)

@@ -24,6 +24,9 @@ from penstock.runtime.record_size import RecordSize
 class RecordWriterOutput(Output):
     """Sends records along one edge to the subtasks of another chain.
 
+    Records wait here for others to be pickled with. No two of them share an object that can be changed, as
+    they would not have one in common if each had been sent alone.
+
     Args:
         edge: The edge.
         partitioner: Chooses the receiving subtasks; set up for this sender.
@@ -38,6 +41,8 @@ class RecordWriterOutput(Output):
     Attributes:
         operator_id: The id of the sending operator.
     """
+
+    runs_functions = False
 
     def __init__(
         self,
@@ -76,6 +81,9 @@ class RecordWriterOutput(Output):
         self._held = 0
         for pending in self._pending:
             pending.reset()
+
+    def takes(self, tag: str | None) -> bool:
+        return tag == self._edge.tag
 
     def collect(self, block: Block) -> None:
         if self._edge.tag is None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from penstock.common.data_frame_row import RowFactory
 from penstock.runtime.elements import Block, block_of_rows
+from penstock.runtime.mutability import all_immutable
 
 
 class RowBlock(Block):
@@ -39,10 +40,17 @@ class RowBlock(Block):
         self.columns = columns
         self.timestamps = timestamps
         self.keys = keys
+        self._is_immutable = None
         self._rows: list[Any] | None = None
 
     def __len__(self) -> int:
         return len(self.columns[0])
+
+    @property
+    def is_immutable(self) -> bool:
+        if self._is_immutable is None:
+            self._is_immutable = all(map(all_immutable, self.columns))
+        return self._is_immutable
 
     @property
     def layout(self) -> object:
@@ -59,7 +67,7 @@ class RowBlock(Block):
         return self._rows
 
     def with_keys(self, keys: list[Any]) -> Block:
-        return RowBlock(self.factory, self.columns, self.timestamps, keys)
+        return self._alike(self.columns, self.timestamps, keys)
 
     def extend(self, other: Block) -> None:
         assert isinstance(other, RowBlock)
@@ -69,9 +77,18 @@ class RowBlock(Block):
         self._extend_times_and_keys(other)
 
     def _mapped(self, change: Callable[[list[Any]], list[Any]]) -> Block:
-        return RowBlock(
-            self.factory,
+        return self._alike(
             list(map(change, self.columns)),
             None if self.timestamps is None else change(self.timestamps),
             None if self.keys is None else change(self.keys),
         )
+
+    def _alike(
+        self,
+        columns: list[list[Any]],
+        timestamps: list[int | None] | None,
+        keys: list[Any] | None,
+    ) -> RowBlock:
+        block = RowBlock(self.factory, columns, timestamps, keys)
+        block._is_immutable = self._is_immutable or None
+        return block

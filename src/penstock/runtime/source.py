@@ -42,7 +42,7 @@ class CollectionSource(NativeSource):
 
     def read(self, epoch: int, subtask: int, parallelism: int) -> Iterator[Block]:
         if epoch == 0 and subtask == 0:
-            yield Block(self._values)
+            yield from Block(self._values).copied().cut()
 
 
 class NumberRangeSource(NativeSource):
@@ -60,7 +60,7 @@ class NumberRangeSource(NativeSource):
         start = self._first + self._count * subtask // parallelism
         end = self._first + self._count * (subtask + 1) // parallelism
         for low in range(start, end, self.rows):
-            yield Block(list(range(low, min(low + self.rows, end))))
+            yield Block(list(range(low, min(low + self.rows, end))), is_immutable=True)
 
 
 class EpochSource(NativeSource):
@@ -76,7 +76,8 @@ class EpochSource(NativeSource):
 
     def read(self, epoch: int, subtask: int, parallelism: int) -> Iterator[Block]:
         if subtask == 0 and epoch < len(self._blocks):
-            yield from self._blocks[epoch]
+            for block in self._blocks[epoch]:
+                yield block.copied()
 
 
 class TableSource(NativeSource):
@@ -120,7 +121,7 @@ class TextLines(NativeSource):
         for path in self._files[subtask::parallelism]:
             with open(path, encoding=self._charset, newline=None) as file:
                 while lines := self._next_lines(file, path):
-                    yield Block(lines)
+                    yield Block(lines, is_immutable=True)
 
     def _next_lines(self, file: TextIO, path: str) -> list[str]:
         try:

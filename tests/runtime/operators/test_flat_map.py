@@ -78,7 +78,7 @@ def test_an_endless_generator_is_asked_for_a_block_at_a_time() -> None:
         raise EnoughError
 
     harness.output.collect = stop  # type: ignore[method-assign]
-    with pytest.raises(UserFunctionError, match="EnoughError"):
+    with pytest.raises(EnoughError):
         harness.process(["x"])
     assert asked == list(range(BLOCK_SIZE))
 

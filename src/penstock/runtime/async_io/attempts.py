@@ -94,11 +94,11 @@ class Attempts:
 
     async def _timed(self, call: Call) -> Any:
         if self._attempt_timeout is None:
-            return checked_results(await self._function(call.value))
+            return checked_results(await self._function(call.given()))
         timeout = asyncio.timeout(self._attempt_timeout / 1000)
         try:
             async with timeout:
-                return checked_results(await self._function(call.value))
+                return checked_results(await self._function(call.given()))
         except TimeoutError:
             if not timeout.expired():
                 raise

@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 from penstock.errors import AsyncResultError
-from penstock.runtime.async_io.forms import AsyncCall
+from penstock.runtime.async_io.forms import AsyncCall, frozen
 from penstock.runtime.user_code import record_text
 
 
@@ -67,7 +67,8 @@ class Batches:
     async def _run(self, batch: list[tuple[Any, asyncio.Future[Any]]]) -> None:
         values = [value for value, _ in batch]
         try:
-            answers = _checked(await self._function(values), len(values))
+            found = _checked(await self._function(values), len(values))
+            answers = [frozen(answer) for answer in found]
         except BaseException as error:  # noqa: BLE001 - it is the answer for each
             answers = [error] * len(values)
         for (_, future), answer in zip(batch, answers, strict=True):

@@ -8,6 +8,7 @@ from collections.abc import Callable, Hashable
 from typing import Any
 
 from penstock.runtime.async_io.call import Call, Results, Step
+from penstock.runtime.async_io.forms import frozen
 
 
 class _Flight:
@@ -69,14 +70,14 @@ class CachedCalls:
         self._flights: dict[Hashable, _Flight] = {}
 
     async def __call__(self, call: Call) -> Any:
-        """Return the results for a record: known ones, or those of a call."""
+        """Return the results for a record: copies of known ones, or of those of a call."""
         key = call.value if self._key is None else self._key(call.value)
         found = self._known.get(key)
         if found is not None:
             results, since = found
             if self._time() - since < self._seconds:
                 self._known.move_to_end(key)
-                return results
+                return frozen(results)
             del self._known[key]
         return await self._fly(key, call)
 
@@ -99,7 +100,7 @@ class CachedCalls:
             call.attempts = flight.call.attempts
         if error is not None:
             raise error
-        return results
+        return frozen(results)
 
     async def _run(self, key: Hashable, flight: _Flight) -> tuple[Any, BaseException | None]:
         try:

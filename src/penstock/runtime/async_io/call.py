@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
+from penstock.runtime.mutability import copied_if_possible
+
 Results = Sequence[Any]
 """The results of one record."""
 
@@ -14,7 +16,7 @@ class Call:
     """One asynchronous call for a record. All of it belongs to the event loop's thread until it is settled.
 
     Args:
-        value: The record.
+        value: The record, which nobody changes; functions get copies.
         entry: Who waits for it.
 
     Attributes:
@@ -58,6 +60,10 @@ class Call:
         self.has_failed = False
         self.on_admitted: Callable[[], None] | None = None
         self.seconds = 0.0
+
+    def given(self) -> Any:
+        """Return what to give to a function: the record, or a copy if it can be changed."""
+        return copied_if_possible(self.value)
 
 
 Step = Callable[[Call], Awaitable[Any]]

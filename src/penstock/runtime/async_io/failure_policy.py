@@ -26,7 +26,7 @@ def settle_failure(call: Call, error: BaseException, on_failure: OnFailure) -> N
         try:
             results = on_failure.results
             call.results = checked_results(
-                results(call.value, error) if callable(results) else results
+                results(call.given(), error) if callable(results) else results
             )
         except BaseException as second:  # noqa: BLE001 - it is what fails the job
             call.error = second

@@ -11,6 +11,7 @@ from typing import Any
 from penstock.common.types import Row
 from penstock.errors import AsyncResultError
 from penstock.runtime.async_io.result_future import ResultFuture
+from penstock.runtime.mutability import copied_if_possible
 from penstock.runtime.user_code import record_text
 
 AsyncCall = Callable[[Any], Coroutine[Any, Any, Any]]
@@ -75,7 +76,7 @@ def _plain_form(
 ) -> AsyncCall:
     def in_thread(value: Any) -> tuple[Any, BaseException | None]:
         try:
-            return function(value), None
+            return frozen(function(value)), None
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a future takes no StopIteration
             return None, error
 
@@ -88,17 +89,25 @@ def _plain_form(
     return call
 
 
+def frozen(results: Any) -> Any:
+    """Return a list or tuple of results as they are now; anything else as it is.
+
+    A function that is under way for several records may change at any time what it gave out.
+    """
+    return list(map(copied_if_possible, results)) if type(results) in (list, tuple) else results
+
+
 def checked_results(results: Any) -> Any:
-    """Return the results of a call as a list or tuple.
+    """Return the results of a call as a list, as they are now; see `frozen`.
 
     Raises:
         AsyncResultError: If they are none: a text, one record, or no collection at all.
     """
     kind = type(results)
     if kind is list or kind is tuple:
-        return results
+        return frozen(results)
     if isinstance(results, Iterable) and not _is_one_result(results):
-        return list(results)
+        return list(map(copied_if_possible, results))
     raise AsyncResultError(
         f"The function returned {record_text(results)}, where a list of results is due.",
         hint="Return a list: [result] for one result, [] for none.",

@@ -142,7 +142,7 @@ class FunctionLife:
 def _single_attempt(function: AsyncCall) -> Step:
     async def step(call: Call) -> Any:
         call.attempts = 1
-        return checked_results(await function(call.value))
+        return checked_results(await function(call.given()))
 
     return step
 

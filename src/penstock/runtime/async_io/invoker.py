@@ -195,7 +195,7 @@ class Invoker:
         call.has_timed_out = True
         task = call.task
         try:
-            call.results = checked_results(self._on_timeout(call.value))
+            call.results = checked_results(self._on_timeout(call.given()))
         except AsyncTimeoutError:
             assert self._timeout is not None
             error = AsyncTimeoutError(

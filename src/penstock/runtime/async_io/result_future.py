@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from penstock.errors import AsyncResultError
+from penstock.runtime.mutability import copied_if_possible
 
 
 class ResultFuture:
@@ -28,7 +29,9 @@ class ResultFuture:
         Args:
             result: A list of results; an empty one for none.
         """
-        self._settle_soon(result, None)
+        # Whoever completes it may change the results before the loop sees them.
+        is_sized = type(result) in (list, tuple)
+        self._settle_soon(list(map(copied_if_possible, result)) if is_sized else result, None)
 
     def complete_exceptionally(self, error: BaseException) -> None:
         """Say that the call failed; from any thread.

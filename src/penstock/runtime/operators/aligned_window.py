@@ -142,6 +142,9 @@ class AlignedWindowOperator(WindowOperator):
                     if values is not None:
                         if is_plain:
                             plain += values
+                            if not are_immutable(values):
+                                self._collector.collect(plain, window.max_timestamp())
+                                plain.clear()
                         else:
                             self._emit(window, values)
                 if is_gone and not is_plain:

@@ -28,6 +28,7 @@ from penstock.runtime.async_io.settings import AsyncSettings
 from penstock.runtime.async_io.unordered_stream_element_queue import UnorderedStreamElementQueue
 from penstock.runtime.elements import Block, WatermarkStatus
 from penstock.runtime.epoch import Epoch
+from penstock.runtime.mutability import copied_if_possible
 from penstock.runtime.operator import OperatorPart
 from penstock.runtime.operators.function_operator import FunctionOperator
 from penstock.runtime.user_code import function_failure, record_text
@@ -150,8 +151,10 @@ class AsyncWaitOperator(FunctionOperator):
         self._counts.in_flight.inc(len(block.values))
         origin, numbers = self._origin, self._numbers
         queue, now = self._queue, self._loop.time()
+        # What is under way nobody else changes.
+        values = block.values if block.is_immutable else map(copied_if_possible, block.values)
         for value, timestamp in zip(
-            block.values, block.timestamps or itertools.repeat(None), strict=False
+            values, block.timestamps or itertools.repeat(None), strict=False
         ):
             entry = StreamRecordQueueEntry(value, timestamp, (origin, next(numbers)))
             entry.started_at = now

@@ -8,6 +8,7 @@ from typing import Any, Final, NoReturn
 
 from penstock.errors import InvalidFunctionError, NoKeyError, UnknownBroadcastStateError
 from penstock.runtime.elements import Block
+from penstock.runtime.mutability import copied
 from penstock.runtime.operators.collector import Collector
 from penstock.runtime.operators.function_operator import FunctionOperator
 from penstock.runtime.operators.keyed_process import (
@@ -225,7 +226,7 @@ class KeyedBroadcastProcessOperator(_BroadcastOperator, KeyedProcessOperator):
         try:
             for key in list(self.state.keys(descriptor.name)):
                 self.state.set_current_key(key)
-                function(key, state)
+                function(copied(key), state)
         finally:
             self.state.set_current_key(_NoKey(self.name))
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from penstock.runtime.elements import BLOCK_SIZE, Block
+from penstock.runtime.mutability import IMMUTABLE_TYPES, is_immutable
 from penstock.runtime.output import Output
 from penstock.runtime.output_tag import OutputTag
 
@@ -13,7 +14,8 @@ from penstock.runtime.output_tag import OutputTag
 class Collector:
     """Gathers single results into blocks, one for the main output and one for each side output.
 
-    A tuple of an `OutputTag` and a value goes to that side output.
+    A tuple of an `OutputTag` and a value goes to that side output. A result that can be changed is emitted
+    at once, and those before it: who made it may change it as soon as it is asked for the next.
 
     Args:
         output: Where the blocks go.
@@ -21,20 +23,47 @@ class Collector:
 
     def __init__(self, output: Output) -> None:
         self._output = output
+        self._is_timed = True
         self._main = Block([], [])
         self._sides: dict[str, Block] = {}
 
     def start(self, *, timed: bool) -> tuple[list[Any], list[int | None] | None]:
         """Emit what was gathered, and return the lists that take results and their timestamps from now on.
 
-        They are good until the next call of any method but `collect_side`.
+        They are good until the next call of any method but `collect_side`, and for results that nobody can
+        change.
 
         Args:
             timed: Whether results have timestamps; without, there is no list for them.
         """
         self.flush()
+        self._is_timed = timed
         self._main = Block([], [] if timed else None)
+        return self.lists
+
+    @property
+    def lists(self) -> tuple[list[Any], list[int | None] | None]:
+        """What takes results and their timestamps; see `start`."""
         return self._main.values, self._main.timestamps
+
+    def types_to_gather(
+        self, result: Any, timestamp: int | None
+    ) -> tuple[type | None, type | None] | None:
+        """Emit a result if it cannot be added to `lists`, which are others then, and return None.
+
+        Returns:
+            Otherwise two types: all pairs of values of these can be added. None twice if there are no such.
+        """
+        is_pair = type(result) is tuple and len(result) == 2
+        if is_pair and isinstance(result[0], OutputTag):
+            self.collect_side(result[0].tag_id, result[1], timestamp)
+            return None
+        if not is_immutable(result):
+            self.emit_alone(result, timestamp)
+            return None
+        if is_pair and IMMUTABLE_TYPES.issuperset(map(type, result)):
+            return type(result[0]), type(result[1])
+        return None, None
 
     def collect(self, results: Iterable[Any], timestamp: int | None) -> None:
         """Take the results of one record or timer, with its timestamp (milliseconds)."""
@@ -44,15 +73,31 @@ class Collector:
             if type(result) is tuple and len(result) == 2 and isinstance(result[0], OutputTag):
                 self.collect_side(result[0].tag_id, result[1], timestamp)
                 continue
-            values.append(result)
-            timestamps.append(timestamp)
-            if len(values) == BLOCK_SIZE:
+            if type(result) in IMMUTABLE_TYPES or is_immutable(result):
+                values.append(result)
+                timestamps.append(timestamp)
+                if len(values) < BLOCK_SIZE:
+                    continue
                 self._emit_main()
-                values, timestamps = self._main.values, self._main.timestamps
-                assert timestamps is not None
+            else:
+                self.emit_alone(result, timestamp)
+            values, timestamps = self._main.values, self._main.timestamps
+            assert timestamps is not None
+
+    def emit_alone(self, value: Any, timestamp: int | None) -> None:
+        """Emit a result that can be changed, after those that were gathered."""
+        self._emit_main()
+        timestamps: list[int | None] | None = None if timestamp is None else [timestamp]
+        self._output.collect(Block([value], timestamps, is_immutable=False))
 
     def collect_side(self, tag: str, value: Any, timestamp: int | None) -> None:
         """Take a result for a side output, with its timestamp (milliseconds)."""
+        if not is_immutable(value):
+            if tag in self._sides:
+                self._emit_side(tag)
+            timestamps: list[int | None] | None = None if timestamp is None else [timestamp]
+            self._output.collect_side(tag, Block([value], timestamps, is_immutable=False))
+            return
         block = self._sides.get(tag)
         if block is None:
             block = self._sides[tag] = Block([], [])
@@ -60,23 +105,27 @@ class Collector:
         block.values.append(value)
         block.timestamps.append(timestamp)
         if len(block.values) == BLOCK_SIZE:
-            self._output.collect_side(tag, _slim(self._sides.pop(tag)))
+            self._emit_side(tag)
 
     def flush(self) -> None:
         """Emit what was gathered."""
+        self._is_timed = True
         while self._sides:
-            tag, side = self._sides.popitem()
-            self._output.collect_side(tag, _slim(side))
+            self._emit_side(next(reversed(self._sides)))
         self._emit_main()
 
+    def _emit_side(self, tag: str) -> None:
+        self._output.collect_side(tag, _slim(self._sides.pop(tag)))
+
     def _emit_main(self) -> None:
-        block, self._main = self._main, Block([], [])
+        block, self._main = self._main, Block([], [] if self._is_timed else None)
         if block.values:
             self._output.collect(_slim(block))
 
 
 def _slim(block: Block) -> Block:
-    """Drop the timestamps of a block if no record has one."""
-    if block.timestamps is not None and set(block.timestamps) == {None}:
-        return Block(block.values)
-    return block
+    """Drop the timestamps of a block if no record has one; none of its values can be changed."""
+    timestamps = block.timestamps
+    if timestamps is not None and set(timestamps) == {None}:
+        timestamps = None
+    return Block(block.values, timestamps, is_immutable=True)

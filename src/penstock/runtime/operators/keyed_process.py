@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from penstock.runtime.elements import BLOCK_SIZE, MAX_TIMESTAMP, Block
 from penstock.runtime.epoch import Epoch
+from penstock.runtime.mutability import IMMUTABLE_TYPES, copied
 from penstock.runtime.operators.collector import Collector
 from penstock.runtime.operators.function_operator import FunctionOperator
-from penstock.runtime.output_tag import OutputTag
 from penstock.runtime.state.backend import KeyedStateBackend
 from penstock.runtime.state.tables import VOID_NAMESPACE
 from penstock.runtime.time_domain import TimeDomain
@@ -81,7 +81,8 @@ class KeyedProcessContext:
 
     def get_current_key(self) -> Any:
         """Return the key of the record or timer."""
-        return self.state.current_key
+        key = self.state.current_key
+        return key if type(key) in IMMUTABLE_TYPES else copied(key)
 
     def timestamp(self) -> int | None:
         """Return the timestamp of the record or timer in milliseconds, None if it has none."""
@@ -134,6 +135,9 @@ class KeyedProcessOperator(FunctionOperator):
         rest = iter(block.values)
         timestamps = block.timestamps or [None] * len(keys)
         found, times = collector.start(timed=is_timed)
+        # The types of the last pair: if nobody could change that, nobody can change one like it.
+        first: type | None = None
+        second: type | None = None
         try:
             # Each call less makes counting records a tenth faster.
             for value, key, timestamp in zip(rest, keys, timestamps, strict=True):
@@ -146,13 +150,18 @@ class KeyedProcessOperator(FunctionOperator):
                 if results is None:
                     continue
                 for result in results:
-                    if (
+                    is_known = (
                         type(result) is tuple
                         and len(result) == 2
-                        and isinstance(result[0], OutputTag)
-                    ):
-                        collector.collect_side(result[0].tag_id, result[1], timestamp)
-                        continue
+                        and type(result[0]) is first
+                        and type(result[1]) is second
+                    )
+                    if not is_known and type(result) not in IMMUTABLE_TYPES:
+                        types = collector.types_to_gather(result, timestamp)
+                        found, times = collector.lists
+                        if types is None:
+                            continue
+                        first, second = types
                     found.append(result)
                     if times is not None:
                         times.append(timestamp)

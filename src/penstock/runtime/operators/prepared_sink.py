@@ -38,7 +38,7 @@ class PreparedSinkOperator(StreamOperator):
         self._files = 0
 
     def process_block(self, block: Block) -> None:
-        self._rows.extend(block.values)
+        self._rows.extend(block.settled().values)
         if len(self._rows) >= self.rows_per_file:
             self._write()
 

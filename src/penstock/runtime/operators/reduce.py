@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import islice, repeat
 from typing import Any, Final
 
 from penstock.runtime.elements import BLOCK_SIZE, MAX_TIMESTAMP, Block
 from penstock.runtime.mutability import IMMUTABLE_TYPES, Kept, given
+from penstock.runtime.operators.collector import Collector
 from penstock.runtime.operators.function_operator import FunctionOperator
 from penstock.runtime.state.tables import Keep, RawTable
 from penstock.runtime.user_code import FAILURES
@@ -36,9 +37,18 @@ class ReduceOperator(FunctionOperator):
         self.sorts_in_batch = sorts_in_batch
 
     def process_block(self, block: Block) -> None:
+        collector = Collector(self.output)
+        timestamps = block.timestamps or repeat(None)
+        for result, timestamp in zip(self._results(block), timestamps, strict=False):
+            if not self.batch:
+                collector.collect((result,), timestamp)
+        collector.flush()
+        self.mark_changed(block)
+
+    def _results(self, block: Block) -> Iterator[Any]:
+        """Yield the new result for each record."""
         keys, table, keep = self.keys_of(block), self.table, self.keep
-        results: list[Any] = []
-        append, known, call = results.append, table.get, self._call
+        known, call = table.get, self._call
         rest = iter(block.values)
         try:
             for key, value in zip(self._in_turn(keys), rest, strict=True):
@@ -48,12 +58,9 @@ class ReduceOperator(FunctionOperator):
                         before = before.value()
                     value = call(before, value)  # noqa: PLW2901
                 table[key] = value if type(value) in IMMUTABLE_TYPES else keep(value, key)
-                append(value)
+                yield value
         except FAILURES as error:
             raise self._failure(error, block, rest) from error
-        self.mark_changed(block)
-        if not self.batch:
-            self.output.collect(Block(results, block.timestamps))
 
     def _in_turn(self, keys: list[Any]) -> Iterable[Any]:
         """Return the keys; each is asked for before the function is called for its record."""

@@ -11,19 +11,11 @@ from penstock.runtime.user_code import FAILURES, failing_record, function_failur
 class SinkOperator(FunctionOperator):
     """Hands every record to a function of the user.
 
-    Delivers at least once: an epoch that is run again hands its records over again.
+    Delivers at least once: an epoch that is run again hands its records over again. What a sink is given
+    it may keep, as nobody else will change it.
     """
 
     method = "invoke"
-
-    def process_block(self, block: Block) -> None:
-        rest = iter(block.values)
-        call = self._call
-        try:
-            for value in rest:
-                call(value)
-        except FAILURES as error:
-            raise self._failure(error, block, rest) from error
 
 
 class PrintOperator(StreamOperator):

@@ -76,6 +76,8 @@ class TwoPhaseCommitOperator(StreamOperator):
     def process_block(self, block: Block) -> None:
         assert self._writer is not None
         write = self._writer.write
+        # Writers keep records until the epoch ends.
+        block = block.settled()
         rest = iter(block.values)
         try:
             if block.timestamps is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from penstock.runtime.column_block import ColumnBlock
 from penstock.runtime.elements import Block
+from penstock.runtime.mutability import copied_if_possible
 from penstock.runtime.operator import StreamOperator
 from penstock.runtime.operators.preaggregate import ColumnPlan
 from penstock.runtime.operators.window import LATE_RECORDS
@@ -37,7 +38,8 @@ class WholeWindowsOperator(StreamOperator):
         assert isinstance(block, ColumnBlock)
         assert block.times is not None
         result = self._plan.contents.function.function.get_result
-        results = list(map(result, given_accumulators(block.rows, self._plan)))
+        accumulators = given_accumulators(block.rows, self._plan)
+        results = [copied_if_possible(result(accumulator)) for accumulator in accumulators]
         ends = {
             time: self._panes.of(time)[0].max_timestamp()
             for time in block.times.unique().to_pylist()

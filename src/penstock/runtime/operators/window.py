@@ -15,7 +15,7 @@ from penstock.errors import (
 from penstock.runtime.elements import MAX_TIMESTAMP, Block
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.job_pickle import dumps, loads
-from penstock.runtime.mutability import given
+from penstock.runtime.mutability import copied, given
 from penstock.runtime.operator import OperatorPart, StreamOperator
 from penstock.runtime.operators.collector import Collector
 from penstock.runtime.operators.window_call import WindowCall
@@ -340,7 +340,7 @@ class WindowOperator(StreamOperator):
     def _emit(self, window: Any, values: list[Any]) -> None:
         context = self._window_context
         context.current = window
-        results = self.call.results(self.state.current_key, context, values)
+        results = self.call.results(copied(self.state.current_key), context, values)
         if results is None:
             return
         if self._output_type is not None:

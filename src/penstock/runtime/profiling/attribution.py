@@ -14,7 +14,6 @@ from penstock.runtime.profiling.places import (
     Place,
     calls_functions,
     lines_of_calls,
-    loops_in_python,
     place_of,
 )
 from penstock.runtime.program import Vertex
@@ -64,7 +63,7 @@ def _innermost_work(
         # What began a call came from the one before.
         called = _called_at(frame, frame.f_lineno - 1 if begins else frame.f_lineno)
         return called, Cost.USER if called else place
-    if place is Cost.SERIALIZATION or (begins and loops_in_python(code.co_filename)):
+    if place is Cost.SERIALIZATION or (begins and calls_functions(code.co_filename)):
         return None, place
     # Functions that are not written in Python, and those that have just returned, have no frames.
     is_users = Place.USERS in inside or (

@@ -34,6 +34,9 @@ _LIBRARIES: Final = ("pyspark", "pyarrow", "py4j", "cloudpickle", "rocksdict")
 
 _COSTS: Final = {
     "runtime/buffer.py": Cost.SERIALIZATION,
+    "runtime/job_pickle.py": Cost.SERIALIZATION,
+    "runtime/mutability.py": Cost.SERIALIZATION,
+    "runtime/record_size.py": Cost.SERIALIZATION,
     "runtime/state/": Cost.STATE,
     "runtime/timers/": Cost.STATE,
     "runtime/subtask_state.py": Cost.SNAPSHOT,
@@ -48,13 +51,11 @@ _COSTS: Final = {
     "runtime/async_io/event_loop.py": Cost.WAITING,
 }
 _OPERATORS: Final = _PACKAGE + "runtime/operators/"
-_LOOPS_IN_C: Final = ("operators/map.py", "operators/filter.py")
 _CALLED: Final = ("call", "_call")
 _CALLERS: Final = (
     "common/types.py",
     "runtime/elements.py",
     "runtime/key_groups.py",
-    "runtime/mutability.py",
     "runtime/profiling/",
     "runtime/stable_hash.py",
     "runtime/user_code.py",
@@ -84,11 +85,6 @@ def place_of(filename: str) -> Cost | Place:
 def calls_functions(filename: str) -> bool:
     """Whether the code of a file is that of operators: what they call is the user's, if not penstock's."""
     return filename == FILE_NAME or filename.startswith(_OPERATORS)
-
-
-def loops_in_python(filename: str) -> bool:
-    """Whether the code of a file calls functions of the user one by one, and not in a loop in C."""
-    return calls_functions(filename) and not filename.endswith(_LOOPS_IN_C)
 
 
 @lru_cache(maxsize=1024)

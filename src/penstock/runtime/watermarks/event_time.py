@@ -156,9 +156,12 @@ class EventTime:
                 generator.on_event(value, timestamp, split)
             except Exception as error:
                 raise function_failure(error, self._name, record_text(value)) from error
-            if not self._holds_back and (split.watermark, split.is_idle) != before:
+            is_changed = not self._holds_back and (split.watermark, split.is_idle) != before
+            # What the generator was shown it may change when it is shown the next.
+            if is_changed or not block.is_immutable:
                 self._output.collect(block.part(start, index + 1))
                 start = index + 1
+            if is_changed:
                 self._announce()
         self._output.collect(block.part(start, len(timestamps)))
 

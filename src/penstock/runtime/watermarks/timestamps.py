@@ -6,10 +6,11 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from penstock.common.field_reader import ColumnTimestamp
+from penstock.common.field_reader import ColumnTimestamp, FieldReader
 from penstock.errors import InvalidTimestampError
 from penstock.runtime.column_block import ColumnBlock
 from penstock.runtime.elements import MAX_TIMESTAMP, MIN_TIMESTAMP, Block
+from penstock.runtime.mutability import copied_if_possible
 from penstock.runtime.user_code import failing_record, function_failure, record_text
 
 Assigner = Callable[[Any, int | None], int]
@@ -29,7 +30,17 @@ def timed_block(block: Block, assigner: Assigner | None, name: str) -> Block:
             timed = _timed_columns(block, assigner, name)
             if timed is not None:
                 return timed
-    return Block(block.values, timestamps_of(block, assigner, name), block.keys)  # type: ignore[arg-type]
+    if isinstance(assigner, FieldReader | None) or len(block) == 1 or block.is_immutable:
+        return block.with_timestamps(timestamps_of(block, assigner, name))  # type: ignore[arg-type]
+    values: list[Any] = []
+
+    def shown(value: Any, timestamp: int | None) -> int:
+        """Call the assigner, and keep the record as it is before the next call."""
+        found = assigner(value, timestamp)
+        values.append(copied_if_possible(value))
+        return found
+
+    return Block(values, timestamps_of(block, shown, name), block.keys)  # type: ignore[arg-type]
 
 
 def _timed_columns(block: ColumnBlock, assigner: ColumnTimestamp, name: str) -> Block | None:
