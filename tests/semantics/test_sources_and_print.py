@@ -11,7 +11,9 @@ from tests.semantics.running import collect
 from tests.semantics.test_functions import Diary, diaries
 
 from penstock.common import WatermarkStrategy
+from penstock.datastream.aggregates import Count
 from penstock.datastream.connectors.number_seq import NumberSequenceSource
+from penstock.datastream.window import TumblingEventTimeWindows
 from penstock.errors import UserFunctionError
 
 LINES = ["grün", "", " two  words\t", "last"]
@@ -98,3 +100,21 @@ def test_functions_of_a_job_that_fails_are_closed(
         env.execute()
 
     assert diaries(tmp_path) == [["open", "1", "close"]]
+
+
+@pytest.mark.parametrize("parallelism", [1, 2])
+@pytest.mark.parametrize("charset", ["UTF-8", "latin-1"])
+def test_nothing_is_late_in_a_folder_whose_files_are_in_another_order(
+    new_environment: NewEnvironment, tmp_path: Path, charset: str, parallelism: int
+) -> None:
+    hours = [[*range(hour * 20_000, hour * 20_000 + 20_000)] for hour in range(4)]
+    for hour, times in enumerate(hours):
+        (tmp_path / f"{'bdca'[hour]}.txt").write_text("\n".join(map(str, times)))
+    env = new_environment(parallelism)
+    strategy = WatermarkStrategy.for_monotonous_timestamps()
+    strategy = strategy.with_timestamp_assigner(lambda time, _: time)
+    times = env.read_text_file(str(tmp_path), charset).map(int)
+    keyed = times.assign_timestamps_and_watermarks(strategy).key_by(lambda time: time % 3)
+    counts = keyed.window(TumblingEventTimeWindows.of(20_000)).aggregate(Count())
+
+    assert sum(counts.execute_and_collect()) == sum(map(len, hours))

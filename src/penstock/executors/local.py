@@ -22,6 +22,7 @@ from penstock.executors.profile_log import ProfileLog
 from penstock.executors.publishing import Publisher, published_sinks
 from penstock.graph.alignment import refuse_alignment
 from penstock.graph.compiler import compile_program
+from penstock.graph.held_watermarks import hold_back_watermarks
 from penstock.graph.job_graph import JobGraph, create_job_graph
 from penstock.graph.source_descriptions import TextFileSource
 from penstock.graph.stream_graph import StreamNode
@@ -57,6 +58,7 @@ class LocalExecutor:
         """
         for node in request.graph.nodes.values():
             _resolve(node)
+        hold_back_watermarks(request.graph, lambda node: node.source.is_unordered)
         graph = create_job_graph(request.graph)
         with releasing() as taken:
             run = LocalRun(graph, request, taken)

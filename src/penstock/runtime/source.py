@@ -29,6 +29,9 @@ class NativeSource(ABC):
     has_columns: bool = False
     """Whether its records are the rows of columns: see `ColumnBlock`."""
 
+    is_unordered: bool = False
+    """Whether a subtask reads what is in no order of time, such as several files one after the other."""
+
     @abstractmethod
     def read(self, epoch: int, subtask: int, parallelism: int) -> Iterator[Block]:
         """Yield the records of one subtask in one epoch."""
@@ -114,6 +117,7 @@ class TextLines(NativeSource):
     def __init__(self, path: str, charset: str) -> None:
         self._files = _files_below(path)
         self._charset = charset
+        self.is_unordered = len(self._files) > 1
 
     def read(self, epoch: int, subtask: int, parallelism: int) -> Iterator[Block]:
         if epoch > 0:

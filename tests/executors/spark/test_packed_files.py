@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.executors.spark.conftest import StreamOf
 
 from penstock.common import Duration, WatermarkStrategy
 from penstock.datastream import (
@@ -156,3 +157,17 @@ def test_one_file_is_read_as_it_is(
     with pytest.warns(LateRecordsDroppedWarning, match="1 at 'TumblingEventTimeWindows'"):
         found = counts_of(env.set_parallelism(1), frame)
     assert sum(count for *_, count in found) == len(times) - 1
+
+
+def test_files_beside_a_stream(
+    spark: SparkSession, env: StreamExecutionEnvironment, folder: str, stream_of: StreamOf
+) -> None:
+    schema = "key long, at long"
+    frame = spark.read.schema(schema).json(folder)
+    newer = [{"key": 9, "at": FILES * MINUTE + number} for number in range(3)]
+    stream = stream_of(schema, [newer[0]], newer[1:])
+    rows = env.from_data_frame(stream).union(env.from_data_frame(frame))
+    timed = rows.map(lambda row: row.as_dict()).assign_timestamps_and_watermarks(by_function())
+    windows = timed.key_by(lambda row: row["key"]).window(TumblingEventTimeWindows.of(5 * MINUTE))
+    counted = windows.process(Count()).execute_and_collect()
+    assert sum(count for *_, count in counted) == frame.count() + len(newer)

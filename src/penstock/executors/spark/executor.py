@@ -84,11 +84,7 @@ class PreparedJob:
         }
         hold_back_watermarks(
             request.graph,
-            lambda node: (
-                node.id in frames
-                and not frames[node.id].is_keyed
-                and is_unordered(node.source, frames[node.id].frame)
-            ),
+            lambda node: is_unordered(node.source, frames[node.id].frame if node.id in frames else None),
         )
         operators = [node.operator for node in request.graph.nodes.values()]
         self.wants_ticks = any(operator.wants_wake_ups for operator in operators)
