@@ -113,8 +113,8 @@ def test_nothing_is_late_in_a_folder_whose_files_are_in_another_order(
     env = new_environment(parallelism)
     strategy = WatermarkStrategy.for_monotonous_timestamps()
     strategy = strategy.with_timestamp_assigner(lambda time, _: time)
-    times = env.read_text_file(str(tmp_path), charset).map(int)
-    keyed = times.assign_timestamps_and_watermarks(strategy).key_by(lambda time: time % 3)
+    read = env.read_text_file(str(tmp_path), charset).map(int)
+    keyed = read.assign_timestamps_and_watermarks(strategy).key_by(lambda time: time % 3)
     counts = keyed.window(TumblingEventTimeWindows.of(20_000)).aggregate(Count())
 
     assert sum(counts.execute_and_collect()) == sum(map(len, hours))

@@ -84,7 +84,9 @@ class PreparedJob:
         }
         hold_back_watermarks(
             request.graph,
-            lambda node: is_unordered(node.source, frames[node.id].frame if node.id in frames else None),
+            lambda node: is_unordered(
+                node.source, frames[node.id].frame if node.id in frames else None
+            ),
         )
         operators = [node.operator for node in request.graph.nodes.values()]
         self.wants_ticks = any(operator.wants_wake_ups for operator in operators)
