@@ -60,13 +60,42 @@ def test_an_epoch_is_committed_once(store: EpochStore) -> None:
     assert store.get(3) == RECORD
 
 
-def test_another_record_takes_the_place_of_one(store: EpochStore) -> None:
-    store.commit(RECORD)
-    changed = replace(RECORD, lineage="another")
-    store.replace(changed)
+class TestEras:
+    def test_give_up_what_came_after_the_epoch_that_they_begin_with(self, tmp_path: Path) -> None:
+        earlier, later = (StoredEpochs(LocalStorage(str(tmp_path))) for _ in range(2))
+        for number in range(5):
+            earlier.commit(EpochRecord(number))
+        assert later.numbers() == [0, 1, 2, 3, 4]
+        fork = EpochRecord(2, generation=7, lineage="another")
+        later.begin_era(fork)
+        later.commit(EpochRecord(3, generation=7, lineage="another"))
 
-    assert store.get(3) == changed
-    assert store.numbers() == [3]
+        found = StoredEpochs(LocalStorage(str(tmp_path)))
+        assert found.numbers() == [0, 1, 2, 3]
+        assert [record.generation for record in map(found.get, range(4)) if record] == [1, 1, 7, 7]
+        assert found.get(4) is None
+        assert found.name_of(3) == "epochs/00000003-00000007-00000002"
+
+    def test_are_out_of_reach_of_who_works_in_an_earlier_one(self, tmp_path: Path) -> None:
+        earlier, later, last = (StoredEpochs(LocalStorage(str(tmp_path))) for _ in range(3))
+        for number in range(5):
+            earlier.commit(EpochRecord(number))
+        later.numbers()
+        later.begin_era(EpochRecord(2, generation=7))
+        earlier.commit(EpochRecord(5))
+        for number in range(5):
+            earlier.forget(number)
+        earlier.forget_given_up()
+        for number in range(3, 9):
+            later.commit(EpochRecord(number, generation=7))
+        later.forget(2)
+
+        # Not even now, that the era has gone further.
+        assert last.numbers() == [3, 4, 5, 6, 7, 8]
+        last.begin_era(EpochRecord(4, generation=8))
+        last.forget_given_up()
+        assert last.numbers() == [3, 4]
+        assert len(LocalStorage(str(tmp_path)).names("epochs")) == 2
 
 
 def test_forgets_one_epoch(store: EpochStore) -> None:

@@ -60,14 +60,24 @@ def location(tmp_path: Path) -> Location:
     return Location(tmp_path)
 
 
+def contents(storage: LocalStorage, record: EpochRecord) -> list[list[bytes]]:
+    return [
+        list(read_state_file(storage, handle))
+        for handles in record.handles.values()
+        for handle in handles
+    ]
+
+
 def test_holds_what_the_epoch_needs_and_no_more(location: Location) -> None:
     target = location.target("savepoint")
     write_savepoint(location.storage, location.record, target)
 
     numbers = [str(number) for number in range(3, 13)]
+    record = read_savepoint(target)
+    assert contents(target, record) == contents(location.storage, location.record)
     assert set(target.names()) == {
         "epochs/00000012",
-        *location.record.files(),
+        *record.files(),
         *[f"spark-2/{log}/{number}" for log in ("offsets", "commits") for number in numbers],
         "spark-2/metadata",
         "spark-2/sources/0/3",
@@ -82,9 +92,7 @@ def test_is_read_where_it_was_moved_to(location: Location) -> None:
     record = read_savepoint(moved)
 
     assert (record.number, record.previous, record.prepared) == (12, "", [])
-    assert record.handles == location.record.handles
-    for handles in record.handles.values():
-        assert list(read_state_file(moved, handles[0]))
+    assert contents(moved, record) == contents(location.storage, location.record)
 
 
 def test_is_none_until_it_is_complete(location: Location) -> None:
@@ -123,15 +131,19 @@ def test_is_copied_to_a_job_without_its_metadata(location: Location) -> None:
     write_savepoint(location.storage, location.record, savepoint)
     record = copy_into(savepoint, job)
 
+    folder = record.engine["folder"]
     assert record.number == 12
-    assert set(job.names()) == set(savepoint.names()) - {"epochs/00000012"}
+    assert contents(job, record) == contents(location.storage, location.record)
+    assert {name.replace(folder, "spark-2") for name in job.names()} - record.files() == (
+        set(savepoint.names()) - {"epochs/00000012"} - read_savepoint(savepoint).files()
+    )
 
 
 def test_of_another_jobs_location_what_was_prepared_is_copied_too(location: Location) -> None:
     StoredEpochs(location.storage).commit(location.record)
     record = copy_into(location.storage, location.target("new"))
 
-    assert record == location.record
+    assert contents(location.target("new"), record) == contents(location.storage, location.record)
     assert "prepared/00000012-0" in location.target("new").names()
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from penstock.checkpoint.epoch_record import EpochRecord
+from penstock.checkpoint.epoch_store import StoredEpochs
 from penstock.checkpoint.handles import StateHandle, write_state_file
 from penstock.checkpoint.savepoint import write_savepoint
 from penstock.checkpoint.storage import LocalStorage
@@ -129,21 +130,23 @@ class TestALocation:
         for name in prepared:
             checkpoints.storage.write(name, [b""])
 
+        draft = Path(checkpoints.storage.location, "state", ".0123456789abcdef0123456789abcdef")
+        draft.touch()
         again = opened()
         again.last()
         # A driver that was given up might commit it yet, and what epoch 2 prepared is to be published.
         assert again.storage.names("state") == sorted([kept.name, orphan.name])
         assert again.storage.names("prepared") == prepared
 
-        draft = Path(again.storage.location, "state", ".0123456789abcdef0123456789abcdef")
-        others = [draft.with_name(".3.crc"), draft.with_name(".hidden")]
-        for path in (draft, *others):
+        # What appears from now on may be a later driver's.
+        others = [draft.with_name(name) for name in (".3.crc", ".hidden", f".{'f' * 32}")]
+        for path in others:
             path.touch()
 
         commit(again, 3, kept)
         assert again.storage.names("state") == [kept.name]
         assert again.storage.names("prepared") == prepared[2:]
-        assert [path.exists() for path in (draft, *others)] == [False, True, True]
+        assert [path.exists() for path in (draft, *others)] == [False, True, True, True]
 
     def test_that_is_none_is_a_temporary_place(self, opened: Open) -> None:
         checkpoints = opened(None)
@@ -225,7 +228,75 @@ class TestDamage:
             opened().last()
 
 
+class TestADriverThatIsSuperseded:
+    def test_in_the_middle_of_a_commit_takes_no_part(
+        self, opened: Open, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        checkpoints = opened()
+        checkpoints.last()
+        commit(checkpoints, 0)
+        real = StoredEpochs.commit
+
+        def late(epochs: StoredEpochs, record: EpochRecord) -> str:
+            # Its number may be free because a newer driver has long forgotten it.
+            checkpoints.storage.create("generations/00000002", b"")
+            return real(epochs, record)
+
+        monkeypatch.setattr(StoredEpochs, "commit", late)
+        with pytest.raises(LocationInUseError, match="Driver 2 has taken over"):
+            checkpoints.commit(EpochRecord(1))
+
+
+class TestRestartsInADriver:
+    def test_leave_nothing_behind_before_an_epoch_is_committed(self, opened: Open) -> None:
+        checkpoints = opened()
+        checkpoints.last()
+        for _ in range(50):
+            checkpoints.last()
+            for name in ("a", "b", "c", "d"):
+                written(checkpoints, f"{name}/00000000-00000001")
+            checkpoints.storage.write("prepared/00000000-00000001-a", [b""])
+        checkpoints.last()
+
+        assert checkpoints.storage.names("state") == []
+        assert checkpoints.storage.names("prepared") == []
+
+    def test_leave_alone_what_may_be_committed(
+        self, opened: Open, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        checkpoints = opened()
+        checkpoints.last()
+        file = written(checkpoints, "a/00000000-00000001")
+
+        def lost(epochs: StoredEpochs, record: EpochRecord) -> str:
+            raise ConnectionResetError
+
+        with monkeypatch.context() as patch, pytest.raises(ConnectionResetError):
+            patch.setattr(StoredEpochs, "commit", lost)
+            checkpoints.commit(EpochRecord(0, handles={(0, 0): (file,)}))
+        checkpoints.last()
+        assert checkpoints.storage.names("state") == [file.name]
+
+        commit(checkpoints, 0)
+        assert checkpoints.storage.names("state") == []
+
+
 class TestGoingBack:
+    def test_leaves_the_files_that_another_driver_may_delete(self, opened: Open) -> None:
+        checkpoints = opened(retained=5)
+        files = [written(checkpoints, f"a/0000000{number}-00000001") for number in range(3)]
+        for number, file in enumerate(files):
+            commit(checkpoints, number, file)
+        again = opened(retained=5, epoch=0)
+        record = again.last()
+        assert record is not None
+        again.storage.delete([file.name for file in files])
+
+        [name] = record.files()
+        assert again.storage.read(name)
+        commit(again, 1, *record.handles[0, 0])
+        assert again.storage.names("state") == [name]
+
     def test_to_the_last_epoch_is_to_go_on(self, opened: Open) -> None:
         checkpoints = opened()
         checkpoints.last()
@@ -243,7 +314,7 @@ class TestGoingBack:
         assert record is not None
         assert (record.number, record.is_fork, record.origin) == (1, True, "first")
         assert record.lineage not in {"first", ""}
-        assert checkpoints.storage.names("epochs") == ["epochs/00000000", "epochs/00000001"]
+        assert StoredEpochs(checkpoints.storage).numbers() == [0, 1]
 
     def test_happens_once(self, opened: Open) -> None:
         checkpoints = opened(retained=5)

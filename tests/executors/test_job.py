@@ -39,6 +39,7 @@ def _program() -> Program:
 
 
 PROGRAM = _program()
+SINK = PROGRAM.vertices[1].operators[0].operator_id
 LAYOUT = Layout(PROGRAM, 2)
 NOTHING: tuple[int, int, int, int, dict[str, Any]] = (0, 0, 0, 0, {})
 
@@ -243,7 +244,7 @@ class TestAnEpoch:
 class TestACommittedEpoch:
     def test_is_published_again_but_not_run_again(self, place: Place) -> None:
         published: list[EpochRecord] = []
-        engine = Engine(epoch_of(("prepared", ("sink", "file"))))
+        engine = Engine(epoch_of(("prepared", (SINK, "file"))))
         record = run(runner(place, published.append), 0, engine)
         again = run(runner(place, published.append), 0, engine)
 

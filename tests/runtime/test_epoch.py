@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -9,20 +8,16 @@ from penstock.runtime.epoch import Epoch
 
 
 def test_sinks_prepare_files_below_a_folder_that_is_named_for_the_epoch() -> None:
-    name = Epoch("job", 7, attempt=1).prepared_name("a.parquet")
+    name = Epoch("job", 7, generation=2).prepared_name("a.parquet")
 
-    assert name.startswith("prepared/00000007-1-")
+    assert name.startswith("prepared/00000007-00000002-")
     assert name.endswith("-a.parquet")
 
 
-def test_no_attempt_in_whatever_process_is_given_the_name_of_another(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_no_attempt_is_given_the_name_of_another() -> None:
     epoch = Epoch("job")
-    names = {epoch.prepared_name("a"), epoch.prepared_name("a")}
-    monkeypatch.setattr(os, "getpid", lambda: -1)
 
-    assert len({*names, epoch.prepared_name("a")}) == 3
+    assert len({epoch.prepared_name("a"), epoch.prepared_name("a")}) == 2
 
 
 def test_the_storage_is_that_of_the_location(tmp_path: Path) -> None:

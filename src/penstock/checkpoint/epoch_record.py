@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final, NamedTuple
 
@@ -126,6 +126,7 @@ class EpochRecord:
         committed_at: When it was committed, in milliseconds of Unix time.
         folded_at: When changelogs were last folded, in milliseconds of Unix time.
         engine: What the executor has to find again, such as where Spark keeps its offsets.
+        pieces: Of a fork or a savepoint, the copies of files that sinks go on with, by what they call them.
     """
 
     number: int
@@ -147,6 +148,7 @@ class EpochRecord:
     committed_at: int = 0
     folded_at: int = 0
     engine: dict[str, Any] = field(default_factory=dict)
+    pieces: Mapping[str, StateHandle] = field(default_factory=dict)
 
     def next_wake_up(self) -> int | None:
         """Return when an epoch is due even without records (milliseconds); None for never."""
@@ -154,8 +156,14 @@ class EpochRecord:
         return min((time for time in times if time is not None), default=None)
 
     def files(self) -> set[str]:
-        """Return the names of all state files that the epoch's state is made of."""
-        return {handle.name for handles in self.handles.values() for handle in handles}
+        """Return the names of all files in the job's storage that the epoch's state is made of."""
+        return {handle.name for handle in self.every_handle()}
+
+    def every_handle(self) -> Iterator[StateHandle]:
+        """Yield the handles of all files in the job's storage that the epoch's state is made of."""
+        for handles in self.handles.values():
+            yield from handles
+        yield from self.pieces.values()
 
 
 def encode(record: EpochRecord) -> bytes:
@@ -215,6 +223,10 @@ def decode(data: bytes, where: str) -> EpochRecord:
             "progress": {(vertex, subtask): found for vertex, subtask, found in plain["progress"]},
             "finished": frozenset(plain["finished"]),
             "prepared": [(sink, committable) for sink, committable in plain["prepared"]],
+            "pieces": {
+                known: StateHandle._make(handle)
+                for known, handle in plain.get("pieces", {}).items()
+            },
         }
     )
 

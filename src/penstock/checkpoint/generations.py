@@ -50,6 +50,9 @@ class Generation:
                 self._storage.create(_name(number), who)
             except FileExistsError:
                 continue
+            if max(self._known()) > number:
+                # Others have come and gone since: their numbers must not be given again.
+                continue
             self._storage.delete(map(_name, known))
             return number
 
@@ -62,12 +65,20 @@ class Generation:
         Raises:
             LocationInUseError: If one has.
         """
-        if self._lock is None and (newest := max(self._known(), default=0)) > self.number:
+        # A lock may hold on one machine only.
+        if (newest := self._newest()) > self.number:
             raise LocationInUseError(
                 f"Driver {newest} has taken over the job at {self._storage.location} from this one, "
                 f"which is driver {self.number}.",
                 hint="Let only one driver run a job. What this one had not committed, the other does.",
             )
+
+    def is_superseded(self) -> bool:
+        """Whether a newer driver has taken the job over."""
+        return self._newest() > self.number
+
+    def _newest(self) -> int:
+        return max(self._known(), default=0)
 
     def release(self) -> None:
         """Give the claim up."""

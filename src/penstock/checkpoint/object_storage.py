@@ -107,6 +107,17 @@ class ObjectStorage:
                     with contextlib.suppress(FileNotFoundError):
                         obstore.delete(self._store, name)
 
+    def folders(self, prefix: str) -> list[str]:
+        import obstore
+
+        with self._named(prefix, "listed"):
+            found = obstore.list_with_delimiter(self._store)["common_prefixes"]
+        names = [name.rstrip("/") for name in found]
+        return sorted(name for name in names if name.startswith(prefix))
+
+    def delete_folder(self, name: str) -> None:
+        self.delete(self.names(name))
+
     @contextlib.contextmanager
     def _named(self, name: str, what: str) -> Iterator[None]:
         """Name the file in what the store complains of."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from penstock.checkpoint.epoch_record import EpochRecord
 from penstock.checkpoint.epoch_store import StoredEpochs
-from penstock.checkpoint.handles import verify_state_file
+from penstock.checkpoint.handles import OpenFile, copy_open_file, copy_state_file
+from penstock.checkpoint.leftovers import PIECES, PREPARED, engine_folder, file_name, origin_of
 from penstock.checkpoint.storage import Storage
 from penstock.errors import CheckpointNotWritableError, ObjectStoreError, SavepointError
 
@@ -19,7 +20,18 @@ _LOGS_KEPT: Final = 10
 """Of how many epochs Spark's offsets and commits are copied; to go on it reads the last two."""
 
 
-def write_savepoint(source: Storage, record: EpochRecord, target: Storage) -> None:
+OpenFiles = Callable[[EpochRecord], Mapping[str, OpenFile]]
+"""Finds the files outside a job's storage that an epoch goes on with, by the names its sinks know them by."""
+
+
+def nothing_open(record: EpochRecord) -> Mapping[str, OpenFile]:
+    """Find nothing: of a job whose sinks keep nothing open."""
+    return {}
+
+
+def write_savepoint(
+    source: Storage, record: EpochRecord, target: Storage, open_files: OpenFiles = nothing_open
+) -> None:
     """Copy all that an epoch's state is made of to a place of its own.
 
     The metadata is written last: a folder without it is no savepoint. All names in it are relative, so
@@ -29,6 +41,7 @@ def write_savepoint(source: Storage, record: EpochRecord, target: Storage) -> No
         source: The job's storage.
         record: The epoch, whose outputs are published. None may be running.
         target: The place; it must be empty.
+        open_files: Finds what sinks have written outside that the epoch goes on with.
 
     Raises:
         SavepointError: If the place is not empty, or cannot be written.
@@ -36,7 +49,9 @@ def write_savepoint(source: Storage, record: EpochRecord, target: Storage) -> No
     """
     check_place(target)
     with _writing(target):
-        _copy_files(source, record, target)
+        record = copied(source, record, open_files, target, record.generation)
+        if "folder" in record.engine:
+            _copy_engine(source, record, target, record.engine["folder"])
         StoredEpochs(target).commit(dataclasses.replace(record, previous="", prepared=[]))
 
 
@@ -89,7 +104,12 @@ def read_savepoint(storage: Storage) -> EpochRecord:
     return record
 
 
-def copy_into(savepoint: Storage, target: Storage) -> EpochRecord:
+def copy_into(
+    savepoint: Storage,
+    target: Storage,
+    open_files: OpenFiles = nothing_open,
+    generation: int = 1,
+) -> EpochRecord:
     """Copy the files of a savepoint to the storage of a job that is to start from it.
 
     The job's storage is still without metadata afterwards: whoever commits the record that is returned
@@ -98,6 +118,8 @@ def copy_into(savepoint: Storage, target: Storage) -> EpochRecord:
     Args:
         savepoint: The savepoint, or another job's checkpoint location.
         target: The job's storage.
+        open_files: Finds what another job's sinks have written outside that the epoch goes on with.
+        generation: The generation of the job's driver.
 
     Returns:
         The epoch.
@@ -112,20 +134,68 @@ def copy_into(savepoint: Storage, target: Storage) -> EpochRecord:
             f"The job at {savepoint.location} has ended, and keeps nothing that another could start from.",
             hint="Start from a savepoint that was taken while it ran.",
         )
-    _copy_files(savepoint, record, target)
+    found = copied(savepoint, record, open_files, target, generation)
+    if "folder" in record.engine:
+        folder = engine_folder(generation)
+        _copy_engine(savepoint, record, target, folder)
+        found = dataclasses.replace(found, engine={**record.engine, "folder": folder})
     if record.prepared:
-        _copy(savepoint, savepoint.names("prepared"), target)
-    return record
+        _copy(savepoint, savepoint.names(PREPARED), target)
+    return found
 
 
-def _copy_files(source: Storage, record: EpochRecord, target: Storage) -> None:
-    handles = {handle for found in record.handles.values() for handle in found}
-    for handle in sorted(handles):
-        verify_state_file(source, handle)
-        _copy(source, [handle.name], target)
-    folder = record.engine.get("folder")
-    if folder is not None:
-        _copy(source, [name for name in source.names(folder) if _is_until(name, record)], target)
+def copied(
+    source: Storage,
+    record: EpochRecord,
+    open_files: OpenFiles,
+    target: Storage,
+    generation: int,
+) -> EpochRecord:
+    """Copy the files that an epoch's state is made of, and return the epoch as it is made of the copies.
+
+    Args:
+        source: Where its state files are.
+        record: The epoch.
+        open_files: Finds what sinks have written outside that the epoch goes on with.
+        target: Where to copy them; it may be the same.
+        generation: The generation of the driver that does so, for the names of the copies.
+
+    Raises:
+        DamagedStateError: If a file is not what was written.
+    """
+    names: dict[str, str] = {}
+    every = {handle for found in record.handles.values() for handle in found}
+    for handle in sorted(every):
+        if handle.name not in names:
+            names[handle.name] = _new_name(handle.name, generation)
+            copy_state_file(source, handle, target, names[handle.name])
+    handles = {
+        owner: tuple(handle._replace(name=names[handle.name]) for handle in found)
+        for owner, found in record.handles.items()
+    }
+    pieces = {}
+    for known, handle in record.pieces.items():
+        name = file_name(PIECES, record.number, generation)
+        copy_state_file(source, handle, target, name)
+        pieces[known] = handle._replace(name=name)
+    if not record.is_fork:
+        for known, file in open_files(record).items():
+            name = file_name(PIECES, record.number, generation)
+            pieces[known] = copy_open_file(file, target, name)
+    return dataclasses.replace(record, handles=handles, pieces=pieces)
+
+
+def _new_name(name: str, generation: int) -> str:
+    folder = name.rpartition("/")[0]
+    return file_name(folder, origin_of(name).epoch, generation)
+
+
+def _copy_engine(source: Storage, record: EpochRecord, target: Storage, folder: str) -> None:
+    """Copy what Spark has to know of an epoch into a folder."""
+    old = record.engine["folder"]
+    for name in source.names(old):
+        if _is_until(name, record):
+            target.write(f"{folder}{name.removeprefix(old)}", source.chunks(name))
 
 
 def _is_until(name: str, record: EpochRecord) -> bool:

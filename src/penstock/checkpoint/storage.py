@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import shutil
 import uuid
 from collections.abc import Iterable, Iterator
 from typing import Final, Protocol
@@ -58,6 +59,12 @@ class Storage(Protocol):
     def delete(self, names: Iterable[str]) -> None:
         """Delete files; those that do not exist are left out."""
 
+    def folders(self, prefix: str) -> list[str]:
+        """Return the names of the folders right below the location whose names begin with a prefix, sorted."""
+
+    def delete_folder(self, name: str) -> None:
+        """Delete a folder with all that is in it, also what `names` leaves out."""
+
     def url(self, name: str) -> str:
         """Return where a file is, in a form that Spark and other programs read."""
 
@@ -96,12 +103,19 @@ class LocalStorage:
                 os.unlink(draft)
             self._sync_folder(os.path.dirname(draft))
 
-    def delete_drafts(self) -> None:
-        """Delete what writers that died have left half written. One that still writes will fail."""
-        for folder, _, files in os.walk(self.location):
-            for file in filter(_DRAFT.fullmatch, files):
-                with contextlib.suppress(FileNotFoundError):
-                    os.unlink(os.path.join(folder, file))
+    def drafts(self) -> list[str]:
+        """Return the paths of files that are half written, by somebody who still writes or by one who died."""
+        return [
+            os.path.join(folder, file)
+            for folder, _, files in os.walk(self.location)
+            for file in filter(_DRAFT.fullmatch, files)
+        ]
+
+    def delete_drafts(self, paths: Iterable[str]) -> None:
+        """Delete files that are half written. One who still writes them will fail."""
+        for path in paths:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(path)
 
     def _draft(self, name: str, chunks: Iterable[bytes]) -> str:
         folder = os.path.dirname(self.url(name))
@@ -145,6 +159,16 @@ class LocalStorage:
         for name in names:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(self.url(name))
+
+    def folders(self, prefix: str) -> list[str]:
+        with contextlib.suppress(FileNotFoundError), os.scandir(self.location) as entries:
+            return sorted(
+                entry.name for entry in entries if entry.name.startswith(prefix) and entry.is_dir()
+            )
+        return []
+
+    def delete_folder(self, name: str) -> None:
+        shutil.rmtree(self.url(name), ignore_errors=True)
 
 
 @contextlib.contextmanager

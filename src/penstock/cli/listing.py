@@ -12,7 +12,7 @@ from penstock.cli.layout import Size, moment, write, write_table
 from penstock.errors import DamagedStateError
 from penstock.inspection.epochs import epochs_at, file_sizes
 
-_METADATA: Final = re.compile(r"(.+)/epochs/\d+")
+_METADATA: Final = re.compile(r"(.+)/epochs/[\d-]+")
 _COLUMNS: Final = ("epoch", "committed (UTC)", "ms", "state", "files", "driver", "")
 
 

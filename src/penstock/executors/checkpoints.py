@@ -1,4 +1,26 @@
-"""The place where one run of a job commits its epochs."""
+"""The place where one run of a job commits its epochs, and what is deleted there.
+
+Drivers run one after the other, but without locks one that was superseded may still live, stop anywhere, and
+go on at any time. What it then does must harm nobody.
+
+An epoch is committed by creating its record under its number, between two looks at who is the newest driver. The
+first keeps a driver that was superseded from trying. The second keeps it from taking part: its number may have
+been committed and forgotten long ago, so what it committed may be nothing. Only a driver that was still the newest
+after its commit publishes, and deletes. Then every later epoch, whoever commits it, goes on from that one. It
+deletes:
+
+- The records of epochs that are older than those to be kept, and then the state files that only they need: what
+  an epoch does not need, no later one does.
+- What no epoch that is kept needs, of files whose names have its own generation or an earlier one. No earlier
+  driver commits any more, so what such a driver wrote is needed by a committed epoch or by none. Later drivers
+  write files of later generations.
+- In a restart, what its own attempts have left of epochs after the last one, unless it cannot tell whether one of
+  them was committed.
+
+Going back to an earlier epoch is the exception: another driver may be about to drop it. So whoever goes back
+copies the files first, under names of its own generation, and then commits the epoch anew in an era of its own:
+if a file was gone by then, nothing is committed, and nothing is lost.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +31,14 @@ import tempfile
 import time
 import uuid
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from penstock.checkpoint.epoch_record import EpochRecord, digest_of_record
 from penstock.checkpoint.epoch_store import EpochStore, MemoryEpochStore, StoredEpochs
 from penstock.checkpoint.generations import Generation
+from penstock.checkpoint.leftovers import Leftovers, engine_folder
+from penstock.checkpoint.savepoint import OpenFiles, copied, copy_into, nothing_open
 from penstock.checkpoint.storage import LocalStorage, Storage, open_storage
 from penstock.common import options
 from penstock.common.configuration import Configuration
@@ -27,9 +51,7 @@ from penstock.errors import (
 from penstock.runtime.private_folder import stranger_of
 from penstock.runtime.user_code import stack_level_of_user
 
-_PREPARED: Final = "prepared"
 _PUBLISHED: Final = "published"
-_STATE: Final = "state"
 
 
 class Checkpoints:
@@ -43,6 +65,7 @@ class Checkpoints:
         has_epochs: Whether the job has more than one epoch, so that another start can go on with it. One
             that goes on from epochs is of these, whatever is left of it.
         has_files: Whether tasks write anything beside state.
+        open_files: Finds what sinks have written outside that an epoch goes on with.
 
     Attributes:
         location: Where tasks write; None if they need not.
@@ -56,7 +79,12 @@ class Checkpoints:
     """
 
     def __init__(
-        self, configuration: Configuration, *, has_epochs: bool, has_files: bool = False
+        self,
+        configuration: Configuration,
+        *,
+        has_epochs: bool,
+        has_files: bool = False,
+        open_files: OpenFiles = nothing_open,
     ) -> None:
         place = configuration.get(options.CHECKPOINT_DIR)
         has_epochs = has_epochs or _goes_on(configuration)
@@ -69,8 +97,9 @@ class Checkpoints:
         self._retained = configuration.get(options.CHECKPOINTS_RETAINED)
         self._restore_epoch = configuration.get(options.RESTORE_EPOCH)
         self._savepoint_path = configuration.get(options.SAVEPOINT_PATH)
-        self._files: dict[int, set[str]] = {}
-        self._is_swept = False
+        self._open_files = open_files
+        self._kept: dict[int, EpochRecord] = {}
+        self._is_swept = self._has_run = self._is_in_doubt = False
         self._published = ""
         self._clean_up: Callable[[], None] = lambda: None
         self._claim: Generation | None = None
@@ -89,6 +118,8 @@ class Checkpoints:
             self._claim = Generation(self.storage)
             self.generation = self._claim.number
             self._store = StoredEpochs(self.storage)
+        if self.location is not None:
+            self._leftovers = Leftovers(self.storage, self.generation)
 
     def _temporary(self, place: str | None) -> str:
         if not place:
@@ -118,21 +149,35 @@ class Checkpoints:
         self.digest = "" if last is None else digest_of_record(last)
         for number in numbers[: -self._retained]:
             self._store.forget(number)
-        self._files = {}
-        for number in numbers[-self._retained : -1]:
-            self._files[number] = self._files_of(number)
-        if last is not None:
-            self._files[last.number] = last.files()
+        earlier = map(self._intact, numbers[-self._retained : -1])
+        kept = [record for record in (*earlier, last) if record is not None]
+        self._kept = {record.number: record for record in kept}
         self._is_swept = False
+        if self.is_durable:
+            self._look_for_leftovers(-1 if last is None else last.number)
         return last
 
-    def _files_of(self, number: int) -> set[str]:
-        """Return the state files of an earlier epoch: none if it is damaged, so that none can go back to it."""
+    def _look_for_leftovers(self, last: int) -> None:
+        self._leftovers.note_drafts()
+        if self._has_run and not self._is_in_doubt:
+            self._leftovers.delete_attempts(last, self._needed())
+        self._has_run = True
+
+    def _needed(self) -> set[str]:
+        return {name for record in self._kept.values() for name in record.files()}
+
+    def _intact(self, number: int) -> EpochRecord | None:
+        """Return an earlier epoch; None if it is damaged, so that none can go back to it."""
         try:
-            record = self._store.get(number)
+            return self._store.get(number)
         except DamagedStateError:
-            return set()
-        return set() if record is None else record.files()
+            return None
+
+    @property
+    def kept(self) -> tuple[EpochRecord, ...]:
+        """The epochs that the job can be set back to, oldest first, the last one included."""
+        records = [self._kept[number] for number in sorted(self._kept)]
+        return tuple(records if self.is_durable else records[-1:])
 
     def _go_back(self) -> None:
         """Give up what was committed after the epoch that the configuration names."""
@@ -149,41 +194,28 @@ class Checkpoints:
                 f"are {numbers}.",
                 hint="`penstock checkpoint list` shows them.",
             )
-        if wanted < numbers[-1]:
-            # No epoch is run before the outputs of the one before are published.
-            record = dataclasses.replace(record, prepared=[])
-        self._store.replace(_forked(record))
-        for number in reversed([number for number in numbers if number > wanted]):
-            self._store.forget(number)
+        record = copied(self.storage, record, self._open_files, self.storage, self.generation)
+        # No epoch is run before the outputs of the one before are published.
+        record = dataclasses.replace(record, prepared=[])
+        assert isinstance(self._store, StoredEpochs)
+        with self._as_the_newest():
+            self._store.begin_era(self._forked(record))
 
     def _begin_from(self, path: str) -> None:
         """Take up a savepoint, or what another job has committed, as this job's own."""
-        from penstock.checkpoint.savepoint import copy_into
-
         savepoint = open_storage(path)
         _warn_of_others(savepoint)
-        record = copy_into(savepoint, self.storage)
-        self._store.commit(_forked(record))
+        record = copy_into(savepoint, self.storage, self._open_files, self.generation)
+        with self._as_the_newest():
+            self._store.commit(self._forked(record))
 
-    def _sweep(self, number: int) -> None:
-        """Delete what epochs left behind that were never committed, once this run has committed one.
-
-        Before that, a driver that was given up might still commit what is deleted here.
-        """
-        self._is_swept = True
-        needed = set().union(*self._files.values())
-        files = self.storage.names(_STATE)
-        self.storage.delete(name for name in files if name not in needed)
-        self._sweep_prepared(number)
-        if isinstance(self.storage, LocalStorage):
-            self.storage.delete_drafts()
-
-    def _sweep_prepared(self, number: int) -> None:
-        """Delete what was prepared in epochs before this one."""
-        self.storage.delete(
-            name
-            for name in self.storage.names(_PREPARED)
-            if int(name.split("/")[1].partition("-")[0]) < number
+    def _forked(self, record: EpochRecord) -> EpochRecord:
+        return dataclasses.replace(
+            record,
+            lineage=uuid.uuid4().hex,
+            is_fork=True,
+            origin=record.origin or record.lineage,
+            generation=self.generation,
         )
 
     def may_fold(self, last: EpochRecord | None) -> bool:
@@ -199,28 +231,50 @@ class Checkpoints:
 
         Raises:
             EpochTakenError: If another driver committed it before.
-            LocationInUseError: If another driver has taken the job over.
+            LocationInUseError: If another driver has taken the job over, before the commit or meanwhile.
         """
+        self._is_in_doubt = True
+        with self._as_the_newest():
+            self.digest = self._store.commit(record)
+        self._is_in_doubt = False
+        self._kept[record.number] = record
+
+    @contextlib.contextmanager
+    def _as_the_newest(self) -> Iterator[None]:
+        """Make sure, before a commit and after it, that no newer driver has taken the job over."""
         if self._claim is not None:
             self._claim.check()
-        self.digest = self._store.commit(record)
+        yield
+        if self._claim is not None:
+            self._claim.check()
 
     def collect(self, record: EpochRecord) -> None:
         """Delete what nobody needs any more once an epoch is committed and published."""
         if self.location is None:
             return
-        self._files[record.number] = record.files()
         dropped: set[str] = set()
-        for number in sorted(self._files)[: -self._retained]:
-            dropped |= self._files.pop(number)
+        folders: set[str] = set()
+        for number in sorted(self._kept)[: -self._retained]:
+            old = self._kept.pop(number)
+            dropped |= old.files()
+            folders |= _engine_folder(old)
             self._store.forget(number)
-        if not self._is_swept:
-            self._sweep(record.number)
+        used = set().union(*map(_engine_folder, self._kept.values()))
+        if self._is_swept:
+            self.storage.delete(dropped - self._needed())
+            for folder in folders - used:
+                self.storage.delete_folder(folder)
+            if record.prepared:
+                self._leftovers.delete_prepared(record.number)
             return
-        needed = set().union(*self._files.values())
-        self.storage.delete(dropped - needed)
-        if record.prepared:
-            self._sweep_prepared(record.number)
+        self._is_swept = True
+        self._store.forget_given_up()
+        self._leftovers.delete_all(self._needed(), used)
+        self._leftovers.delete_prepared(record.number)
+
+    def new_engine_folder(self) -> str:
+        """Return a name for a folder of Spark's, in the job's storage, that was never given before."""
+        return engine_folder(self.generation)
 
     def note_published(self) -> None:
         """Note that what the last epoch prepared was delivered."""
@@ -274,9 +328,8 @@ def _goes_on(configuration: Configuration) -> bool:
     return bool(place and StoredEpochs(open_storage(place)).numbers())
 
 
-def _forked(record: EpochRecord) -> EpochRecord:
-    origin = record.origin or record.lineage
-    return dataclasses.replace(record, lineage=uuid.uuid4().hex, is_fork=True, origin=origin)
+def _engine_folder(record: EpochRecord) -> set[str]:
+    return {record.engine["folder"]} if "folder" in record.engine else set()
 
 
 def _content(storage: Storage, name: str) -> bytes | None:

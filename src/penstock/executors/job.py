@@ -240,6 +240,8 @@ class EpochRunner:
             finishing=finishing - known.finished,
             finished=known.finished,
             reads={source: known.read.get(source, 0) for source in self._bounded},
+            generation=self._checkpoints.generation,
+            pieces=self._last.pieces if self._last else {},
             is_last=is_last,
             location=self._checkpoints.location,
             keeps_state=self._checkpoints.is_durable,

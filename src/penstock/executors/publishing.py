@@ -134,7 +134,7 @@ def _operators(job: JobRecord) -> dict[str, OperatorRecord]:
 
 def _is_same(then: OperatorRecord, now: OperatorRecord) -> bool:
     """Whether a sink takes what another prepared; metadata of earlier versions does not say where to."""
-    return now.delivers_to == then.delivers_to if then.delivers_to else bool(now.delivers_to)
+    return then.delivers_to in {"", now.delivers_to}
 
 
 def _commit(committer: Committer, found: list[Any], context: CommitContext) -> None:

@@ -58,4 +58,4 @@ def deleted(storage: Storage, epoch: int) -> CheckpointNotFoundError:
 
 def file_sizes(record: EpochRecord) -> dict[str, int]:
     """Return the names of the state files of an epoch, with their lengths in bytes."""
-    return {handle.name: handle.length for handles in record.handles.values() for handle in handles}
+    return {handle.name: handle.length for handle in record.every_handle()}

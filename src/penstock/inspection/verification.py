@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from penstock.checkpoint.epoch_record import EpochRecord, digest_of
-from penstock.checkpoint.epoch_store import StoredEpochs, name_of
+from penstock.checkpoint.epoch_store import StoredEpochs
 from penstock.checkpoint.handles import StateHandle, verify_state_file
 from penstock.checkpoint.storage import Storage, open_storage
 from penstock.errors import DamagedStateError
@@ -93,10 +93,9 @@ class _Check:
         except (DamagedStateError, OSError) as error:
             return [str(getattr(error, "message", error))]
         if record is None:
-            return [f"The metadata {self._storage.url(name_of(number))} is gone."]
-        for handles in record.handles.values():
-            for handle in handles:
-                self._read(handle)
+            return [f"The metadata {self._url_of(number)} is gone."]
+        for handle in record.every_handle():
+            self._read(handle)
         files = (self._problems.get(name) for name in file_sizes(record))
         return [problem for problem in (self._chain(record), *files) if problem is not None]
 
@@ -110,17 +109,20 @@ class _Check:
 
     def _chain(self, record: EpochRecord) -> str | None:
         """Return what is wrong with the digest of the epoch before, if that is still kept."""
-        before = name_of(record.number - 1)
         try:
             known = self._epochs.get(record.number - 1)
             if known is None or known.lineage != record.lineage or not record.previous:
                 return None
-            digest = digest_of(self._storage.read(before).partition(b"\n")[2])
+            before = self._storage.read(self._epochs.name_of(record.number - 1))
+            digest = digest_of(before.partition(b"\n")[2])
         except (DamagedStateError, OSError):
             return None
         if digest == record.previous:
             return None
         return (
-            f"The metadata {self._storage.url(name_of(record.number))} does not follow "
-            f"{self._storage.url(before)}: they are of two histories."
+            f"The metadata {self._url_of(record.number)} does not follow "
+            f"{self._url_of(record.number - 1)}: they are of two histories."
         )
+
+    def _url_of(self, number: int) -> str:
+        return self._storage.url(self._epochs.name_of(number))

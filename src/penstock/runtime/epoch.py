@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -11,6 +9,7 @@ from typing import Final
 
 from penstock.checkpoint.epoch_record import SubtaskId
 from penstock.checkpoint.handles import StateHandle
+from penstock.checkpoint.leftovers import PREPARED, file_name
 from penstock.checkpoint.storage import Storage, open_storage
 from penstock.runtime.progress import SubtaskProgress
 
@@ -26,6 +25,7 @@ class Epoch:
         job_id: Tells the runs of jobs apart.
         number: The number of the epoch, from 0.
         lineage: Names the history that the epoch belongs to; see `EpochRecord`.
+        generation: The number of the driver among those that ran the job, from 1.
         attempt: How often this epoch was tried before.
         finishing: The sources whose last records are in this epoch.
         finished: The sources that ended in an earlier epoch.
@@ -39,11 +39,13 @@ class Epoch:
         may_fold: Whether changelogs may be folded into snapshots in this epoch.
         state: For each subtask with state, the files it is made of, oldest first.
         progress: How far each subtask has come.
+        pieces: Copies of files that sinks go on with, by what they call them; see `EpochRecord`.
     """
 
     job_id: str
     number: int = 0
     lineage: str = ""
+    generation: int = 1
     attempt: int = 0
     finishing: frozenset[int] = frozenset()
     finished: frozenset[int] = frozenset()
@@ -56,6 +58,7 @@ class Epoch:
     may_fold: bool = True
     state: Mapping[SubtaskId, tuple[StateHandle, ...]] = field(default_factory=dict)
     progress: Mapping[SubtaskId, SubtaskProgress] = field(default_factory=dict)
+    pieces: Mapping[str, StateHandle] = field(default_factory=dict)
 
     def own_epoch(self, source: int | None) -> int:
         """Return which epoch of its own a source gives."""
@@ -80,8 +83,7 @@ class Epoch:
 
         No other attempt of the epoch, by whatever process, is given the same.
         """
-        attempt = f"{self.number:08d}-{self.attempt}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
-        return f"prepared/{attempt}-{name}"
+        return file_name(PREPARED, self.number, self.generation, f"-{name}")
 
 
 @lru_cache(maxsize=16)

@@ -14,46 +14,20 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import uuid
 from collections.abc import Sequence
 from typing import Final
 
-from penstock.checkpoint.storage import LocalStorage, Storage
+from penstock.checkpoint.storage import Storage
 from penstock.errors import CheckpointMismatchError
 
 TICKS: Final = "ticks"
 """Stands among the names of sources for what only makes epochs begin."""
 
-_FOLDER: Final = "spark"
 _NOTHING: Final = "-"
 """What Spark writes for a source that has no offset yet."""
 _VERSION: Final = re.compile(r"(\d+)(_[^.]*)?\.(delta|snapshot|zip|changelog)")
 """The names of files that hold, or change, the state of one version."""
-
-
-def new_folder(generation: int) -> str:
-    """Return the name of a folder that nobody has ever written to.
-
-    Args:
-        generation: The number of the driver.
-    """
-    return f"{_FOLDER}-{generation}-{uuid.uuid4().hex[:12]}"
-
-
-def remove(storage: Storage, folder: str) -> None:
-    """Remove a folder of Spark's that nobody needs, with the files that are hidden in it."""
-    storage.delete(storage.names(folder))
-    if isinstance(storage, LocalStorage):
-        shutil.rmtree(storage.url(folder), ignore_errors=True)
-
-
-def remove_all(storage: Storage) -> None:
-    """Remove all folders of Spark's: of a job that has committed nothing they count for nothing."""
-    folders = {name.partition("/")[0] for name in storage.names()}
-    for folder in folders:
-        if folder == _FOLDER or folder.startswith(f"{_FOLDER}-"):
-            remove(storage, folder)
 
 
 def carry_over(

@@ -27,7 +27,7 @@ from penstock.executors.spark.failures import as_penstock_error
 from penstock.executors.spark.frames import SparkSource
 from penstock.executors.spark.interruption import Interruption
 from penstock.executors.spark.log_mirror import LogMirror
-from penstock.executors.spark.offsets import TICKS, carry_over, new_folder, remove, remove_all
+from penstock.executors.spark.offsets import TICKS, carry_over
 from penstock.executors.spark.tick import tick_frame, write_wake_up
 from penstock.executors.spark.workers import close_functions
 from penstock.runtime.buffer import Buffer
@@ -174,9 +174,9 @@ class StreamingRun:
             sources.append(TICKS)
         planned = True
         if last is None:
-            # Nothing was committed: what an earlier driver may have had Spark plan is planned anew.
-            remove_all(storage)
-            folder, self._shift = new_folder(self._checkpoints.generation), 0
+            # Nothing was committed: what an earlier driver may have had Spark plan is planned anew. That
+            # driver may still commit it, and what it planned is deleted when it no longer can.
+            folder, self._shift = self._checkpoints.new_engine_folder(), 0
         else:
             folder = last.engine["folder"]
             known = last.engine["sources"]
@@ -184,8 +184,8 @@ class StreamingRun:
             self._shift = last.engine.get("shift", 0)
             if sources != known or self._checkpoints.is_fork:
                 if self._unused is not None and self._unused != folder:
-                    remove(storage, self._unused)
-                old, folder = folder, new_folder(self._checkpoints.generation)
+                    storage.delete_folder(self._unused)
+                old, folder = folder, self._checkpoints.new_engine_folder()
                 self._unused = folder
                 carry_over(
                     storage,

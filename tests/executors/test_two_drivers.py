@@ -1,0 +1,285 @@
+"""Drivers that do not know of each other, at a storage without locks, cut into each other anywhere."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from penstock.checkpoint.epoch_record import EpochRecord, digest_of_record
+from penstock.checkpoint.epoch_store import StoredEpochs
+from penstock.checkpoint.handles import write_state_file
+from penstock.common import Configuration
+from penstock.errors import (
+    CheckpointMismatchError,
+    DamagedStateError,
+    EpochTakenError,
+    InvalidConfigurationValueError,
+    LocationInUseError,
+)
+from penstock.executors.checkpoints import Checkpoints
+
+Files = dict[str, bytes]
+
+
+class MemoryStorage:
+    """A storage without locks. Before each operation on it, `step` is called."""
+
+    def __init__(self, files: Files, location: str, step: Callable[[], None]) -> None:
+        self.location = location
+        self._files = files
+        self._step = step
+
+    def write(self, name: str, chunks: Iterable[bytes]) -> None:
+        content = b"".join(chunks)
+        self._step()
+        self._files[name] = content
+
+    def create(self, name: str, data: bytes) -> None:
+        self._step()
+        if name in self._files:
+            raise FileExistsError(name)
+        self._files[name] = data
+
+    def read(self, name: str) -> bytes:
+        self._step()
+        try:
+            return self._files[name]
+        except KeyError:
+            raise FileNotFoundError(name) from None
+
+    def chunks(self, name: str) -> Iterator[bytes]:
+        yield self.read(name)
+
+    def names(self, prefix: str = "") -> list[str]:
+        self._step()
+        return sorted(name for name in self._files if name.startswith(f"{prefix}/"))
+
+    def delete(self, names: Iterable[str]) -> None:
+        for name in list(names):
+            self._step()
+            self._files.pop(name, None)
+
+    def folders(self, prefix: str) -> list[str]:
+        self._step()
+        found = {name.partition("/")[0] for name in self._files if "/" in name}
+        return sorted(name for name in found if name.startswith(prefix))
+
+    def delete_folder(self, name: str) -> None:
+        self.delete(self.names(name))
+
+    def url(self, name: str) -> str:
+        return f"{self.location}/{name}"
+
+
+class KilledError(BaseException):
+    """The process is gone."""
+
+
+ENDS = (
+    CheckpointMismatchError,
+    DamagedStateError,
+    EpochTakenError,
+    InvalidConfigurationValueError,
+    LocationInUseError,
+    KilledError,
+)
+
+
+class Driver:
+    """A driver whose operations on the storage wait until they are let through, one by one.
+
+    Args:
+        number: Its number.
+        files: The files of the storage.
+        published: Takes what it publishes.
+        plan: What it does, one step after the other.
+        retained: How many epochs it keeps.
+        back: To which of the epochs that it finds it goes back, counted from the last; 0 for none.
+    """
+
+    def __init__(
+        self,
+        number: int,
+        files: Files,
+        published: list[EpochRecord],
+        plan: list[str],
+        retained: int,
+        back: int,
+    ) -> None:
+        self.number = number
+        self.storage = MemoryStorage(files, f"driver-{number}", self._step)
+        self._files = files
+        self._published = published
+        self._plan = plan
+        self._configuration = Configuration()
+        self._configuration.set_string("execution.checkpointing.dir", self.storage.location)
+        self._configuration.set_integer("execution.checkpointing.num-retained", retained)
+        self._back = back
+        self._may_go = threading.Semaphore(0)
+        self._waits = threading.Semaphore(0)
+        self._is_killed = False
+        self.has_ended = False
+        self.error: BaseException | None = None
+        self._thread = threading.Thread(target=self._live, daemon=True)
+        self._thread.start()
+        self._waits.acquire()
+
+    def _step(self) -> None:
+        self._waits.release()
+        self._may_go.acquire()
+        if self._is_killed:
+            raise KilledError
+
+    def go(self) -> None:
+        """Let one operation through, and wait for the next."""
+        if not self.has_ended:
+            self._may_go.release()
+            self._waits.acquire()
+
+    def kill(self) -> None:
+        self._is_killed = True
+        while not self.has_ended:
+            self.go()
+
+    def _live(self) -> None:
+        try:
+            self._step()
+            self._run()
+        except ENDS:
+            pass
+        except BaseException as error:  # noqa: BLE001 - the test raises it
+            self.error = error
+        finally:
+            self.has_ended = True
+            self._waits.release()
+
+    def _run(self) -> None:
+        numbers = StoredEpochs(self.storage).numbers()
+        if self._back and len(numbers) > self._back:
+            wanted = numbers[-1 - self._back]
+            self._configuration.set_integer("execution.state-recovery.epoch", wanted)
+        checkpoints = Checkpoints(self._configuration, has_epochs=True)
+        last = checkpoints.last()
+        for step in self._plan:
+            if step == "fail":
+                self._file(checkpoints, last)
+                last = checkpoints.last()
+            else:
+                last = self._epoch(checkpoints, last, folds=step == "fold")
+
+    def _file(self, checkpoints: Checkpoints, last: EpochRecord | None) -> Any:
+        number = 0 if last is None else last.number + 1
+        name = f"state/v-0/{number:08d}-{checkpoints.generation:08d}"
+        return write_state_file(self.storage, name, [b"x"], is_snapshot=False)
+
+    def _epoch(
+        self, checkpoints: Checkpoints, last: EpochRecord | None, *, folds: bool
+    ) -> EpochRecord:
+        for handle in () if last is None else last.every_handle():
+            assert self.storage.read(handle.name) or True
+        new = self._file(checkpoints, last)
+        old = () if last is None or folds else last.handles[0, 0]
+        record = EpochRecord(
+            0 if last is None else last.number + 1,
+            lineage="first" if last is None else last.lineage,
+            generation=checkpoints.generation,
+            previous=checkpoints.digest,
+            handles={(0, 0): (*old, new)},
+        )
+        checkpoints.commit(record)
+        self._published.append(record)
+        checkpoints.collect(record)
+        return record
+
+
+STEPS = st.sampled_from(["epoch", "epoch", "fold", "fail"])
+DRIVERS = st.lists(
+    st.fixed_dictionaries(
+        {
+            "plan": st.lists(STEPS, min_size=1, max_size=6),
+            "retained": st.integers(1, 3),
+            "back": st.sampled_from([0, 0, 1, 2]),
+        }
+    ),
+    min_size=2,
+    max_size=4,
+)
+BURSTS = st.lists(st.tuples(st.integers(0, 3), st.integers(1, 40)), max_size=25)
+
+
+class Location:
+    """What is at a location, between two operations of anybody."""
+
+    def __init__(self, files: Files) -> None:
+        self._epochs = StoredEpochs(MemoryStorage(files, "all", lambda: None))
+        self._files = files
+
+    def last(self) -> EpochRecord | None:
+        numbers = self._epochs.numbers()
+        return self._epochs.get(numbers[-1]) if numbers else None
+
+    def check(self, published: list[EpochRecord]) -> None:
+        """Make sure that a driver that starts now can go on, and that no epoch was published in two forms."""
+        last = self.last()
+        if last is not None:
+            missing = last.files() - set(self._files)
+            assert not missing, f"epoch {last.number} lost {missing}"
+        forms: dict[tuple[str, int], str] = {}
+        for record in published:
+            digest = digest_of_record(record)
+            assert forms.setdefault((record.lineage, record.number), digest) == digest
+
+
+@settings(max_examples=60)
+@given(drivers=DRIVERS, bursts=BURSTS, kill=st.integers(0, 3))
+def test_the_last_epoch_is_always_whole(
+    drivers: list[dict[str, Any]], bursts: list[tuple[int, int]], kill: int
+) -> None:
+    files: Files = {}
+    published: list[EpochRecord] = []
+    location = Location(files)
+    with pytest.MonkeyPatch.context() as patch:
+        made = [Driver(number, files, published, **told) for number, told in enumerate(drivers)]
+        by_location = {driver.storage.location: driver.storage for driver in made}
+        patch.setattr("penstock.executors.checkpoints.open_storage", by_location.__getitem__)
+        try:
+            for number, count in bursts:
+                for _ in range(count):
+                    made[number % len(made)].go()
+                    location.check(published)
+            made[kill % len(made)].kill()
+            for driver in made:
+                while not driver.has_ended:
+                    driver.go()
+                    location.check(published)
+            check_the_next(files, published, location, by_location)
+        finally:
+            for driver in made:
+                driver.kill()
+        for driver in made:
+            if driver.error is not None:
+                raise driver.error
+
+
+def check_the_next(
+    files: Files, published: list[EpochRecord], location: Location, by_location: dict[str, Any]
+) -> None:
+    """Make sure that another driver goes on, and leaves no more files than are needed."""
+    before = location.last()
+    driver = Driver(9, files, published, ["epoch"] * 2, 1, 0)
+    by_location[driver.storage.location] = driver.storage
+    while not driver.has_ended:
+        driver.go()
+        location.check(published)
+    if driver.error is not None:
+        raise driver.error
+    after = location.last()
+    assert after is not None
+    assert after.number == (1 if before is None else before.number + 2)
+    assert {name for name in files if name.startswith("state/")} == after.files()
+    assert len([name for name in files if name.startswith("epochs/")]) == 1
