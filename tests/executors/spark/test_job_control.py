@@ -25,6 +25,7 @@ from penstock.common import (
 from penstock.common.watermark_strategy import TimestampAssigner
 from penstock.datastream import EpochCompleted, EpochListener, StreamExecutionEnvironment
 from penstock.datastream.window import TumblingEventTimeWindows
+from penstock.inspection import verify_checkpoint
 
 pytestmark = pytest.mark.spark
 
@@ -180,6 +181,32 @@ def test_state_of_sparks_own_goes_from_savepoint_to_savepoint(
     inputs.add(1, 2, 3, 4, 5)
     inputs.windows(spark, tmp_path / "three", available_now=True, distinct=True).execute()
     assert printed(capsys) == [5]
+
+
+def test_savepoints_are_taken_of_jobs_that_began_with_savepoints(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    inputs = Inputs(tmp_path)
+    settings: dict[str, str] = {}
+    for number in range(1, 4):
+        inputs.add(number)
+        env = inputs.windows(spark, tmp_path / f"job-{number}", **settings)
+        read = Counter(1)
+        env.add_epoch_listener(read)
+        client = env.execute_async()
+        assert read.done.wait(SECONDS)
+        path = client.stop_with_savepoint(
+            advance_to_end_of_event_time=False, savepoint_directory=str(tmp_path)
+        ).result()
+        settings = {"path": path}
+        assert verify_checkpoint(path).is_whole
+        assert verify_checkpoint(str(tmp_path / f"job-{number}")).is_whole
+        # The record of the job before is deleted when nothing can go back to it.
+        shutil.rmtree(tmp_path / f"job-{number}")
+    inputs.add(14)
+    inputs.windows(spark, tmp_path / "last", available_now=True, **settings).execute()
+
+    assert printed(capsys) == [6, 14]
 
 
 def test_a_savepoint_may_end_event_time(

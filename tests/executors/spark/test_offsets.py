@@ -8,7 +8,7 @@ import pytest
 
 from penstock.checkpoint.storage import LocalStorage
 from penstock.errors import CheckpointMismatchError
-from penstock.executors.spark.offsets import carry_over, new_folder, remove_all
+from penstock.executors.spark.offsets import carry_over
 
 
 @pytest.fixture
@@ -104,16 +104,6 @@ def test_state_does_not_go_on_with_other_sources(storage: LocalStorage, sources:
 
     with pytest.raises(CheckpointMismatchError, match="Spark keeps state"):
         carried(storage, sources)
-
-
-def test_a_folder_goes_with_its_hidden_files(storage: LocalStorage) -> None:
-    (Path(storage.location) / "spark" / "offsets" / ".1.crc").write_bytes(b"crc")
-    storage.write("state/a", [b"other"])
-    storage.write(f"{new_folder(3)}/offsets/0", [b"v1"])
-
-    remove_all(storage)
-
-    assert [path.name for path in Path(storage.location).iterdir()] == ["state"]
 
 
 def test_an_epoch_that_spark_did_not_hear_of_counts_as_done(storage: LocalStorage) -> None:
