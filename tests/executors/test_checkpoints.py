@@ -271,9 +271,10 @@ class TestRestartsInADriver:
         def lost(epochs: StoredEpochs, record: EpochRecord) -> str:
             raise ConnectionResetError
 
-        with monkeypatch.context() as patch, pytest.raises(ConnectionResetError):
+        with monkeypatch.context() as patch:
             patch.setattr(StoredEpochs, "commit", lost)
-            checkpoints.commit(EpochRecord(0, handles={(0, 0): (file,)}))
+            with pytest.raises(ConnectionResetError):
+                checkpoints.commit(EpochRecord(0, handles={(0, 0): (file,)}))
         checkpoints.last()
         assert checkpoints.storage.names("state") == [file.name]
 

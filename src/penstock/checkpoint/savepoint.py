@@ -24,7 +24,7 @@ OpenFiles = Callable[[EpochRecord], Mapping[str, OpenFile]]
 """Finds the files outside a job's storage that an epoch goes on with, by the names its sinks know them by."""
 
 
-def nothing_open(record: EpochRecord) -> Mapping[str, OpenFile]:
+def nothing_open(_: EpochRecord) -> Mapping[str, OpenFile]:
     """Find nothing: of a job whose sinks keep nothing open."""
     return {}
 

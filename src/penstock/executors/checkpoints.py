@@ -51,6 +51,7 @@ from penstock.errors import (
 from penstock.runtime.private_folder import stranger_of
 from penstock.runtime.user_code import stack_level_of_user
 
+_LINEAGE: Final = "lineage"
 _PUBLISHED: Final = "published"
 
 
@@ -71,6 +72,8 @@ class Checkpoints:
         location: Where tasks write; None if they need not.
         generation: The number of this driver among those that ran the job, from 1.
         digest: That of the last metadata that was committed.
+        open_files: Finds what sinks have written outside that an epoch goes on with.
+        lineage: Names the history that a job begins here if nothing is committed.
         is_fork: Whether this run began from a savepoint, or went back to an earlier epoch.
         ignores_unclaimed: Whether state of operators that are gone is dropped.
 
@@ -92,12 +95,13 @@ class Checkpoints:
         self.digest = ""
         self.generation = 1
         self.is_fork = False
+        self.lineage = uuid.uuid4().hex
         self.ignores_unclaimed = configuration.get(options.IGNORE_UNCLAIMED_STATE)
         self._interval = configuration.get(options.CHECKPOINT_INTERVAL)
         self._retained = configuration.get(options.CHECKPOINTS_RETAINED)
         self._restore_epoch = configuration.get(options.RESTORE_EPOCH)
         self._savepoint_path = configuration.get(options.SAVEPOINT_PATH)
-        self._open_files = open_files
+        self.open_files = open_files
         self._kept: dict[int, EpochRecord] = {}
         self._is_swept = self._has_run = self._is_in_doubt = False
         self._published = ""
@@ -153,9 +157,17 @@ class Checkpoints:
         kept = [record for record in (*earlier, last) if record is not None]
         self._kept = {record.number: record for record in kept}
         self._is_swept = False
+        if self.is_durable and last is None:
+            self.lineage = self._noted_lineage()
         if self.is_durable:
             self._look_for_leftovers(-1 if last is None else last.number)
         return last
+
+    def _noted_lineage(self) -> str:
+        """Return the lineage of all starts before the first commit, so that the later find what others left."""
+        with contextlib.suppress(FileExistsError):
+            self.storage.create(_LINEAGE, self.lineage.encode())
+        return self.storage.read(_LINEAGE).decode()
 
     def _look_for_leftovers(self, last: int) -> None:
         self._leftovers.note_drafts()
@@ -194,7 +206,7 @@ class Checkpoints:
                 f"are {numbers}.",
                 hint="`penstock checkpoint list` shows them.",
             )
-        record = copied(self.storage, record, self._open_files, self.storage, self.generation)
+        record = copied(self.storage, record, self.open_files, self.storage, self.generation)
         # No epoch is run before the outputs of the one before are published.
         record = dataclasses.replace(record, prepared=[])
         assert isinstance(self._store, StoredEpochs)
@@ -205,7 +217,7 @@ class Checkpoints:
         """Take up a savepoint, or what another job has committed, as this job's own."""
         savepoint = open_storage(path)
         _warn_of_others(savepoint)
-        record = copy_into(savepoint, self.storage, self._open_files, self.generation)
+        record = copy_into(savepoint, self.storage, self.open_files, self.generation)
         with self._as_the_newest():
             self._store.commit(self._forked(record))
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from penstock.checkpoint.epoch_record import EpochRecord
+from penstock.checkpoint.savepoint import OpenFiles, nothing_open
 from penstock.checkpoint.storage import Storage
 from penstock.errors import JobCancelledError
 
@@ -17,6 +18,7 @@ class EpochGate:
     Attributes:
         last: The last epoch that was committed and published; None if none was yet.
         storage: Where its files are; None if the job keeps none.
+        open_files: Finds the files outside that it goes on with.
         is_closed: True if no epoch follows.
         wants_end: True if the last epoch is to be one that ends all event time.
         has_ended: True if that epoch has passed.
@@ -29,6 +31,7 @@ class EpochGate:
         self._has_guest = False
         self.last: EpochRecord | None = None
         self.storage: Storage | None = None
+        self.open_files: OpenFiles = nothing_open
         self.is_closed = False
         self.wants_end = False
         self.has_ended = False
@@ -56,11 +59,17 @@ class EpochGate:
                 self._is_running = False
                 self._changed.notify_all()
 
-    def passed(self, record: EpochRecord, storage: Storage | None) -> None:
+    def passed(
+        self,
+        record: EpochRecord,
+        storage: Storage | None,
+        open_files: OpenFiles = nothing_open,
+    ) -> None:
         """Note the last epoch that was committed and published."""
         with self._changed:
             self.last = record
             self.storage = storage
+            self.open_files = open_files
             self._changed.notify_all()
 
     @contextmanager

@@ -69,7 +69,6 @@ class EpochRunner:
         self._engine: dict[str, Any] = {}
         self._last: EpochRecord | None = None
         self._restored = Restored()
-        self._new_lineage = uuid.uuid4().hex
 
     def resume(self) -> EpochRecord | None:
         """Go on from the last epoch that was committed, and return it; None to begin anew.
@@ -196,7 +195,8 @@ class EpochRunner:
     def _pass(self, record: EpochRecord) -> None:
         checkpoints = self._checkpoints
         has_files = checkpoints.location is not None
-        self._feed.gate.passed(record, checkpoints.storage if has_files else None)
+        storage = checkpoints.storage if has_files else None
+        self._feed.gate.passed(record, storage, checkpoints.open_files)
 
     def _run(self, epoch: Epoch, finishing: frozenset[int], run_epoch: RunEpoch) -> EpochRecord:
         number = epoch.number
@@ -236,7 +236,7 @@ class EpochRunner:
         return Epoch(
             job_id=self._job_id,
             number=number,
-            lineage=self._last.lineage if self._last else self._new_lineage,
+            lineage=self._last.lineage if self._last else self._checkpoints.lineage,
             finishing=finishing - known.finished,
             finished=known.finished,
             reads={source: known.read.get(source, 0) for source in self._bounded},

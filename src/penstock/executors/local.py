@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
+from functools import partial
 
 from penstock.common.options import PROFILE, STATE_CLASS_NAMES
 from penstock.common.running_job import RunningJob
@@ -19,7 +20,7 @@ from penstock.executors.epoch_feed import EpochFeed
 from penstock.executors.job import EpochRunner, new_job_id
 from penstock.executors.key_groups import with_known_key_groups
 from penstock.executors.profile_log import ProfileLog
-from penstock.executors.publishing import Publisher, published_sinks
+from penstock.executors.publishing import Publisher, open_files_of, published_sinks
 from penstock.graph.alignment import refuse_alignment
 from penstock.graph.compiler import compile_program
 from penstock.graph.held_watermarks import hold_back_watermarks
@@ -91,7 +92,10 @@ class LocalRun:
         if self.epochs > 1:
             refuse_alignment(request.graph)
         self._checkpoints = Checkpoints(
-            request.configuration, has_epochs=self.epochs > 1, has_files=bool(self._sinks)
+            request.configuration,
+            has_epochs=self.epochs > 1,
+            has_files=bool(self._sinks),
+            open_files=partial(open_files_of, self._sinks),
         )
         taken.callback(self._checkpoints.close)
         self.program = with_known_key_groups(self.program, self._checkpoints)
@@ -118,7 +122,9 @@ class LocalRun:
     def _run_all(self, stop: threading.Event) -> None:
         checkpoints = self._checkpoints
         try:
-            with closing(Publisher(self._sinks, checkpoints.location)) as publish:
+            with closing(
+                Publisher(self._sinks, checkpoints.location, lambda: checkpoints.kept)
+            ) as publish:
                 publish.open()
                 runner = EpochRunner(
                     self.program,

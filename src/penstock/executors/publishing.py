@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from functools import partial
 from typing import Any, NamedTuple
 
 from penstock.checkpoint.epoch_record import EpochRecord, JobRecord, OperatorRecord
+from penstock.checkpoint.handles import OpenFile
 from penstock.checkpoint.storage import open_storage
 from penstock.errors import PenstockError, SinkError, UnclaimedOutputError
 from penstock.graph.job_graph import JobGraph
 from penstock.runtime.operators.two_phase_commit import TwoPhaseCommitOperator
-from penstock.runtime.sinks import CommitContext, Committer, committable_from_plain
+from penstock.runtime.sinks import CommitContext, Committer, KeptEpoch, committable_from_plain
 from penstock.runtime.user_code import FAILURES, described_failure
 
 
@@ -47,10 +47,17 @@ class Publisher:
     Args:
         sinks: The sinks of the job, by their operators' ids.
         location: Where tasks staged files; None if the job has no such place.
+        kept: Returns the epochs that the job can be set back to, oldest first, the last one included.
     """
 
-    def __init__(self, sinks: Mapping[str, PublishedSink], location: str | None = None) -> None:
+    def __init__(
+        self,
+        sinks: Mapping[str, PublishedSink],
+        location: str | None = None,
+        kept: Callable[[], Iterable[EpochRecord]] = lambda: (),
+    ) -> None:
         self._sinks = sinks
+        self._kept = kept
         self._storage = None if location is None else open_storage(location)
 
     def open(self) -> None:
@@ -72,9 +79,7 @@ class Publisher:
         Raises:
             PenstockError: What a committer raised.
         """
-        prepared: dict[str, list[Any]] = defaultdict(list)
-        for sink_id, committable in record.prepared:
-            prepared[sink_id].append(committable)
+        # One by one, so that what a sink prepared is unpickled for it alone.
         for sink_id, sink in self._sinks.items():
             context = CommitContext(
                 name=sink.name,
@@ -83,10 +88,17 @@ class Publisher:
                 lineage=record.origin or record.lineage,
                 is_last=record.is_last,
                 storage=self._storage,
+                kept=[
+                    KeptEpoch(kept.lineage, kept.number, _committables(kept, sink_id))
+                    for kept in self._kept()
+                ],
             )
-            found = prepared.get(sink_id, [])
-            commit = partial(_commit, sink.committer, found, context)
-            _guarded(sink, f"committing epoch {record.number}", commit)
+            commit = partial(_commit, sink.committer, _committables(record, sink_id), context)
+            what = f"committing epoch {record.number}"
+            _guarded(sink, what, commit)
+            if not record.is_fork:
+                # Of a fork the files that are there are those of another history.
+                _guarded(sink, what, partial(sink.committer.clean_up, context))
 
     def close(self) -> None:
         """Close the committers, all of them also if one cannot be closed."""
@@ -139,8 +151,25 @@ def _is_same(then: OperatorRecord, now: OperatorRecord) -> bool:
 
 def _commit(committer: Committer, found: list[Any], context: CommitContext) -> None:
     if found:
-        committer.commit(list(map(committable_from_plain, found)), context)
-    committer.clean_up(context)
+        committer.commit(found, context)
+
+
+def _committables(record: EpochRecord, sink_id: str) -> list[Any]:
+    return [
+        committable_from_plain(plain)
+        for prepared_by, plain in record.prepared
+        if prepared_by == sink_id
+    ]
+
+
+def open_files_of(
+    sinks: Mapping[str, PublishedSink], record: EpochRecord
+) -> Mapping[str, OpenFile]:
+    """Return the files outside the job's storage that its sinks go on with after an epoch."""
+    found: dict[str, OpenFile] = {}
+    for sink_id, sink in sinks.items():
+        found |= sink.committer.open_files(_committables(record, sink_id))
+    return found
 
 
 def _guarded(sink: PublishedSink, what: str, step: Callable[[], None]) -> None:

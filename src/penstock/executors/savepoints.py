@@ -62,7 +62,7 @@ class Savepoints:
         Raises:
             SavepointError: If there is nothing to save, or the place is not empty.
         """
-        write_savepoint(*self.check(), target)
+        write_savepoint(*self.check(), target, self._gate.open_files)
 
     def check_before_the_end(self, target: Storage) -> None:
         """Make sure, before a job is ended for it, that a savepoint can be written.

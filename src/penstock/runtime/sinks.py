@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from base64 import b64decode, b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from penstock.checkpoint.handles import OpenFile, read_copy
 from penstock.checkpoint.storage import Storage
 from penstock.runtime.context import RuntimeContext
 from penstock.runtime.elements import MIN_TIMESTAMP
@@ -24,6 +25,7 @@ class WriterContext:
         epoch: The number of the epoch, from 0.
         lineage: Names the history that the epoch belongs to. A job that is started again goes on with
             its own; one that begins from a savepoint, or goes back to an earlier epoch, has a new one.
+        generation: The number of the driver among those that ran the job, from 1.
         watermark: The sink's watermark, in milliseconds.
         runtime: Tells the subtask, the parallelism, the job's parameters, and takes metrics.
     """
@@ -40,6 +42,7 @@ class WriterContext:
     def begin(self, epoch: Epoch) -> None:
         """Go over to another epoch."""
         self.epoch = epoch.number
+        self.generation = epoch.generation
         self.lineage = epoch.lineage
         self._epoch = epoch
 
@@ -63,6 +66,33 @@ class WriterContext:
         self._epoch.storage.write(name, [data])
         return name
 
+    def copy_of(self, name: str) -> Iterator[bytes] | None:
+        """Return the content of a file that was copied for a job which goes on from a savepoint, or goes back.
+
+        Args:
+            name: What `Committer.open_files` called it.
+
+        Returns:
+            Pieces of its content; None if there is no copy. An error comes at the end if it is damaged.
+        """
+        handle = self._epoch.pieces.get(name)
+        return None if handle is None else read_copy(self._epoch.storage, handle)
+
+
+@dataclass(frozen=True)
+class KeptEpoch:
+    """What a sink prepared in an epoch that its job can be set back to.
+
+    Attributes:
+        lineage: The history in which it was computed.
+        epoch: Its number.
+        committables: What was prepared in it, by all subtasks.
+    """
+
+    lineage: str
+    epoch: int
+    committables: list[Any]
+
 
 @dataclass(frozen=True)
 class CommitContext:
@@ -76,6 +106,7 @@ class CommitContext:
             it says what is committed. In one lineage no epoch is committed before all earlier ones are.
         is_last: Whether the job ends with the epoch.
         storage: Where writers staged; None if the job has no such place.
+        kept: The epochs that the job can be set back to, oldest first, this one included.
     """
 
     name: str
@@ -84,6 +115,7 @@ class CommitContext:
     lineage: str
     is_last: bool = False
     storage: Storage | None = field(default=None, repr=False)
+    kept: Sequence[KeptEpoch] = field(default=(), repr=False)
 
     def read(self, name: str) -> bytes:
         """Return what `WriterContext.stage` kept under a name.
@@ -178,6 +210,16 @@ class Committer(ABC):
         All that was prepared up to this epoch has been committed or never will be. Tasks of attempts
         that failed may still be writing.
         """
+
+    def open_files(self, committables: list[Any]) -> Mapping[str, OpenFile]:
+        """Return the files outside the checkpoints that writers go on with after an epoch, by any names.
+
+        They are copied into savepoints, and by a job that goes back: `WriterContext.copy_of` finds the copies.
+
+        Args:
+            committables: What was prepared in the epoch; may be empty.
+        """
+        return {}
 
     def close(self) -> None:  # noqa: B027
         """Let go of everything; called when the job ends, however it does."""

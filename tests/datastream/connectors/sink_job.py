@@ -17,6 +17,7 @@ from penstock.runtime.operators.two_phase_commit import TwoPhaseCommitOperator
 
 NAME = "Sink: Writer"
 SINK_ID = operator_id(NAME)
+RETAINED = 3
 
 
 class Task:
@@ -89,6 +90,7 @@ class SinkJob:
         self.zombies: list[Task] = []
         self._snapshots: list[bytes | None] = [None] * parallelism
         self._tasks: list[Task | None] = [None] * parallelism
+        self._records: dict[int, EpochRecord] = {}
         self._publish = Publisher({})
         self.start_driver()
 
@@ -100,11 +102,20 @@ class SinkJob:
         """Start a driver, which publishes the last epoch again."""
         self._publish.close()
         self._publish = Publisher(
-            {SINK_ID: PublishedSink(NAME, self.sink.create_committer())}, self.location
+            {SINK_ID: PublishedSink(NAME, self.sink.create_committer())},
+            self.location,
+            self._kept,
         )
         self._publish.open()
         if self.record is not None:
             self._publish(self.record)
+
+    def _kept(self) -> list[EpochRecord]:
+        """Return the epochs that the job can be set back to: of a job that has ended, none but the last."""
+        assert self.record is not None
+        last = self.record.number
+        first = last if self.record.is_last else last - RETAINED + 1
+        return [self._records[number] for number in range(max(first, 0), last + 1)]
 
     def publish(self) -> None:
         """Publish the last epoch."""
@@ -150,7 +161,7 @@ class SinkJob:
         )
 
         def commit() -> None:
-            self.record = record
+            self.record = self._records[record.number] = record
             self._snapshots = snapshots
 
         return commit

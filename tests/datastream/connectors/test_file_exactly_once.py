@@ -245,7 +245,7 @@ def hidden(folder: Path) -> list[str]:
     return [
         str(path.relative_to(folder))
         for path in sorted(folder.glob(f".penstock/{SINK_ID}-*/*"))
-        if path.name != "published"
+        if not path.name.startswith("published")
     ]
 
 

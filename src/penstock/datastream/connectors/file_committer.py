@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections import deque
-from typing import Final, NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple
 
-from penstock.datastream.connectors.file_staging import PublishedFile, Staging, file_errors
+from penstock.checkpoint.handles import OpenFile
+from penstock.datastream.connectors.file_staging import (
+    PublishedFile,
+    StagedFile,
+    Staging,
+    file_errors,
+)
 from penstock.runtime.sinks import CommitContext, Committer
-
-_RETAINED: Final = 3
-"""For how many epochs files are kept that were open in them: a job may be set back to one of those."""
 
 
 class FileCommittable(NamedTuple):
@@ -17,15 +20,23 @@ class FileCommittable(NamedTuple):
 
     Attributes:
         complete: The files that are complete.
-        open: The paths of those that will become parts of others.
+        open: Those that will become parts of others; of earlier versions, only their paths.
     """
 
     complete: list[PublishedFile]
-    open: list[str]
+    open: list[StagedFile] | list[str]
+
+    @property
+    def open_paths(self) -> set[str]:
+        """The paths of the files that will become parts of others."""
+        return {file if isinstance(file, str) else file.path for file in self.open}
 
 
 class FileCommitter(Committer):
-    """Publishes files, and deletes what tasks that were given up have left.
+    """Publishes files, and deletes what nobody needs: what tasks that were given up have left, and old pieces.
+
+    The pieces of a file that is open are kept as long as the job can be set back to an epoch that goes on with
+    them.
 
     Args:
         base_path: The sink's base path.
@@ -33,30 +44,48 @@ class FileCommitter(Committer):
 
     def __init__(self, base_path: str) -> None:
         self._base_path = base_path
-        self._open: set[str] = set()
-        self._needed: deque[tuple[int, set[str]]] = deque(maxlen=_RETAINED)
-        self._has_leftovers = True
+        self._needed: set[str] = set()
+        self._lineages: set[str] = set()
+        self._is_new = True
+        self._left_in: int | None = None
 
     def commit(self, committables: list[FileCommittable], context: CommitContext) -> None:
         """Publish the files that are complete."""
         staging = Staging(self._base_path, context.sink_id, context.lineage)
         complete = [file for committable in committables for file in committable.complete]
-        self._open = {path for committable in committables for path in committable.open}
         if complete:
-            self._has_leftovers = True
+            if self._left_in is None:
+                self._left_in = context.epoch
             if staging.published_epoch() < context.epoch:
                 with file_errors(self._base_path):
                     staging.publish(complete, context.epoch)
 
     def clean_up(self, context: CommitContext) -> None:
-        """Delete files that are no part of anything; of a job that has ended, all."""
-        staging = Staging(self._base_path, context.sink_id, context.lineage)
-        now, self._open = (context.epoch, self._open), set()
-        if self._needed and self._needed[-1][0] >= context.epoch:
-            self._needed.clear()
-        self._needed.append(now)
-        if context.is_last:
-            staging.sweep(context.epoch, set())
-        elif self._has_leftovers and len(self._needed) == _RETAINED:
-            staging.sweep(self._needed[0][0], set().union(*(paths for _, paths in self._needed)))
-            self._has_leftovers = False
+        """Delete files that no epoch needs which the job can be set back to."""
+        needed = {
+            path
+            for kept in context.kept
+            for committable in kept.committables
+            for path in committable.open_paths
+        }
+        lineages = {kept.lineage for kept in context.kept}
+        oldest = min((kept.epoch for kept in context.kept), default=context.epoch)
+        is_due = self._left_in is not None and self._left_in <= oldest
+        if self._is_new or is_due or self._needed - needed:
+            Staging(self._base_path, context.sink_id, context.lineage).sweep(oldest, needed)
+            # What later epochs have left has to wait until none is kept that is older.
+            self._left_in = None if oldest == context.epoch else context.epoch
+            self._is_new = False
+        for lineage in self._lineages - lineages:
+            Staging(self._base_path, context.sink_id, lineage).remove()
+        self._needed, self._lineages = needed, lineages
+
+    def open_files(self, committables: list[FileCommittable]) -> Mapping[str, OpenFile]:
+        """Return the pieces of the files that are open."""
+        staging = Staging(self._base_path, "", "")
+        return {
+            file.path: staging.open_file(file)
+            for committable in committables
+            for file in committable.open
+            if isinstance(file, StagedFile)
+        }

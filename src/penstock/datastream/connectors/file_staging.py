@@ -7,15 +7,21 @@ import os
 import re
 import shutil
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
+from penstock.checkpoint.handles import OpenFile
 from penstock.common.lasting import make_lasting_folder, sync_folder
 from penstock.errors import LostOutputError, PenstockError, SinkNotWritableError
 
 _HIDDEN: Final = ".penstock"
 _MARKER: Final = "published"
+_MARKERS: Final = re.compile(rf"{_MARKER}-(\d{{8,}})")
 _NAME: Final = re.compile(r"(\d{8,})-\d+-[0-9a-f]{16}")
+
+
+CopyOf = Callable[[str], Iterator[bytes] | None]
+"""Returns the content of a file of which the job has a copy, by its path; None if it has none."""
 
 
 @contextlib.contextmanager
@@ -44,10 +50,12 @@ class StagedFile(NamedTuple):
     Attributes:
         path: Its path, relative to the base path.
         length: Its length in bytes.
+        level: How often files were joined to make it; 0 for what was written in one epoch.
     """
 
     path: str
     length: int
+    level: int = 0
 
 
 class PublishedFile(NamedTuple):
@@ -88,32 +96,51 @@ class Staging:
         make_lasting_folder(os.path.dirname(absolute))
         return path, absolute
 
+    def is_own(self, path: str) -> bool:
+        """Whether a file is one of this folder's."""
+        return path.rpartition("/")[0] == self.folder
+
     def is_of_epoch(self, path: str, epoch: int) -> bool:
         """Whether a file is one of this folder's, and of an epoch."""
-        folder, _, name = path.rpartition("/")
-        return folder == self.folder and _epoch_of(name) == epoch
+        return self.is_own(path) and _epoch_of(path.rpartition("/")[2]) == epoch
 
     def sync(self) -> None:
         """Make the names of new files durable."""
         sync_folder(self._absolute(self.folder))
 
-    def join(self, files: Iterable[StagedFile], epoch: int, subtask: int) -> StagedFile:
+    def join(
+        self, files: Sequence[StagedFile], epoch: int, subtask: int, copy_of: CopyOf
+    ) -> StagedFile:
         """Return a new file that has the contents of others.
+
+        Args:
+            files: The files.
+            epoch: The number of the epoch.
+            subtask: The index of the subtask.
+            copy_of: Returns the content of a file of which there is a copy, by its path; else None.
 
         Raises:
             LostOutputError: If one of them is not what was written.
+            DamagedStateError: If a copy of one of them is not.
         """
         path, absolute = self.new_path(epoch, subtask)
-        length = 0
         with open(absolute, "xb") as joined:
             for file in files:
+                copy = copy_of(file.path)
+                if copy is not None:
+                    joined.writelines(copy)
+                    continue
                 self._check(file)
                 with open(self._absolute(file.path), "rb") as part:
                     shutil.copyfileobj(part, joined, 1 << 20)
-                length += file.length
             joined.flush()
             os.fsync(joined.fileno())
-        return StagedFile(path, length)
+        level = max(file.level for file in files) + 1
+        return StagedFile(path, sum(file.length for file in files), level)
+
+    def open_file(self, file: StagedFile) -> OpenFile:
+        """Return a file as others find it."""
+        return OpenFile(self._absolute(file.path), file.length)
 
     def _check(self, file: StagedFile) -> None:
         absolute = self._absolute(file.path)
@@ -161,20 +188,34 @@ class Staging:
     def published_epoch(self) -> int:
         """Return the last epoch that was published as a whole; -1 for none."""
         try:
-            with open(self._absolute(f"{self.folder}/{_MARKER}"), encoding="ascii") as file:
-                return int(file.read())
+            names = os.listdir(self._absolute(self.folder))
         except FileNotFoundError:
             return -1
+        found = [int(match[1]) for match in map(_MARKERS.fullmatch, names) if match]
+        if _MARKER in names:
+            # As earlier versions wrote it.
+            with open(self._absolute(f"{self.folder}/{_MARKER}"), encoding="ascii") as file:
+                found.append(int(file.read()))
+        return max(found, default=-1)
 
     def _mark(self, epoch: int) -> None:
-        marker = self._absolute(f"{self.folder}/{_MARKER}")
+        """Note that an epoch is published, by a name: a driver that comes late takes nothing back by that."""
+        folder = self._absolute(self.folder)
+        marker = os.path.join(folder, f"{_MARKER}-{epoch:08d}")
         draft = f"{marker}-{uuid.uuid4().hex}"
-        with open(draft, "x", encoding="ascii") as file:
-            file.write(str(epoch))
-            file.flush()
-            os.fsync(file.fileno())
+        with open(draft, "x", encoding="ascii"):
+            pass
         os.replace(draft, marker)
         self.sync()
+        for name in os.listdir(folder):
+            found = _MARKERS.fullmatch(name)
+            if found and int(found[1]) < epoch:
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(os.path.join(folder, name))
+
+    def remove(self) -> None:
+        """Delete the folder: of a history that no job goes on with."""
+        shutil.rmtree(self._absolute(self.folder), ignore_errors=True)
 
     def sweep(self, epoch: int, needed: set[str]) -> None:
         """Delete the files of epochs up to one, but for those that are needed."""

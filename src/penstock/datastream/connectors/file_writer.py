@@ -29,6 +29,10 @@ from penstock.runtime.sinks import SinkWriter, WriterContext
 
 _FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.ESTALE)
 """What a file may answer to a write; other errors come from whoever made the bytes."""
+_FOLDED: Final = 8
+"""How many pieces of a file become one."""
+_LARGE: Final = 1 << 28
+"""Pieces that have more bytes together stay as they are."""
 
 
 class FileFormat(Protocol):
@@ -154,6 +158,14 @@ class _Part:
         return cls(bucket_id, created, updated, [StagedFile(*piece) for piece in pieces])
 
 
+def _foldable(pieces: list[StagedFile]) -> int | None:
+    """Return where the last pieces begin that are to become one; None if there are too few, or they are large."""
+    start = len(pieces) - _FOLDED
+    if start < 0 or len({piece.level for piece in pieces[start:]}) > 1:
+        return None
+    return start if sum(piece.length for piece in pieces[start:]) <= _LARGE else None
+
+
 @dataclass(frozen=True)
 class FileSettings:
     """What a FileSink was built with.
@@ -276,7 +288,7 @@ class FileWriter(SinkWriter):
         whole = part.pieces[0]
         if len(part.pieces) > 1 or not staging.is_of_epoch(whole.path, epoch):
             # What earlier epochs wrote stays where it is: the job may be set back to one of them.
-            whole = staging.join(part.pieces, epoch, self._subtask)
+            whole = staging.join(part.pieces, epoch, self._subtask, self._context.copy_of)
         names = self._settings.names
         name = f"{names.get_part_prefix()}-{whole.path.rpartition('/')[2]}{names.get_part_suffix()}"
         target = f"{part.bucket_id}/{name}" if part.bucket_id else name
@@ -297,14 +309,35 @@ class FileWriter(SinkWriter):
                 self._roll(self._parts.pop(bucket))
             else:
                 part.suspend()
+                self._fold(part)
         while self._doubled:
             self._roll(self._doubled.pop())
         complete, self._complete = self._complete, []
-        pieces = [piece.path for part in self._parts.values() for piece in part.pieces]
+        pieces = [piece for part in self._parts.values() for piece in part.pieces]
         if not complete and not pieces:
             return []
         self._staging.sync()
         return [FileCommittable(complete, pieces)]
+
+    def _fold(self, part: _Part) -> None:
+        """Join pieces of a part, so that there are never many, and none of another history.
+
+        As many as there are at a time of one level become one of the next: of a long file each record is
+        written as often as the number of its pieces has digits.
+        """
+        staging = self._staging
+        if not all(staging.is_own(piece.path) for piece in part.pieces):
+            self._join(part, 0)
+            return
+        while (place := _foldable(part.pieces)) is not None:
+            self._join(part, place)
+
+    def _join(self, part: _Part, start: int) -> None:
+        pieces = part.pieces[start:]
+        joined = self._staging.join(
+            pieces, self._context.epoch, self._subtask, self._context.copy_of
+        )
+        part.pieces[start:] = [joined]
 
     def _is_complete(self, part: _Part, now: int) -> bool:
         policy = self._settings.policy

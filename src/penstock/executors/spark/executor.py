@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 from pyspark.errors import PySparkException
@@ -29,7 +30,7 @@ from penstock.executors.epoch_feed import EpochFeed
 from penstock.executors.job import EpochRunner, new_job_id
 from penstock.executors.key_groups import with_known_key_groups
 from penstock.executors.profile_log import ProfileLog
-from penstock.executors.publishing import Publisher, published_sinks
+from penstock.executors.publishing import Publisher, open_files_of, published_sinks
 from penstock.executors.spark.aggregation import aggregated
 from penstock.executors.spark.bounded import BoundedRun
 from penstock.executors.spark.failures import as_penstock_error
@@ -168,6 +169,7 @@ class SparkExecutor:
             request.configuration,
             has_epochs=job.is_streaming or epochs > 1,
             has_files=bool(job.sinks),
+            open_files=partial(open_files_of, job.sinks),
         )
         taken.callback(checkpoints.close)
         taken.callback(note_end, job.job_id)
@@ -178,7 +180,7 @@ class SparkExecutor:
         if request.configuration.get(PROFILE):
             job.program = replace(job.program, is_profiled=True)
             feed.profile = ProfileLog(job.program)
-        publisher = Publisher(job.sinks, checkpoints.location)
+        publisher = Publisher(job.sinks, checkpoints.location, lambda: checkpoints.kept)
         publisher.open()
         taken.callback(publisher.close)
         runner = EpochRunner(
