@@ -163,6 +163,8 @@ class EpochRecord:
         """Yield the handles of all files in the job's storage that the epoch's state is made of."""
         for handles in self.handles.values():
             yield from handles
+        for plain in self.progress.values():
+            yield from map(StateHandle._make, plain.get("stored", {}).values())
         yield from self.pieces.values()
 
 

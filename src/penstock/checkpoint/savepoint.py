@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping
-from typing import Final
+from typing import Any, Final
 
 from penstock.checkpoint.epoch_record import EpochRecord
 from penstock.checkpoint.epoch_store import StoredEpochs
-from penstock.checkpoint.handles import OpenFile, copy_open_file, copy_state_file
+from penstock.checkpoint.handles import OpenFile, StateHandle, copy_open_file, copy_state_file
 from penstock.checkpoint.leftovers import PIECES, PREPARED, engine_folder, file_name, origin_of
 from penstock.checkpoint.storage import Storage
 from penstock.errors import CheckpointNotWritableError, ObjectStoreError, SavepointError
@@ -164,8 +164,8 @@ def copied(
         DamagedStateError: If a file is not what was written.
     """
     names: dict[str, str] = {}
-    every = {handle for found in record.handles.values() for handle in found}
-    for handle in sorted(every):
+    pieces = set(record.pieces.values())
+    for handle in sorted(set(record.every_handle()) - pieces):
         if handle.name not in names:
             names[handle.name] = _new_name(handle.name, generation)
             copy_state_file(source, handle, target, names[handle.name])
@@ -173,16 +173,26 @@ def copied(
         owner: tuple(handle._replace(name=names[handle.name]) for handle in found)
         for owner, found in record.handles.items()
     }
-    pieces = {}
+    progress = {
+        owner: {**plain, "stored": _renamed(plain.get("stored", {}), names)}
+        for owner, plain in record.progress.items()
+    }
+    copies = {}
     for known, handle in record.pieces.items():
         name = file_name(PIECES, record.number, generation)
         copy_state_file(source, handle, target, name)
-        pieces[known] = handle._replace(name=name)
+        copies[known] = handle._replace(name=name)
     if not record.is_fork:
         for known, file in open_files(record).items():
             name = file_name(PIECES, record.number, generation)
-            pieces[known] = copy_open_file(file, target, name)
-    return dataclasses.replace(record, handles=handles, pieces=pieces)
+            copies[known] = copy_open_file(file, target, name)
+    return dataclasses.replace(record, handles=handles, progress=progress, pieces=copies)
+
+
+def _renamed(stored: dict[str, list[Any]], names: dict[str, str]) -> dict[str, Any]:
+    """Return snapshots in files with the names of the copies."""
+    handles = {key: StateHandle._make(plain) for key, plain in stored.items()}
+    return {key: list(handle._replace(name=names[handle.name])) for key, handle in handles.items()}
 
 
 def _new_name(name: str, generation: int) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from penstock.checkpoint.epoch_record import EpochRecord, JobRecord
+from penstock.checkpoint.storage import Storage
 from penstock.errors import CheckpointMismatchError, InconsistentEpochError, LostBufferError
 from penstock.executors.checkpoints import Checkpoints
 from penstock.executors.epoch_feed import EpochFeed, EpochResult
@@ -92,6 +93,7 @@ class EpochRunner:
                     self._program,
                     self._bounded,
                     ignore_unclaimed_state=self._checkpoints.ignores_unclaimed,
+                    storage=self._storage,
                 )
         return last
 
@@ -193,10 +195,12 @@ class EpochRunner:
             return record
 
     def _pass(self, record: EpochRecord) -> None:
-        checkpoints = self._checkpoints
-        has_files = checkpoints.location is not None
-        storage = checkpoints.storage if has_files else None
-        self._feed.gate.passed(record, storage, checkpoints.open_files)
+        self._feed.gate.passed(record, self._storage, self._checkpoints.open_files)
+
+    @property
+    def _storage(self) -> Storage | None:
+        """Where files are; None if the job keeps none."""
+        return None if self._checkpoints.location is None else self._checkpoints.storage
 
     def _run(self, epoch: Epoch, finishing: frozenset[int], run_epoch: RunEpoch) -> EpochRecord:
         number = epoch.number

@@ -9,7 +9,7 @@ from typing import Final
 
 from penstock.checkpoint.epoch_record import SubtaskId
 from penstock.checkpoint.handles import StateHandle
-from penstock.checkpoint.leftovers import PREPARED, file_name
+from penstock.checkpoint.leftovers import PREPARED, STATE, file_name
 from penstock.checkpoint.storage import Storage, open_storage
 from penstock.runtime.progress import SubtaskProgress
 
@@ -77,6 +77,10 @@ class Epoch:
         if self.location is None:
             raise ValueError("The job has no place for checkpoints.")
         return _storage_at(self.location, is_durable=self.keeps_state)
+
+    def state_name(self, subtask: str) -> str:
+        """Return what the names of a subtask's state files begin with in this epoch."""
+        return f"{STATE}/{subtask}/{self.number:08d}-{self.generation:08d}"
 
     def prepared_name(self, name: str) -> str:
         """Return the name in the job's storage under which a sink may prepare a file.

@@ -6,6 +6,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
+from penstock.checkpoint.handles import StateHandle
 from penstock.runtime.elements import MIN_TIMESTAMP, ChannelWatermark
 
 
@@ -16,7 +17,7 @@ class SubtaskProgress(NamedTuple):
         watermark: Its input watermark.
         outputs: The watermark of each edge that leaves it, by the edge's number.
         clock: The processing time it last saw, in milliseconds; its clock never goes back.
-        operators: The snapshots of its operators, by their ids.
+        operators: The snapshots of its operators, by their ids; of large ones, the files they are in.
         gauges: The input and output watermark of each of its operators, in milliseconds.
         next_wake_up: The processing time (milliseconds) at which it wants an epoch, with or without
             records, for a timer or to find a split idle; None for never.
@@ -26,7 +27,7 @@ class SubtaskProgress(NamedTuple):
     watermark: ChannelWatermark = ChannelWatermark()
     outputs: tuple[tuple[int, ChannelWatermark], ...] = ()
     clock: int = MIN_TIMESTAMP
-    operators: tuple[tuple[str, bytes], ...] = ()
+    operators: tuple[tuple[str, bytes | StateHandle], ...] = ()
     gauges: tuple[tuple[int, int], ...] = ()
     next_wake_up: int | None = None
     inputs: tuple[ChannelWatermark, ...] = ()
@@ -37,7 +38,16 @@ class SubtaskProgress(NamedTuple):
             "watermark": list(self.watermark),
             "outputs": [[edge, list(at)] for edge, at in self.outputs],
             "clock": self.clock,
-            "operators": {key: b64encode(snapshot).decode() for key, snapshot in self.operators},
+            "operators": {
+                key: b64encode(snapshot).decode()
+                for key, snapshot in self.operators
+                if not isinstance(snapshot, StateHandle)
+            },
+            "stored": {
+                key: list(snapshot)
+                for key, snapshot in self.operators
+                if isinstance(snapshot, StateHandle)
+            },
             "gauges": list(map(list, self.gauges)),
             "next_wake_up": self.next_wake_up,
             "inputs": list(map(list, self.inputs)),
@@ -50,7 +60,10 @@ class SubtaskProgress(NamedTuple):
             ChannelWatermark(*plain["watermark"]),
             tuple((edge, ChannelWatermark(*at)) for edge, at in plain["outputs"]),
             plain["clock"],
-            tuple((key, b64decode(text)) for key, text in plain["operators"].items()),
+            (
+                *((key, b64decode(text)) for key, text in plain["operators"].items()),
+                *((key, StateHandle._make(at)) for key, at in plain.get("stored", {}).items()),
+            ),
             tuple((given, emitted) for given, emitted in plain["gauges"]),
             plain["next_wake_up"],
             tuple(ChannelWatermark(*at) for at in plain["inputs"]),
@@ -75,6 +88,8 @@ def merge_progress(parts: Iterable[SubtaskProgress], merge: Merge) -> SubtaskPro
         for edge, watermark in part.outputs:
             outputs[edge] = _farther(outputs.get(edge), watermark)
         for operator_id, snapshot in part.operators:
+            # Tasks of a source that Spark reads have no files of their own.
+            assert isinstance(snapshot, bytes)
             operators.setdefault(operator_id, []).append(snapshot)
     farthest: ChannelWatermark | None = None
     for part in found:

@@ -7,6 +7,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 
 from penstock.checkpoint.epoch_record import EpochRecord, VertexRecord
+from penstock.checkpoint.handles import StateHandle
+from penstock.checkpoint.storage import Storage
 from penstock.errors import StateNotRescalableError
 from penstock.runtime.elements import MIN_TIMESTAMP, Block, ChannelWatermark
 from penstock.runtime.epoch import SHARED
@@ -14,6 +16,7 @@ from penstock.runtime.operator import OperatorPart, StreamOperator
 from penstock.runtime.partitioners import KeyGroupStreamPartitioner, StreamPartitioner
 from penstock.runtime.program import NetworkEdge, OperatorSpec, Program, Vertex
 from penstock.runtime.progress import SubtaskProgress
+from penstock.runtime.stored_snapshots import Snapshot, content_of
 
 _Edge = tuple[str, str, int]
 """The operators that an edge leaves and reaches, and the number of the input."""
@@ -30,10 +33,14 @@ class RestoredProgress:
     Args:
         record: The epoch that the program goes on from.
         program: The program.
+        storage: Where the large ones of the snapshots are.
     """
 
-    def __init__(self, record: EpochRecord, program: Program) -> None:
+    def __init__(
+        self, record: EpochRecord, program: Program, storage: Storage | None = None
+    ) -> None:
         self._program = program
+        self._storage = storage
         self._places: dict[str, tuple[VertexRecord, int]] = {
             operator.operator_id: (vertex, place)
             for vertex in record.job.vertices
@@ -124,30 +131,38 @@ class RestoredProgress:
             min((emitted for _, emitted in known), default=MIN_TIMESTAMP),
         )
 
-    def _snapshots(self, vertex: Vertex, subtask: int) -> Iterable[tuple[str, bytes]]:
+    def _snapshots(self, vertex: Vertex, subtask: int) -> Iterable[tuple[str, Snapshot]]:
         for spec in vertex.operators:
             old = self._old(spec)
             snapshots = [dict(part.operators).get(spec.operator_id) for part in old]
             if not any(snapshot is not None for snapshot in snapshots):
                 continue
             if len(old) == _count(vertex):
-                snapshot = snapshots[max(subtask, 0)]
+                snapshot: Snapshot | None = snapshots[max(subtask, 0)]
             else:
                 snapshot = self._redistributed(vertex, spec, old, snapshots, max(subtask, 0))
             if snapshot is not None:
                 yield spec.operator_id, snapshot
+
+    def _content_of(self, snapshot: Snapshot | None) -> bytes | None:
+        if not isinstance(snapshot, StateHandle):
+            return snapshot
+        assert self._storage is not None
+        return content_of(snapshot, self._storage)
 
     def _redistributed(
         self,
         vertex: Vertex,
         spec: OperatorSpec,
         old: list[SubtaskProgress],
-        snapshots: list[bytes | None],
+        snapshots: list[Snapshot | None],
         subtask: int,
     ) -> bytes | None:
         place = self._places[spec.operator_id][1]
         parts = [
-            OperatorPart(snapshot, part.gauges[place][0] if part.gauges else MIN_TIMESTAMP)
+            OperatorPart(
+                self._content_of(snapshot), part.gauges[place][0] if part.gauges else MIN_TIMESTAMP
+            )
             for part, snapshot in zip(old, snapshots, strict=True)
         ]
         prototype: StreamOperator = pickle.loads(spec.prototype)

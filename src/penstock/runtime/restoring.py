@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from penstock.checkpoint.epoch_record import EpochRecord, JobRecord, SubtaskId
 from penstock.checkpoint.handles import StateHandle
+from penstock.checkpoint.storage import Storage
 from penstock.errors import MaxParallelismChangedError, UnclaimedStateError
 from penstock.runtime.draining import begun_anew
 from penstock.runtime.job_description import describe
@@ -39,6 +40,7 @@ def restored(
     bounded: Mapping[int, int] | None = None,
     *,
     ignore_unclaimed_state: bool = False,
+    storage: Storage | None = None,
 ) -> Restored:
     """Return what a program takes up of an epoch.
 
@@ -53,6 +55,7 @@ def restored(
         program: The program that goes on from it.
         bounded: How many epochs of its own each bounded source of it has, by its number.
         ignore_unclaimed_state: Whether state of operators that are gone is dropped.
+        storage: Where the state is.
 
     Raises:
         UnclaimedStateError: If an operator with state is gone, and its state is not to be dropped.
@@ -72,7 +75,7 @@ def restored(
         state = dict(record.handles)
     else:
         state = restored_state(record, program)
-        known = RestoredProgress(record, program)
+        known = RestoredProgress(record, program, storage)
         progress = {
             (vertex.index, subtask): known.of(vertex, subtask)
             for vertex in program.vertices
@@ -134,7 +137,11 @@ def _with_key_groups(vertex: Vertex, known: Mapping[str, int]) -> Vertex:
 def _check_claimed(record: EpochRecord, job: JobRecord) -> None:
     """Make sure that all sources, and all operators that have left something, are still there."""
     present = {operator.operator_id for vertex in job.vertices for operator in vertex.operators}
-    snapshots = {key for plain in record.progress.values() for key in plain["operators"]}
+    snapshots = {
+        key
+        for plain in record.progress.values()
+        for key in (*plain["operators"], *plain.get("stored", ()))
+    }
     with_files = {vertex for (vertex, _), handles in record.handles.items() if handles}
     gone = [
         operator

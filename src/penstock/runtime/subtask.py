@@ -35,6 +35,7 @@ from penstock.runtime.sorted_records import SortedRecords
 from penstock.runtime.state.backend import KeyedStateBackend
 from penstock.runtime.state.factory import create_backend
 from penstock.runtime.state_memory import StateMemory
+from penstock.runtime.stored_snapshots import Snapshot, StoredSnapshots
 from penstock.runtime.subtask_state import SubtaskState
 from penstock.runtime.timers.processing_time_service import (
     Clock,
@@ -113,6 +114,7 @@ class Subtask:
         }
         limit = layout.program.state_memory
         self._state = SubtaskState(stores, memory, limit) if stores else None
+        self._snapshots = StoredSnapshots()
         self.chain.open()
 
     def _create_keyed_state(self, operator: str) -> KeyedStateBackend:
@@ -248,7 +250,7 @@ class Subtask:
         gauges = progress.gauges or [(MIN_TIMESTAMP, MIN_TIMESTAMP)] * len(self.chain.metrics)
         for metrics, shown in zip(self.chain.metrics, gauges, strict=True):
             metrics.input_watermark, metrics.output_watermark = shown
-        snapshots = dict(progress.operators)
+        snapshots = self._snapshots.load(epoch, progress.operators)
         for operator_id, operator in self._operators.items():
             operator.restore(snapshots.get(operator_id))
             if operator.timers is not None:
@@ -340,8 +342,7 @@ class Subtask:
         self.chain.flush()
         handles = None
         if self._state is not None:
-            name = f"{self._vertex.vertex_id}-{self._sender}"
-            handles = self._state.end_epoch(self._epoch, name)
+            handles = self._state.end_epoch(self._epoch, self._id)
         splits = self.chain.split_progress()
         for _, writer in self._writers:
             writer.emit_barrier(self._epoch.number, self._attempt, splits)
@@ -358,14 +359,15 @@ class Subtask:
             self.close()
 
     def _progress(self) -> SubtaskProgress:
-        snapshots: list[tuple[str, bytes | None]] = []
+        snapshots: dict[str, bytes] = {}
         if not self._epoch.is_last:
-            snapshots = [(key, operator.snapshot()) for key, operator in self._operators.items()]
+            found = [(key, operator.snapshot()) for key, operator in self._operators.items()]
+            snapshots = {key: snapshot for key, snapshot in found if snapshot is not None}
         return SubtaskProgress(
             self._gates.progress,
             tuple((edge, writer.progress) for edge, writer in self._writers),
             self._clock.previous,
-            tuple((key, snapshot) for key, snapshot in snapshots if snapshot is not None),
+            self._stored(snapshots),
             tuple(
                 (metrics.input_watermark, metrics.output_watermark)
                 for metrics in self.chain.metrics
@@ -373,6 +375,16 @@ class Subtask:
             self._next_wake_up(),
             self._gates.inputs,
         )
+
+    def _stored(self, snapshots: dict[str, bytes]) -> tuple[tuple[str, Snapshot], ...]:
+        if self._vertex.is_shared:
+            # The driver merges those of all tasks.
+            return tuple(snapshots.items())
+        return self._snapshots.store(self._epoch, self._epoch.state_name(self._id), snapshots)
+
+    @property
+    def _id(self) -> str:
+        return f"{self._vertex.vertex_id}-{self._sender}"
 
     def _next_wake_up(self) -> int | None:
         if self._layout.is_finishing(self._vertex, self._epoch):

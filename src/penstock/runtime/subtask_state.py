@@ -108,7 +108,7 @@ class SubtaskState:
         """Write what the epoch changed, and return the handles of the state as it is now."""
         if epoch.location is not None and not epoch.is_last:
             before = self._handles
-            self._write(epoch, f"state/{name}/{epoch.number:08d}-{epoch.generation:08d}")
+            self._write(epoch, epoch.state_name(name))
             if self._handles != before:
                 self._measure()
             self._version = self._handles[-1].version if self._handles else _EMPTY

@@ -187,7 +187,7 @@ def test_savepoints_are_taken_of_jobs_that_began_with_savepoints(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     inputs = Inputs(tmp_path)
-    settings: dict[str, str] = {}
+    settings: dict[str, Any] = {}
     for number in range(1, 4):
         inputs.add(number)
         env = inputs.windows(spark, tmp_path / f"job-{number}", **settings)
