@@ -109,7 +109,11 @@ class Staging:
         sync_folder(self._absolute(self.folder))
 
     def join(
-        self, files: Sequence[StagedFile], epoch: int, subtask: int, copy_of: CopyOf
+        self,
+        files: Sequence[StagedFile],
+        epoch: int,
+        subtask: int,
+        copy_of: CopyOf = lambda _: None,
     ) -> StagedFile:
         """Return a new file that has the contents of others.
 
