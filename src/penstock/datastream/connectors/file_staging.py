@@ -139,7 +139,7 @@ class Staging:
                     shutil.copyfileobj(part, joined, 1 << 20)
             joined.flush()
             os.fsync(joined.fileno())
-        level = max(file.level for file in files) + 1
+        level = max((file.level for file in files), default=0) + 1
         return StagedFile(path, sum(file.length for file in files), level)
 
     def open_file(self, file: StagedFile) -> OpenFile:
