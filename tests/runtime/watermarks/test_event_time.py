@@ -272,7 +272,6 @@ class TestSplits:
             ready.next_epoch(101)
         assert ready.taken() == [10, 50, ("watermark", 9), 70, ("watermark", 69), 70]
         assert dict(ready.event_time.progress()) == {
-            "a": ChannelWatermark(9, is_idle=True),
             "b": ChannelWatermark(69),
         }
 
@@ -283,6 +282,59 @@ class TestSplits:
         ready.next_epoch()
         ready.next_epoch(101)
         assert ready.taken()[2:] == [("watermark", 9), ("watermark", 49), ("status", IDLE)]
+
+
+class TestSplitsThatHaveEnded:
+    def files(self, count: int, idle: int = 100) -> tuple[list[Any], list[int]]:
+        """Read a file in each epoch, and return what came out, and how large the state was."""
+        ready = Ready(bounded().with_idleness(Duration.of_millis(idle)), has_splits=True)
+        sizes = []
+        for number in range(count):
+            ready.process(10 * number, 10 * number + 5, split=f"/data/file-{number:06d}.json")
+            ready.event_time.flush()
+            sizes.append(len(ready.event_time.snapshot()))
+            ready.next_epoch(60)
+        return ready.taken(), sizes
+
+    def test_are_forgotten(self) -> None:
+        _, sizes = self.files(500)
+
+        assert max(sizes) < 1_000
+
+    def test_let_the_same_come_out_as_if_they_were_not(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        found, _ = self.files(50)
+        monkeypatch.setattr(EventTime, "_forget_ended", lambda _: None)
+        expected, sizes = self.files(50)
+
+        assert found == expected
+        assert sizes[-1] > 2_000
+
+    def test_are_new_when_they_come_back(self) -> None:
+        ready = Ready(bounded().with_idleness(Duration.of_millis(100)), has_splits=True)
+        ready.process(10, split="a")
+        ready.process(50, split="b")
+        for _ in range(4):
+            ready.next_epoch(60)
+            ready.process(90, split="b")
+        ready.taken()
+        ready.process(70, split="a")
+        ready.next_epoch(60)
+        ready.process(95, split="a")
+        ready.process(99, split="b")
+        ready.next_epoch(60)
+
+        assert ready.taken() == [70, 95, 99, ("watermark", 94)]
+
+    def test_stay_if_a_function_of_the_users_remembers_them(self) -> None:
+        strategy = WatermarkStrategy.for_generator(Marking)
+        ready = Ready(strategy.with_idleness(Duration.of_millis(100)), has_splits=True)
+        ready.process(None, split="a")
+        for _ in range(5):
+            ready.next_epoch(101)
+
+        assert [name for name, _ in ready.event_time.progress()] == ["a"]
 
 
 class TestMerging:

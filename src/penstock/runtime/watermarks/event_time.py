@@ -254,6 +254,7 @@ class EventTime:
                 split.empty_since = None
             elif split.empty_since is None:
                 split.empty_since = now
+        self._forget_ended()
         try:
             return dumps((self._splits, self._emitted, self._is_idle))
         except Exception as error:
@@ -261,6 +262,24 @@ class EventTime:
                 f"The watermark generator of operator {self._name!r} cannot be pickled: {error}",
                 hint="Define its class at the top level of a module or script, and keep plain data.",
             ) from error
+
+    def _forget_ended(self) -> None:
+        """Forget splits that were empty too long, as files that are read are.
+
+        Nobody waits for them, and the stream's watermark has passed theirs. Should one come back, it is a new one:
+        its watermark counts from where the stream's is, as that never goes back. One is kept, which is the
+        farthest: without any the stream would not be idle.
+        """
+        ended = [name for name, split in self._splits.items() if self._has_ended(split)]
+        if len(ended) == len(self._splits) and ended:
+            ended.remove(max(ended, key=lambda name: self._splits[name].watermark))
+        for name in ended:
+            del self._splits[name]
+
+    def _has_ended(self, split: _Split) -> bool:
+        # What a generator of the user's remembers cannot be had again.
+        is_known = split.generator is None or type(split.generator) is BoundedOutOfOrderness
+        return split.timed_out and is_known and split.watermark <= self._emitted
 
     def restore(self, state: bytes | None) -> None:
         """Take over what `snapshot` or `merge_event_time` gave; None begins anew."""
