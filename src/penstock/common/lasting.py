@@ -19,7 +19,12 @@ def make_lasting_folder(path: str) -> None:
 
 def sync_folder(folder: str) -> None:
     """Make the names in a folder durable."""
-    descriptor = os.open(folder, os.O_RDONLY)
+    sync_file(folder)
+
+
+def sync_file(path: str) -> None:
+    """Make the content of a file durable, whoever wrote it."""
+    descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:

@@ -8,6 +8,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -23,6 +24,7 @@ from penstock.common.configuration import Configuration
 from penstock.errors import JobCancelledError, PenstockError
 from penstock.executors.checkpoints import Checkpoints
 from penstock.executors.job import EpochRunner
+from penstock.executors.spark.disk_log import DiskLog
 from penstock.executors.spark.failures import as_penstock_error
 from penstock.executors.spark.frames import SparkSource
 from penstock.executors.spark.interruption import Interruption
@@ -82,7 +84,11 @@ class StreamingRun:
         # The source of ticks lives on the driver's machine.
         self._folder = tempfile.mkdtemp(prefix="penstock-ticks-")
         storage = checkpoints.storage
-        self._mirror = None if isinstance(storage, LocalStorage) else LogMirror(storage)
+        self._log: DiskLog | LogMirror
+        if isinstance(storage, LocalStorage):
+            self._log = DiskLog(storage)
+        else:
+            self._log = LogMirror(storage)
 
     def __call__(self, stop: threading.Event) -> None:
         """Run epochs until the input ends, or until `stop` is set."""
@@ -158,8 +164,7 @@ class StreamingRun:
             last = self._runner.last
             write_wake_up(self._folder, None if last is None else last.next_wake_up())
             rows = rows.union(self._frames.without_rows(tick_frame(self._job.spark, self._folder)))
-        storage = self._checkpoints.storage
-        place = storage.url(folder) if self._mirror is None else self._mirror.fetch(folder)
+        place = self._log.fetch(folder)
         writer = rows.writeStream.foreachBatch(self._run_epoch).option("checkpointLocation", place)
         if self._ends:
             return writer.trigger(availableNow=True).start()
@@ -182,6 +187,8 @@ class StreamingRun:
             known = last.engine["sources"]
             planned = last.engine.get("is_planned", True)
             self._shift = last.engine.get("shift", 0)
+            if isinstance(self._log, DiskLog):
+                self._log.drop_damaged(folder, last.number - self._shift)
             if sources != known or self._checkpoints.is_fork:
                 if self._unused is not None and self._unused != folder:
                     storage.delete_folder(self._unused)
@@ -219,8 +226,6 @@ class StreamingRun:
 
     def _run_micro_batch(self, batch: DataFrame, number: int) -> None:
         try:
-            if self._mirror is not None:
-                self._mirror.send()
             static = self._frames.rows(self._unread())
             rows = batch if static is None else static.union(batch)
             run = partial(self._run_tasks, rows)
@@ -232,10 +237,13 @@ class StreamingRun:
             raise
 
     def _run_tasks(self, rows: DataFrame, epoch: Epoch) -> list[Buffer]:
-        buffers = self._frames.run(epoch, rows)
-        if self._mirror is not None:
-            # Tasks have written the state of Spark's own operators.
-            self._mirror.send()
+        with ThreadPoolExecutor(1) as beside:
+            # What Spark planned: that need not wait for the tasks, nor they for it.
+            planned = beside.submit(self._log.send)
+            buffers = self._frames.run(epoch, rows)
+            planned.result()
+        # What the tasks wrote of the state of Spark's own operators.
+        self._log.send()
         return buffers
 
     def _unread(self) -> list[SparkSource]:
@@ -308,5 +316,4 @@ class StreamingRun:
         """Remove what nobody needs once the job has ended."""
         self._interruption.end()
         shutil.rmtree(self._folder, ignore_errors=True)
-        if self._mirror is not None:
-            self._mirror.close()
+        self._log.close()
