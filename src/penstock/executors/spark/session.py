@@ -55,8 +55,9 @@ def _build(configuration: Configuration) -> SparkSession:
     if port:
         _check_free(port)
     options = session_options(configuration)
-    if options.get("spark.driver.bindAddress") == LOOPBACK:
-        # The page of Spark looks at nothing else, and would be open to the whole network.
+    shows_page = options.get("spark.ui.enabled") == "true"
+    if shows_page and options.get("spark.driver.bindAddress") == LOOPBACK:
+        # The page looks at nothing else, and would be open to the whole network.
         os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)
     builder = SparkSession.builder
     for key, value in options.items():
