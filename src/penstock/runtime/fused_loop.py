@@ -183,9 +183,11 @@ class _Text:
         self._put(f"    if type({result}) is Kept:")
         self._put(f"        {result} = {result}.value()", position)
         self._put(f"    {result} = f{position}({result}, v0)", position)
-        self._put(
-            f"table[k] = {result} if type({result}) in FIXED else keep({result}, k)", position
-        )
+        self._put(f"held = {result}")
+        given, self._variable = self._variable, result
+        self._if_mutable(f"held = keep({result}, k)")
+        self._variable = given
+        self._put("table[k] = held", position)
         self._variable = result
 
     def _map(self, position: int) -> None:
