@@ -5,12 +5,18 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+CLASSIC_ONLY = {"java_process.py"}
 SRC = Path(__file__).resolve().parent.parent / "src"
 DOORS = {"_jvm", "_jdf", "_jsc", "_jsparkSession", "_sc", "sparkContext", "rdd"}
 
 
 def main() -> None:
-    found = [line for path in sorted(SRC.rglob("*.py")) for line in doors(path)]
+    found = [
+        line
+        for path in sorted(SRC.rglob("*.py"))
+        if path.name not in CLASSIC_ONLY
+        for line in doors(path)
+    ]
     sys.exit("\n".join(found) or 0)
 
 

@@ -376,6 +376,10 @@ class SessionLostError(JobFailedError):
     """Raised when the SparkSession that a job ran on has ended, so that it cannot be restarted there."""
 
 
+class JavaProcessLostError(SessionLostError):
+    """Raised when Spark's Java process died that penstock started: a restart starts another."""
+
+
 class MaxParallelismChangedError(PenstockError):
     """Raised when state is to be taken up by a program that divides keys into other key groups."""
 

@@ -15,6 +15,7 @@ from penstock.errors import (
     InvalidArgumentError,
     InvalidConfigurationValueError,
     InvalidFunctionError,
+    JavaProcessLostError,
     JobCancelledError,
     LocationInUseError,
     LostOutputError,
@@ -70,7 +71,8 @@ class Restart:
 
 def is_worth_restarting(error: Exception) -> bool:
     """Tell whether another run may go better."""
-    return isinstance(error, UserFunctionError) or not isinstance(error, _HOPELESS)
+    is_hopeful = isinstance(error, (UserFunctionError, JavaProcessLostError))
+    return is_hopeful or not isinstance(error, _HOPELESS)
 
 
 def run_with_restarts(

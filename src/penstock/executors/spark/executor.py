@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import codecs
 import pickle
-import threading
 import warnings
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
@@ -20,7 +18,6 @@ from penstock.common.running_job import RunningJob
 from penstock.errors import (
     InvalidArgumentError,
     NoCheckpointLocationWarning,
-    PenstockError,
     SourceNotReadableError,
 )
 from penstock.executors.base import JobRequest, releasing
@@ -32,13 +29,13 @@ from penstock.executors.key_groups import with_known_key_groups
 from penstock.executors.profile_log import ProfileLog
 from penstock.executors.publishing import Publisher, open_files_of, published_sinks
 from penstock.executors.spark.aggregation import aggregated
+from penstock.executors.spark.attempts import Attempts
 from penstock.executors.spark.bounded import BoundedRun
-from penstock.executors.spark.failures import as_penstock_error
+from penstock.executors.spark.failures import spark_errors
 from penstock.executors.spark.frames import EpochFrames, SparkSource
 from penstock.executors.spark.interruption import note_of
-from penstock.executors.spark.liveness import is_alive, session_lost
 from penstock.executors.spark.row_order import is_unordered
-from penstock.executors.spark.session import cores_of, session, time_zone_of
+from penstock.executors.spark.session import cores_of, is_built_here, session, time_zone_of
 from penstock.executors.spark.shipping import ship_code
 from penstock.executors.spark.sinks import resolve_sinks, spark_sinks
 from penstock.executors.spark.streaming import StreamingRun
@@ -70,6 +67,10 @@ class PreparedJob:
     Args:
         request: What was asked for.
         is_cancellable: Whether somebody may cancel it while it runs.
+
+    Attributes:
+        can_change_session: Whether the job can go on in another session, which penstock can build: nothing in
+            it, as a DataFrame, is of the one it has.
     """
 
     def __init__(self, request: JobRequest, *, is_cancellable: bool = False) -> None:
@@ -77,27 +78,24 @@ class PreparedJob:
         self.job_id = new_job_id()
         self.spark = session(request.engine, request.configuration)
         self._cores = cores_of(self.spark)
-        note = note_of(self.job_id) if is_cancellable else None
-        frames = {
-            node.id: frame
-            for node in request.graph.nodes.values()
-            if (frame := _reading_of(node, self.spark, self._cores, note)) is not None
-        }
+        self._note = note_of(self.job_id) if is_cancellable else None
+        readings = self._readings()
         hold_back_watermarks(
             request.graph,
             lambda node: is_unordered(
-                node.source, frames[node.id].frame if node.id in frames else None
+                node.source, readings[node.id].frame if node.id in readings else None
             ),
         )
         operators = [node.operator for node in request.graph.nodes.values()]
         self.wants_ticks = any(operator.wants_wake_ups for operator in operators)
-        graph = create_job_graph(request.graph)
-        self.sinks = {**published_sinks(graph), **spark_sinks(graph, self.spark)}
+        graph = self._graph = create_job_graph(request.graph)
+        written_by_spark = spark_sinks(graph, self.spark)
+        self.sinks = {**published_sinks(graph), **written_by_spark}
         resolve_sinks(request.graph, time_zone_of(self.spark))
         class_names = request.configuration.get(STATE_CLASS_NAMES)
         self.program: Program = compile_program(graph, class_names)
         self.main_classes = classes_of_main()
-        self.sources = _spark_sources(graph, self.program, frames)
+        self.sources = _spark_sources(graph, self.program, readings)
         self.native = {
             number: node.source
             for number, node in enumerate(graph.sources)
@@ -105,6 +103,25 @@ class PreparedJob:
         }
         self.source_ids = describe(self.program).sources
         ship_code(self.spark, request.python_files)
+        of_session = (FrameSource, AggregatedFrameSource)
+        self.can_change_session = (
+            is_built_here(self.spark)
+            and not written_by_spark
+            and not any(isinstance(node.source, of_session) for node in graph.sources)
+        )
+
+    def _readings(self) -> dict[int, Reading]:
+        return {
+            node.id: reading
+            for node in self.request.graph.nodes.values()
+            if (reading := _reading_of(node, self.spark, self._cores, self._note)) is not None
+        }
+
+    def take_new_session(self) -> None:
+        """Go over to another session: the one that the job had has ended."""
+        self.spark = session(None, self.request.configuration)
+        self.sources = _spark_sources(self._graph, self.program, self._readings())
+        ship_code(self.spark, self.request.python_files)
 
     @property
     def layout(self) -> Layout:
@@ -192,19 +209,21 @@ class SparkExecutor:
             job.bounded,
             main_classes=job.main_classes,
         )
-        run: BoundedRun | StreamingRun
-        if job.is_streaming:
-            run = StreamingRun(job, runner, checkpoints, request.configuration)
-        else:
-            run = BoundedRun(job, runner, epochs)
-        taken.callback(run.clean_up)
+
+        def make_run() -> BoundedRun | StreamingRun:
+            if job.is_streaming:
+                return StreamingRun(job, runner, checkpoints, request.configuration)
+            return BoundedRun(job, runner, epochs)
+
+        attempts = Attempts(job, make_run)
+        taken.callback(attempts.clean_up)
         return Job(
             job.job_id,
             request,
             job.program,
             feed,
-            lambda stop: _work(run, stop, job.spark, f"Job {request.name!r}"),
-            run.interrupt,
+            attempts,
+            attempts.interrupt,
             taken.close,
         )
 
@@ -221,32 +240,6 @@ def _warn_of_state(request: JobRequest) -> None:
             ),
             stacklevel=stack_level_of_user(),
         )
-
-
-def _work(
-    run: BoundedRun | StreamingRun, stop: threading.Event, spark: SparkSession, what: str
-) -> None:
-    try:
-        with spark_errors(what):
-            run(stop)
-    except PenstockError as error:
-        if stop.is_set() or is_alive(spark, error):
-            raise
-        raise session_lost(what, error) from error
-    finally:
-        if is_alive(spark):
-            run.close_functions()
-
-
-@contextmanager
-def spark_errors(what: str) -> Iterator[None]:
-    """Turn what Spark raises inside into errors of penstock's."""
-    try:
-        yield
-    except PenstockError:
-        raise
-    except Exception as error:
-        raise as_penstock_error(error, what) from error
 
 
 class Reading(NamedTuple):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from penstock.errors import JobFailedError, PenstockError, SourceNotReadableError
 
@@ -52,3 +54,14 @@ def as_penstock_error(error: BaseException, what: str) -> PenstockError:
     other = "Spark's own log says more; a worker that died was often short of memory."
     hint = next((hint for pattern, hint in _HINTS.items() if pattern.search(text)), other)
     return JobFailedError(f"{what} was failed by Spark: {shown}", hint=hint)
+
+
+@contextmanager
+def spark_errors(what: str) -> Iterator[None]:
+    """Turn what Spark raises inside into errors of penstock's."""
+    try:
+        yield
+    except PenstockError:
+        raise
+    except Exception as error:
+        raise as_penstock_error(error, what) from error

@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import socket
 import sys
-from typing import Any
+import threading
+from typing import Any, Final
 
-from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
 
 from penstock.common.configuration import Configuration
 from penstock.errors import PortInUseError
 from penstock.executors.spark.java import ensure_java
+from penstock.executors.spark.java_process import forget_dead_process
 from penstock.executors.spark.liveness import is_alive
 from penstock.executors.spark.session_options import (
     LOOPBACK,
@@ -21,6 +22,10 @@ from penstock.executors.spark.session_options import (
     local_cores,
     session_options,
 )
+
+_APPLICATION: Final = "spark.app.id"
+_BUILT: Final[set[str]] = set()
+_BUILDING: Final = threading.RLock()
 
 
 def session(given: Any, configuration: Configuration) -> SparkSession:
@@ -34,20 +39,27 @@ def session(given: Any, configuration: Configuration) -> SparkSession:
         PortInUseError: If the port of the UI is taken.
         JavaNotFoundError: If there is no Java to start Spark with.
     """
-    return given or _running() or _build(configuration)
+    with _BUILDING:
+        return given or _running() or _build(configuration)
+
+
+def is_built_here(spark: SparkSession) -> bool:
+    """Whether penstock built a session in this process, and with it started the Java process."""
+    return spark.conf.get(_APPLICATION, "") in _BUILT
 
 
 def _running() -> SparkSession | None:
     """Return the session that there is. One is active in the thread that built it alone."""
     try:
         found = SparkSession.active()
-    except PySparkRuntimeError:
+    except Exception:  # noqa: BLE001 - there is none, or its Java process has died: one thing or another
         return None
     return found if is_alive(found) else None
 
 
 def _build(configuration: Configuration) -> SparkSession:
     if not is_submitted():
+        forget_dead_process()
         ensure_java()
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
@@ -62,7 +74,10 @@ def _build(configuration: Configuration) -> SparkSession:
     builder = SparkSession.builder
     for key, value in options.items():
         builder = builder.config(key, value)
-    return builder.getOrCreate()
+    built = builder.getOrCreate()
+    if not is_submitted():
+        _BUILT.add(built.conf.get(_APPLICATION) or "")
+    return built
 
 
 def _check_free(port: int) -> None:

@@ -1,0 +1,72 @@
+"""Runs a job as often as its restart strategy has it run, in another session if the first is lost."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from penstock.errors import PenstockError
+from penstock.executors.spark.failures import spark_errors
+from penstock.executors.spark.java_process import has_died, java_process
+from penstock.executors.spark.liveness import is_alive, session_lost
+
+if TYPE_CHECKING:
+    from penstock.executors.spark.bounded import BoundedRun
+    from penstock.executors.spark.executor import PreparedJob
+    from penstock.executors.spark.streaming import StreamingRun
+
+
+class Attempts:
+    """The attempts at running a job, one after the other.
+
+    Args:
+        job: The program, and what Spark needs to run it.
+        make_run: Makes what runs it in the session that the job has then.
+    """
+
+    def __init__(self, job: PreparedJob, make_run: Callable[[], BoundedRun | StreamingRun]) -> None:
+        self._job = job
+        self._make_run = make_run
+        self._run = make_run()
+        self._process = java_process()
+        self._has_lost_session = False
+
+    def __call__(self, stop: threading.Event) -> None:
+        """Run the job from its last epoch to its end, or until `stop` is set.
+
+        Raises:
+            SessionLostError: If the session ends meanwhile.
+            PenstockError: What the job failed with.
+        """
+        what = f"Job {self._job.request.name!r}"
+        if self._has_lost_session:
+            self._take_new_session(what)
+        try:
+            with spark_errors(what):
+                self._run(stop)
+        except PenstockError as error:
+            if stop.is_set() or is_alive(self._job.spark, error):
+                raise
+            can_go_on = self._job.can_change_session and has_died(self._process)
+            self._has_lost_session = can_go_on
+            raise session_lost(what, error, can_go_on=can_go_on) from error
+        finally:
+            if is_alive(self._job.spark):
+                self._run.close_functions()
+
+    def _take_new_session(self, what: str) -> None:
+        with spark_errors(what):
+            self._job.take_new_session()
+        self._process = java_process()
+        self._has_lost_session = False
+        self._run.clean_up()
+        self._run = self._make_run()
+
+    def interrupt(self) -> None:
+        """Interrupt what Spark is doing for the job."""
+        self._run.interrupt()
+
+    def clean_up(self) -> None:
+        """Remove what nobody needs once the job has ended."""
+        self._run.clean_up()
