@@ -93,7 +93,7 @@ numbers = env.from_collection(list(range(10))) if whose == "nobody" else env.fro
 sums = numbers.map(fatal).key_by(lambda pair: pair[0]).sum(1)
 try:
     found = list(sums.execute_and_collect())
-    print("found", sorted(pair[1] for pair in found))
+    print("found", len(found), sorted({key: max(s for k, s in found if k == key) for key, _ in found}.values()))
     print("again", list(env.from_collection([1]).map(str).execute_and_collect()))
 except Exception as error:
     print(type(error).__name__, "new session" in str(error))
@@ -104,7 +104,7 @@ except Exception as error:
 @pytest.mark.parametrize(
     ("strategy", "whose", "said"),
     [
-        ("fixed-delay", "nobody", ["found [0, 1, 2, 3, 5, 7, 9, 12, 12, 18]", "again ['1']"]),
+        ("fixed-delay", "nobody", ["found 10 [12, 15, 18]", "again ['1']"]),
         ("none", "nobody", ["JavaProcessLostError True"]),
         ("fixed-delay", "the session", ["SessionLostError False"]),
     ],
