@@ -12,6 +12,7 @@ SCRIPT = """
 import json
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 from penstock.common import Configuration, Types, WatermarkStrategy
 from penstock.datastream import (
@@ -101,12 +102,49 @@ def in_this_process(backend, folder):
     return found
 
 
+def on_spark(backend, folder):
+    from pyspark.sql import SparkSession
+
+    run_cell(1)
+    spark = SparkSession.builder.master("local[2, 4]").config("spark.ui.enabled", "false")
+    spark = spark.config("spark.log.level", "ERROR").getOrCreate()
+    first, found = Event, []
+    files = Path(folder) / "numbers"
+    files.mkdir()
+
+    def put(n):
+        new = Path(folder) / f"{n}.json"
+        new.write_text(json.dumps({"n": n}))
+        new.rename(files / new.name)
+
+    put(1)
+    rows = spark.readStream.schema("n int").json(str(files))
+    env = environment("spark", backend, folder + "/checkpoint")
+    with sums(env.from_data_frame(rows).map(lambda row: row.n)).execute_and_collect() as results:
+        found.append(told(next(results), first))
+        run_cell(2)
+        second = Event
+        env = environment("spark", backend, folder + "/other")
+        others = [told(e, second) for e in sums(env.from_collection([7])).execute_and_collect()]
+        put(2)
+        found.append(told(next(results), first))
+    spark.stop()
+    return found + others
+
+
 if __name__ == "__main__":
-    print(json.dumps(in_this_process(*sys.argv[1:])))
+    run = {"local": in_this_process, "spark": on_spark}[sys.argv[1]]
+    print(json.dumps(run(*sys.argv[2:])))
 """
 
 
 @pytest.mark.parametrize("backend", ["hashmap", "rocksdb"])
 def test_a_job_in_this_process_goes_on_with_its_class(backend: str, tmp_path: Path) -> None:
-    found = json.loads(run_script(tmp_path, SCRIPT, backend, str(tmp_path / "checkpoint")))
+    found = json.loads(run_script(tmp_path, SCRIPT, "local", backend, str(tmp_path / "checkpoint")))
     assert found == [[1, n, True] for n in (1, 3, 6, 10, 15, 21)]
+
+
+@pytest.mark.spark
+def test_jobs_on_spark_go_on_with_their_classes(tmp_path: Path) -> None:
+    found = json.loads(run_script(tmp_path, SCRIPT, "spark", "hashmap", str(tmp_path)))
+    assert found == [[1, 1, True], [1, 3, True], [2, 7, True]]
