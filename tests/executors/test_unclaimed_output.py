@@ -11,7 +11,9 @@ from tests.executors.test_publishing import OnceSink
 from tests.runtime.programs import Journal
 
 from penstock.common import Configuration, WatermarkStrategy
+from penstock.common.serialization import Encoder
 from penstock.datastream import DataStream, MapFunction, StreamExecutionEnvironment
+from penstock.datastream.connectors.file_system import FileSink
 from penstock.errors import UnclaimedOutputError, UserFunctionError
 from penstock.testing import TestingSource
 
@@ -67,6 +69,11 @@ def one_that_is_removed(numbers: DataStream, folder: Path, moments: Journal) -> 
 
 def one_of_another_kind(numbers: DataStream, folder: Path, moments: Journal) -> None:
     numbers.sink_to(Other(folder / "a", moments)).uid("out")
+
+
+def files(numbers: DataStream, folder: Path, moments: Journal) -> None:
+    sink = FileSink.for_row_format(str(folder / "files"), Encoder.simple_string_encoder())
+    numbers.sink_to(sink.build()).uid("out")
 
 
 def two_one_of_them_with_a_uid(numbers: DataStream, folder: Path, moments: Journal) -> None:
@@ -139,3 +146,15 @@ class TestAnEpochThatIsNotDelivered:
         killed(tmp_path, before, epoch=2)
         with pytest.raises(UnclaimedOutputError, match="Epoch 2 is"):
             run(tmp_path, after)
+
+
+def test_what_another_sink_prepared_under_the_id_of_a_sink_is_not_given_to_it(
+    tmp_path: Path,
+) -> None:
+    with pytest.raises(UserFunctionError, match="no 4"):
+        run(tmp_path, one, Journal(["no 4"]))
+    run(tmp_path, files)
+
+    assert found(tmp_path / "a") == [1, 2, 3]
+    parts = [path for path in tmp_path.glob("files/[!.]*/*") if path.is_file()]
+    assert [path.read_text() for path in parts] == ["4\n"]

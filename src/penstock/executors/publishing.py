@@ -24,16 +24,20 @@ class PublishedSink(NamedTuple):
     Attributes:
         name: The name of its operator.
         committer: Makes visible what its writers prepared.
+        delivers_to: Its kind and where it delivers to: see `OperatorRecord`.
     """
 
     name: str
     committer: Committer
+    delivers_to: str = ""
 
 
 def published_sinks(graph: JobGraph) -> dict[str, PublishedSink]:
     """Return the sinks of a job that commit on the driver, by their operators' ids."""
     return {
-        graph.operator_ids[node.id]: PublishedSink(node.name, node.operator.sink.create_committer())
+        graph.operator_ids[node.id]: PublishedSink(
+            node.name, node.operator.sink.create_committer(), node.operator.delivers_to
+        )
         for node in graph.stream_graph.nodes.values()
         if isinstance(node.operator, TwoPhaseCommitOperator)
     }
@@ -89,11 +93,12 @@ class Publisher:
                 is_last=record.is_last,
                 storage=self._storage,
                 kept=[
-                    KeptEpoch(kept.lineage, kept.number, _committables(kept, sink_id))
+                    KeptEpoch(kept.lineage, kept.number, _committables(kept, sink_id, sink))
                     for kept in self._kept()
                 ],
             )
-            commit = partial(_commit, sink.committer, _committables(record, sink_id), context)
+            found = _committables(record, sink_id, sink)
+            commit = partial(_commit, sink.committer, found, context)
             what = f"committing epoch {record.number}"
             _guarded(sink, what, commit)
             if not record.is_fork:
@@ -123,7 +128,7 @@ def claimed(record: EpochRecord, job: JobRecord, *, ignores_unclaimed: bool) -> 
     gone = {
         sink_id: then[sink_id]
         for sink_id, _ in record.prepared
-        if sink_id not in now or not _is_same(then[sink_id], now[sink_id])
+        if sink_id not in now or not _is_same(then[sink_id].delivers_to, now[sink_id].delivers_to)
     }
     if gone and not ignores_unclaimed:
         names = ", ".join(operator.described for operator in gone.values())
@@ -144,9 +149,9 @@ def _operators(job: JobRecord) -> dict[str, OperatorRecord]:
     }
 
 
-def _is_same(then: OperatorRecord, now: OperatorRecord) -> bool:
+def _is_same(then: str, now: str) -> bool:
     """Whether a sink takes what another prepared; metadata of earlier versions does not say where to."""
-    return then.delivers_to in {"", now.delivers_to}
+    return then in {"", now}
 
 
 def _commit(committer: Committer, found: list[Any], context: CommitContext) -> None:
@@ -154,7 +159,11 @@ def _commit(committer: Committer, found: list[Any], context: CommitContext) -> N
         committer.commit(found, context)
 
 
-def _committables(record: EpochRecord, sink_id: str) -> list[Any]:
+def _committables(record: EpochRecord, sink_id: str, sink: PublishedSink) -> list[Any]:
+    """Return what a sink prepared in an epoch; nothing of what another one did under its id."""
+    then = _operators(record.job).get(sink_id)
+    if then is not None and not _is_same(then.delivers_to, sink.delivers_to):
+        return []
     return [
         committable_from_plain(plain)
         for prepared_by, plain in record.prepared
@@ -168,7 +177,7 @@ def open_files_of(
     """Return the files outside the job's storage that its sinks go on with after an epoch."""
     found: dict[str, OpenFile] = {}
     for sink_id, sink in sinks.items():
-        found |= sink.committer.open_files(_committables(record, sink_id))
+        found |= sink.committer.open_files(_committables(record, sink_id, sink))
     return found
 
 

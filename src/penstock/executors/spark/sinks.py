@@ -35,7 +35,7 @@ def spark_sinks(graph: JobGraph, spark: SparkSession) -> dict[str, PublishedSink
     """Return the sinks of a job that Spark writes to, by their operators' ids."""
     return {
         graph.operator_ids[node.id]: PublishedSink(
-            node.name, SparkCommitter(spark, node.operator.sink)
+            node.name, SparkCommitter(spark, node.operator.sink), node.operator.delivers_to
         )
         for node in graph.stream_graph.nodes.values()
         if isinstance(node.operator, PreparedSinkOperator)
