@@ -13,8 +13,8 @@ from tests.runtime.programs import Journal
 from penstock.common import Configuration, WatermarkStrategy
 from penstock.common.serialization import Encoder
 from penstock.datastream import DataStream, MapFunction, StreamExecutionEnvironment
-from penstock.datastream.connectors.file_system import FileSink
-from penstock.errors import UnclaimedOutputError, UserFunctionError
+from penstock.datastream.connectors.file_system import FileSink, RollingPolicy
+from penstock.errors import UnclaimedOutputError, UnclaimedStateError, UserFunctionError
 from penstock.testing import TestingSource
 
 
@@ -74,6 +74,12 @@ def one_of_another_kind(numbers: DataStream, folder: Path, moments: Journal) -> 
 def files(numbers: DataStream, folder: Path, moments: Journal) -> None:
     sink = FileSink.for_row_format(str(folder / "files"), Encoder.simple_string_encoder())
     numbers.sink_to(sink.build()).uid("out")
+
+
+def files_that_stay_open(numbers: DataStream, folder: Path, moments: Journal) -> None:
+    sink = FileSink.for_row_format(str(folder / "files"), Encoder.simple_string_encoder())
+    sink.with_rolling_policy(RollingPolicy.default_rolling_policy())
+    numbers.sink_to(sink.build()).uid("out").name("Letters")
 
 
 def two_one_of_them_with_a_uid(numbers: DataStream, folder: Path, moments: Journal) -> None:
@@ -158,3 +164,22 @@ def test_what_another_sink_prepared_under_the_id_of_a_sink_is_not_given_to_it(
     assert found(tmp_path / "a") == [1, 2, 3]
     parts = [path for path in tmp_path.glob("files/[!.]*/*") if path.is_file()]
     assert [path.read_text() for path in parts] == ["4\n"]
+
+
+def test_records_of_open_files_are_not_dropped_with_the_kind_of_their_sink(tmp_path: Path) -> None:
+    with pytest.raises(UserFunctionError, match="no 4"):
+        run(tmp_path, files_that_stay_open, Journal(["no 4"]))
+    with pytest.raises(UnclaimedStateError, match="Letters' .uid 'out'"):
+        run(tmp_path, one)
+
+    run(tmp_path, one, ignore=True)
+    assert found(tmp_path / "a") == [4]
+
+
+def test_records_of_open_files_go_on_with_their_sink(tmp_path: Path) -> None:
+    with pytest.raises(UserFunctionError, match="no 4"):
+        run(tmp_path, files_that_stay_open, Journal(["no 4"]))
+    run(tmp_path, files_that_stay_open)
+
+    parts = [path for path in tmp_path.glob("files/[!.]*/*") if path.is_file()]
+    assert [path.read_text() for path in parts] == ["1\n2\n3\n4\n"]

@@ -133,7 +133,7 @@ class RestoredProgress:
 
     def _snapshots(self, vertex: Vertex, subtask: int) -> Iterable[tuple[str, Snapshot]]:
         for spec in vertex.operators:
-            old = self._old(spec)
+            old = self._old(spec) if self._suits(spec) else []
             snapshots = [dict(part.operators).get(spec.operator_id) for part in old]
             if not any(snapshot is not None for snapshot in snapshots):
                 continue
@@ -143,6 +143,11 @@ class RestoredProgress:
                 snapshot = self._redistributed(vertex, spec, old, snapshots, max(subtask, 0))
             if snapshot is not None:
                 yield spec.operator_id, snapshot
+
+    def _suits(self, spec: OperatorSpec) -> bool:
+        """Whether what the operator of an id took along is for the one that has it now."""
+        place = self._places.get(spec.operator_id)
+        return place is None or place[0].operators[place[1]].suits(spec.delivers_to)
 
     def _content_of(self, snapshot: Snapshot | None) -> bytes | None:
         if not isinstance(snapshot, StateHandle):
