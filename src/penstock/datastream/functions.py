@@ -164,7 +164,7 @@ class ReduceFunction(Function):
     def reduce(self, value1: Any, value2: Any) -> Any:
         """Return the value that stands for both.
 
-        It may be the first or the second, but neither may be changed: others hold them too.
+        It may be the first or the second, and either may be changed and returned.
 
         Args:
             value1: What all earlier values of the key came to.

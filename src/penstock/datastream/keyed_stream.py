@@ -178,8 +178,8 @@ class KeyedStream(DataStream):
 
         Args:
             func: Takes what the earlier records of a key came to and the new record, and returns what
-                they come to together. The first record of a key stands for itself. Neither argument
-                may be changed.
+                they come to together. The first record of a key stands for itself. Either argument
+                may be changed and returned.
 
         Returns:
             In STREAMING mode the new value for every record, in BATCH mode the last one of each key,

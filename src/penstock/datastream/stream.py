@@ -55,8 +55,9 @@ class DataStream(StreamSettings, Partitioning, Connecting, Windowing, StreamOutp
     Streams come from a `StreamExecutionEnvironment` and from operations on other streams. Nothing runs
     until the environment executes the program.
 
-    Records are any Python objects. They pass from one chained operator to the next as they are, so a
-    function must not change a record it was given. To cross to another subtask they are pickled.
+    Records are any Python objects. They pass from one chained operator to the next as they are: a function
+    may change a record that it was given, and whoever kept that before it sees the change. To cross to
+    another subtask records are pickled.
 
     Functions are plain callables, generators where there can be several results, or objects of the
     classes in `penstock.datastream.functions`. What they raise ends the job with a

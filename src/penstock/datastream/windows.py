@@ -229,7 +229,7 @@ class Windows:
 
         Args:
             reduce_function: Takes what earlier records of the window came to and the new record, and
-                returns what they come to together. Neither argument may be changed. Windows that
+                returns what they come to together; either may be changed and returned. Windows that
                 merge, and sliding windows, also join two such values.
             window_function: Makes the results of that value, which it gets as the only input. A
                 plain callable is called as `WindowFunction.apply` is. Default: the value is the result.
@@ -238,7 +238,8 @@ class Windows:
             share_panes: Whether sliding windows reduce the records of each slide once for all windows
                 that hold them, and then join what the slides come to, in the order of time: many
                 times as fast where windows overlap a lot. The function has to be associative, which
-                is checked on some of the records. With False each window is reduced on its own,
+                is checked on some of the records and on no others: one that is not, and passes,
+                gives other results than Flink. With False each window is reduced on its own,
                 record by record, as Flink does. PyFlink has no such option.
 
         Returns:
