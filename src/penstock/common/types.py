@@ -48,8 +48,7 @@ class Row:
     have these names, in the template's order.
 
     Rows are equal if their names, values and row kinds are, in the same order; equal rows have the
-    same hash. `in`
-    looks among the values. A field whose name begins with an underscore or is the name of a method
+    same hash. `in` looks among the values. A field whose name begins with an underscore or is the name of a method
     is read as `row["name"]` only. Rows whose values can be pickled can be, and a block of rows with
     the same names writes the names once.
 

@@ -2,8 +2,8 @@
 
 Python salts the hash of strings and bytes per process, and hashes some objects by address. What may be a
 key: None, numbers (int, float but NaN, bool, Decimal, Fraction, complex, NumPy scalars), str, bytes,
-date, time, datetime, timedelta (pandas' too, but NaT), UUID, enum members, windows, and tuples, frozen sets, Rows and frozen
-dataclasses of these. Equal keys have equal hashes: `1`, `1.0`, `True` and `Decimal(1)` are one key.
+date, time, datetime, timedelta (pandas' too, but NaT), UUID, enum members, windows, and tuples, frozen sets,
+Rows and frozen dataclasses of these. Equal keys have equal hashes: `1`, `1.0`, `True` and `Decimal(1)` are one key.
 """
 
 from __future__ import annotations

@@ -107,15 +107,18 @@ class Subtask:
             spec.operator_id: operator
             for spec, operator in zip(vertex.operators, self.chain.operators, strict=True)
         }
+        self._state = self._create_state(memory)
+        self._snapshots = StoredSnapshots()
+        self.chain.open()
+
+    def _create_state(self, memory: StateMemory | None) -> SubtaskState | None:
         stores = {
             name: store
             for operator_id, operator in self._operators.items()
             for name, store in operator.stores(operator_id).items()
         }
-        limit = layout.program.state_memory
-        self._state = SubtaskState(stores, memory, limit) if stores else None
-        self._snapshots = StoredSnapshots()
-        self.chain.open()
+        limit = self._layout.program.state_memory
+        return SubtaskState(stores, memory, limit) if stores else None
 
     def _create_keyed_state(self, operator: str) -> KeyedStateBackend:
         vertex = self._vertex

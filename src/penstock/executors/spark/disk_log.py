@@ -69,9 +69,8 @@ class DiskLog:
         found: set[str] = set()
         for folder, folders, files in os.walk(self._place):
             if folder == self._place and _COMMITS in folders:
-                folders.remove(
-                    _COMMITS
-                )  # without an entry there Spark asks for the micro-batch again
+                # Without an entry there Spark asks for the micro-batch again.
+                folders.remove(_COMMITS)
             entries = {os.path.join(folder, name) for name in files if not name.startswith(".")}
             new = entries - self._synced
             for path in new:

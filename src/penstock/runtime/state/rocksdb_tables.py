@@ -15,9 +15,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from penstock.errors import MutatedKeyError
-from penstock.runtime import mutability
 from penstock.runtime.job_pickle import dumps, loads
-from penstock.runtime.mutability import IMMUTABLE_TYPES, own
+from penstock.runtime.mutability import IMMUTABLE_TYPES, Kept, own
 from penstock.runtime.state.frames import (
     Change,
     TablePart,
@@ -45,7 +44,7 @@ _LENGTH: Final = struct.Struct(">I")
 
 _LARGE: Final = 1 << 63
 
-Kept = bytes | float | bool | None
+Cached = bytes | float | bool | None
 """A value in a cache: pickled, or a number as it is; None for no value."""
 
 
@@ -153,13 +152,13 @@ class RocksTable(StateTable):
                 )
 
 
-def _pickled(kept: Kept) -> bytes | None:
+def _pickled(kept: Cached) -> bytes | None:
     if kept is None or type(kept) is bytes:
         return kept
     return dumps(kept)
 
 
-def _size(kept: Kept) -> int:
+def _size(kept: Cached) -> int:
     """Return how many bytes a value takes beside its entry, for which what is not there stands."""
     if type(kept) is bytes:
         return len(kept)
@@ -173,13 +172,13 @@ class RocksEntries(RocksTable):
         self, backend: RocksDBKeyedStateBackend, number: int, name: str, kind: str
     ) -> None:
         super().__init__(backend, number, name, kind)
-        self._cache: dict[Address, Kept] = {}
+        self._cache: dict[Address, Cached] = {}
         self._changed: set[Address] = set()
         # What changed in earlier epochs, and is in the cache alone.
         self._unwritten: set[Address] = set()
 
     @property
-    def cached(self) -> Callable[[Address], Kept]:
+    def cached(self) -> Callable[[Address], Cached]:
         """What returns what the cache has at an address; None if that is nothing."""
         return self._cache.get
 
@@ -197,11 +196,11 @@ class RocksEntries(RocksTable):
 
     def set(self, address: Address, value: Any) -> None:
         """Set the value at an address."""
-        kept: Kept
+        kept: Cached
         kind = type(value)
         if kind is float or kind is bool or (kind is int and -_LARGE < value < _LARGE):
             kept = value
-        elif kind is mutability.Kept:
+        elif kind is Kept:
             kept = value.data
         else:
             try:
