@@ -169,7 +169,7 @@ def test_what_another_sink_prepared_under_the_id_of_a_sink_is_not_given_to_it(
 def test_records_of_open_files_are_not_dropped_with_the_kind_of_their_sink(tmp_path: Path) -> None:
     with pytest.raises(UserFunctionError, match="no 4"):
         run(tmp_path, files_that_stay_open, Journal(["no 4"]))
-    with pytest.raises(UnclaimedStateError, match="Letters' .uid 'out'"):
+    with pytest.raises(UnclaimedStateError, match=r"Letters' .uid 'out'"):
         run(tmp_path, one)
 
     run(tmp_path, one, ignore=True)

@@ -151,9 +151,7 @@ def _check_claimed(record: EpochRecord, job: JobRecord) -> None:
         operator
         for vertex in record.job.vertices
         for operator in vertex.operators
-        if not (
-            operator.operator_id in present and operator.suits(present[operator.operator_id])
-        )
+        if not (operator.operator_id in present and operator.suits(present[operator.operator_id]))
         and (
             operator.operator_id in record.job.sources
             or (operator.is_stateful and vertex.number in with_files)
