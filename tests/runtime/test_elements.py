@@ -111,7 +111,7 @@ class TestPickling:
     def test_leaves_rows_of_the_program_as_they_are(self) -> None:
         [row] = pickle.loads(pickle.dumps(Block([Row(b=1, a=2)]))).values
 
-        assert (field_names_of(row), list(row)) == (("a", "b"), [2, 1])
+        assert (field_names_of(row), list(row)) == (("b", "a"), [1, 2])
 
     def test_keeps_in_band_elements_apart(self) -> None:
         elements = [

@@ -109,7 +109,7 @@ class Row:
 
         Example:
             >>> Row(key=1, value=Row(name="a", age=2)).as_dict(True)
-            {'key': 1, 'value': {'age': 2, 'name': 'a'}}
+            {'key': 1, 'value': {'name': 'a', 'age': 2}}
         """
         if self._names is None:
             raise RowFieldNamesError(
