@@ -12,6 +12,7 @@ import pytest
 from penstock.checkpoint.epoch_record import EpochRecord
 from penstock.checkpoint.handles import StateHandle
 from penstock.errors import (
+    CheckpointMismatchError,
     MaxParallelismChangedError,
     StateNotRescalableError,
     UnclaimedStateError,
@@ -197,9 +198,24 @@ class TestSources:
         assert found.read == {0: 2, 1: 2}
 
     def test_go_on_where_they_were(self) -> None:
-        old = replace(record(sources(A, B), {}), read={A: 1, C: 2})
+        old = replace(record(sources(A, C), {}), read={A: 1, C: 2})
 
         assert restored(old, sources(B, C, A), {0: 1, 1: 1, 2: 3}).read == {0: 0, 1: 1, 2: 1}
+
+    @pytest.mark.parametrize(
+        ("read", "bounded", "message"),
+        [
+            ({}, {0: 1}, "'a'.* is bounded, and was a stream when epoch 3 was committed"),
+            ({A: 1}, {}, "'a'.* is a stream, and was bounded when epoch 3 was committed"),
+        ],
+    )
+    def test_are_refused_where_nothing_says_how_far_they_are(
+        self, read: dict[str, int], bounded: dict[int, int], message: str
+    ) -> None:
+        old = replace(record(sources(A), {}), read=read)
+
+        with pytest.raises(CheckpointMismatchError, match=message):
+            restored(old, sources(A), bounded)
 
     def test_had_the_epochs_of_the_job_in_earlier_versions(self) -> None:
         old = record(sources(A, B), {})

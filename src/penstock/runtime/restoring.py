@@ -8,7 +8,11 @@ from dataclasses import dataclass, field, replace
 from penstock.checkpoint.epoch_record import EpochRecord, JobRecord, SubtaskId
 from penstock.checkpoint.handles import StateHandle
 from penstock.checkpoint.storage import Storage
-from penstock.errors import MaxParallelismChangedError, UnclaimedStateError
+from penstock.errors import (
+    CheckpointMismatchError,
+    MaxParallelismChangedError,
+    UnclaimedStateError,
+)
 from penstock.runtime.draining import begun_anew
 from penstock.runtime.job_description import describe
 from penstock.runtime.program import Program, Vertex
@@ -59,10 +63,13 @@ def restored(
 
     Raises:
         UnclaimedStateError: If an operator with state is gone, and its state is not to be dropped.
+        CheckpointMismatchError: If a source was bounded and is a stream, or the other way round.
         MaxParallelismChangedError: If the program divides keys into another number of key groups.
         StateNotRescalableError: If an operator's parallelism was changed that has to keep it.
     """
     job = describe(program)
+    if bounded is not None:
+        _check_kinds(record, job, bounded)
     if not ignore_unclaimed_state:
         _check_claimed(record, job)
     if record.is_drained:
@@ -90,6 +97,23 @@ def restored(
     if not is_same or record.is_drained:
         finished = set()
     return Restored(state, progress, frozenset(finished), read)
+
+
+def _check_kinds(record: EpochRecord, job: JobRecord, bounded: Mapping[int, int]) -> None:
+    """Make sure that sources which are bounded were so: how far others are is kept otherwise, by Spark."""
+    if record.read is None:
+        return
+    names = {operator.operator_id: operator for vertex in job.vertices for operator in vertex.operators}
+    for number, source in enumerate(job.sources):
+        if source not in record.job.sources or (source in record.read) == (number in bounded):
+            continue
+        was, now = ("a stream", "bounded") if number in bounded else ("bounded", "a stream")
+        raise CheckpointMismatchError(
+            f"The source {names[source].described} is {now}, and was {was} when epoch {record.number} was "
+            "committed: how far it was read does not say where it goes on now.",
+            hint="Give the source another uid() to read it from its beginning, and set "
+            "execution.state-recovery.ignore-unclaimed-state to true, as the one that was there is gone.",
+        )
 
 
 def _read(record: EpochRecord, source: str) -> int:

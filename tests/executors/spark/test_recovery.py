@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from tests.servers.s3_server import S3Server
 from penstock.checkpoint.epoch_record import EpochRecord
 from penstock.checkpoint.epoch_store import StoredEpochs
 from penstock.checkpoint.storage import open_storage
-from penstock.common import Configuration, Row, Types
+from penstock.common import Configuration, Row, Types, WatermarkStrategy
 from penstock.datastream import (
     KeyedProcessFunction,
     RuntimeContext,
@@ -25,12 +25,14 @@ from penstock.datastream import (
 )
 from penstock.datastream.state import ValueStateDescriptor
 from penstock.errors import (
+    CheckpointMismatchError,
     LocationInUseError,
     NoCheckpointLocationWarning,
     PenstockError,
     UserFunctionError,
 )
 from penstock.executors.checkpoints import Checkpoints
+from penstock.testing import TestingSource
 
 pytestmark = pytest.mark.spark
 
@@ -92,7 +94,7 @@ class Job:
         return reader.json(str(folder))
 
     def run(
-        self, *frames: DataFrame, fails_at: int | None = None, names: str = "abc", **settings: Any
+        self, *frames: DataFrame, fails_at: int | None = None, names: Sequence[str] = "abc", **settings: Any
     ) -> list[tuple[int, int]]:
         """Run the program until what is there is read; return the counts it gives, sorted.
 
@@ -132,6 +134,7 @@ SETTINGS = {
     "epoch": "execution.state-recovery.epoch",
     "ends": "execution.epoch.end-of-input",
     "retained": "execution.checkpointing.num-retained",
+    "ignores": "execution.state-recovery.ignore-unclaimed-state",
 }
 
 
@@ -273,6 +276,39 @@ def test_sources_come_and_change_places(job: Job) -> None:
 
     # Two files of the first source, which come after one, and one of the second.
     assert found == counted(1, 3)
+
+
+def interrupted(job: Job, *, execution_target: str) -> None:
+    """Let a program with a bounded source count the first file at the location, and fail after it."""
+    configuration = Configuration().set_string("execution.checkpointing.dir", job.location)
+    configuration.set_string("execution.target", execution_target)
+    env = StreamExecutionEnvironment.get_execution_environment(configuration)
+    rows = [Row(key=number % KEYS, number=number) for number in range(RECORDS + 1)]
+    source = TestingSource([rows[:RECORDS], rows[RECORDS:]])
+    numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers").uid("numbers")
+    job.trap.touch()
+    counts = numbers.key_by(lambda row: row.key).process(Count(RECORDS, job.trap)).uid("count")
+    with pytest.raises(UserFunctionError, match="trapped"):
+        list(counts.execute_and_collect())
+
+
+@pytest.mark.parametrize("target", ["local", "spark"])
+def test_goes_on_where_spark_has_planned_nothing_yet(job: Job, target: str) -> None:
+    interrupted(job, execution_target=target)
+    frame = job.frame("a", files=4)
+    job.trap.touch()
+    with pytest.raises(UserFunctionError, match="trapped"):
+        job.run(frame, fails_at=3 * RECORDS, ignores="true")
+
+    assert job.found == counted(1, 3)
+    assert job.run(frame) == counted(4, 1)
+
+
+def test_a_source_that_was_bounded_is_no_stream(job: Job) -> None:
+    interrupted(job, execution_target="local")
+
+    with pytest.raises(CheckpointMismatchError, match="uid 'numbers'.* is a stream, and was bounded"):
+        job.run(job.frame("a", files=1), names=["numbers"])
 
 
 def test_a_second_driver_is_refused(job: Job) -> None:

@@ -178,10 +178,11 @@ class StreamingRun:
         if self._has_ticks:
             sources.append(TICKS)
         planned = True
-        if last is None:
-            # Nothing was committed: what an earlier driver may have had Spark plan is planned anew. That
-            # driver may still commit it, and what it planned is deleted when it no longer can.
-            folder, self._shift = self._checkpoints.new_engine_folder(), 0
+        if last is None or "folder" not in last.engine:
+            # Nothing is committed that Spark planned: what an earlier driver may have had it plan is planned
+            # anew. That driver may still commit it, and what it planned is deleted when it no longer can.
+            folder, self._shift = self._checkpoints.new_engine_folder(), self._runner.next
+            self._runner.republish()
         else:
             folder = last.engine["folder"]
             known = last.engine["sources"]
