@@ -240,9 +240,19 @@ class TestDisk:
 
         assert LocalStorage(str(tmp_path)).names() == []
 
-    @pytest.mark.parametrize("scheme", ["file://", "file:", ""])
+    @pytest.mark.parametrize(
+        "scheme", ["file://", "file:", "", "/", "file:///", "file://localhost"]
+    )
     def test_a_url_of_a_file_is_a_path(self, tmp_path: Path, scheme: str) -> None:
-        assert open_storage(f"{scheme}{tmp_path}").location == str(tmp_path)
+        storage = open_storage(f"{scheme}{tmp_path}")
+
+        assert storage.location == str(tmp_path)
+        assert open_storage(storage.location).location == str(tmp_path)
+
+    def test_a_url_of_a_file_elsewhere_is_refused(self) -> None:
+        with pytest.raises(InvalidArgumentError, match="'store'") as raised:
+            open_storage("file://store/jobs")
+        assert "file:///store/jobs" in str(raised.value.hint)
 
     def test_is_named_as_a_text(self, tmp_path: Path) -> None:
         with pytest.raises(InvalidArgumentError, match="no place for checkpoints"):

@@ -78,7 +78,8 @@ class LocalStorage:
     """
 
     def __init__(self, folder: str, *, is_durable: bool = True) -> None:
-        self.location = os.path.abspath(folder)
+        # What begins with two slashes is absolute as well, and Python keeps both.
+        self.location = re.sub(r"^//", "/", os.path.abspath(folder))
         self._is_durable = is_durable
 
     def url(self, name: str) -> str:
@@ -233,12 +234,28 @@ def open_storage(location: str, *, is_durable: bool = True) -> Storage:
         )
     scheme, separator, _ = location.partition("://")
     if location.startswith("file:/") or not separator:
-        folder = location.removeprefix("file:").removeprefix("//")
-        return LocalStorage(folder, is_durable=is_durable)
+        return LocalStorage(_path_of(location), is_durable=is_durable)
     if scheme in SCHEMES:
         return ObjectStorage(location)
     raise InvalidArgumentError(
         f"Checkpoints cannot be kept at {location!r}.",
         hint="Give the path of a folder that all workers reach, or a URL that begins with "
         f"{', '.join(f'{scheme}://' for scheme in sorted(SCHEMES))}.",
+    )
+
+
+def _path_of(location: str) -> str:
+    """Return the path that a location of files names: a path itself, or a URL.
+
+    Raises:
+        InvalidArgumentError: If it is on another machine.
+    """
+    if not location.startswith("file://"):
+        return location.removeprefix("file:") if location.startswith("file:/") else location
+    host, slash, path = location.removeprefix("file://").partition("/")
+    if host in {"", "localhost"} and slash:
+        return slash + path
+    raise InvalidArgumentError(
+        f"Checkpoints cannot be kept at {location!r}: after file:// comes the name of a machine, {host!r}.",
+        hint=f"Give the path of a folder that driver and workers reach, or a URL such as file:///{host}/{path}.",
     )

@@ -103,7 +103,9 @@ def _check_kinds(record: EpochRecord, job: JobRecord, bounded: Mapping[int, int]
     """Make sure that sources which are bounded were so: how far others are is kept otherwise, by Spark."""
     if record.read is None:
         return
-    names = {operator.operator_id: operator for vertex in job.vertices for operator in vertex.operators}
+    names = {
+        operator.operator_id: operator for vertex in job.vertices for operator in vertex.operators
+    }
     for number, source in enumerate(job.sources):
         if source not in record.job.sources or (source in record.read) == (number in bounded):
             continue

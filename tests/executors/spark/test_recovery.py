@@ -94,7 +94,11 @@ class Job:
         return reader.json(str(folder))
 
     def run(
-        self, *frames: DataFrame, fails_at: int | None = None, names: Sequence[str] = "abc", **settings: Any
+        self,
+        *frames: DataFrame,
+        fails_at: int | None = None,
+        names: Sequence[str] = "abc",
+        **settings: Any,
     ) -> list[tuple[int, int]]:
         """Run the program until what is there is read; return the counts it gives, sorted.
 
@@ -307,7 +311,9 @@ def test_goes_on_where_spark_has_planned_nothing_yet(job: Job, target: str) -> N
 def test_a_source_that_was_bounded_is_no_stream(job: Job) -> None:
     interrupted(job, execution_target="local")
 
-    with pytest.raises(CheckpointMismatchError, match="uid 'numbers'.* is a stream, and was bounded"):
+    with pytest.raises(
+        CheckpointMismatchError, match=r"uid 'numbers'.* is a stream, and was bounded"
+    ):
         job.run(job.frame("a", files=1), names=["numbers"])
 
 
