@@ -175,5 +175,5 @@ class TestInAStorage:
 
         stored(tmp_path).commit(RECORD)
 
-        # The content, then the name, then the folder that holds the name.
-        assert steps == ["fsync", "link", "fsync"]
+        # The name of the new folder, the content, then the name, then the folder that holds the name.
+        assert steps == ["fsync", "fsync", "link", "fsync"]
