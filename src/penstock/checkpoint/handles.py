@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from penstock.checkpoint.storage import Storage
-from penstock.errors import DamagedStateError, LostOutputError
+from penstock.errors import DamagedStateError
 
 _LENGTH: Final = struct.Struct("<Q")
 _AT_ONCE: Final = 16 << 20
@@ -143,50 +143,6 @@ def copy_state_file(source: Storage, handle: StateHandle, target: Storage, name:
         DamagedStateError: If it is missing, truncated or otherwise not what was written.
     """
     target.write(name, _verified_chunks(source, handle))
-
-
-class OpenFile(NamedTuple):
-    """A file outside the job's storage that a sink goes on with.
-
-    Attributes:
-        path: Its path.
-        length: Its length in bytes.
-    """
-
-    path: str
-    length: int
-
-
-def copy_open_file(file: OpenFile, target: Storage, name: str) -> StateHandle:
-    """Copy a file that a sink goes on with into a storage, and return its handle.
-
-    Raises:
-        LostOutputError: If it is not what was written.
-    """
-    length = checksum = 0
-
-    def chunks() -> Iterator[bytes]:
-        nonlocal length, checksum
-        with open(file.path, "rb") as content:
-            while chunk := content.read(1 << 20):
-                length += len(chunk)
-                checksum = zlib.crc32(chunk, checksum)
-                yield chunk
-        if length != file.length:
-            raise LostOutputError(
-                f"The file {file.path}, whose records are not published yet, has {length} bytes, not "
-                f"{file.length}.",
-                hint="Leave the hidden folder of the output alone while its job may go on.",
-            )
-
-    try:
-        target.write(name, chunks())
-    except FileNotFoundError as error:
-        raise LostOutputError(
-            f"The file {file.path}, whose records are not published yet, cannot be read: {error}.",
-            hint="Leave the hidden folder of the output alone while its job may go on.",
-        ) from error
-    return StateHandle(name, length, checksum, is_snapshot=False)
 
 
 def read_copy(storage: Storage, handle: StateHandle) -> Iterator[bytes]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, Final
 
 from penstock.checkpoint.epoch_record import EpochRecord
 from penstock.checkpoint.epoch_store import StoredEpochs
-from penstock.checkpoint.handles import OpenFile, StateHandle, copy_open_file, copy_state_file
+from penstock.checkpoint.handles import StateHandle, copy_state_file
 from penstock.checkpoint.leftovers import PIECES, PREPARED, engine_folder, file_name, origin_of
+from penstock.checkpoint.open_files import OpenFiles, copy_open_file, nothing_open
 from penstock.checkpoint.storage import Storage
 from penstock.errors import CheckpointNotWritableError, ObjectStoreError, SavepointError
 
@@ -18,15 +19,6 @@ _LOGS: Final = ("offsets", "commits")
 _PROBE: Final = "probe"
 _LOGS_KEPT: Final = 10
 """Of how many epochs Spark's offsets and commits are copied; to go on it reads the last two."""
-
-
-OpenFiles = Callable[[EpochRecord], Mapping[str, OpenFile]]
-"""Finds the files outside a job's storage that an epoch goes on with, by the names its sinks know them by."""
-
-
-def nothing_open(_: EpochRecord) -> Mapping[str, OpenFile]:
-    """Find nothing: of a job whose sinks keep nothing open."""
-    return {}
 
 
 def write_savepoint(

@@ -38,7 +38,8 @@ from penstock.checkpoint.epoch_record import EpochRecord, digest_of_record
 from penstock.checkpoint.epoch_store import EpochStore, MemoryEpochStore, StoredEpochs
 from penstock.checkpoint.generations import Generation
 from penstock.checkpoint.leftovers import Leftovers, engine_folder
-from penstock.checkpoint.savepoint import OpenFiles, copied, copy_into, nothing_open
+from penstock.checkpoint.open_files import OpenFiles, nothing_open
+from penstock.checkpoint.savepoint import copied, copy_into
 from penstock.checkpoint.storage import LocalStorage, Storage, open_storage
 from penstock.common import options
 from penstock.common.configuration import Configuration

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from penstock.checkpoint.epoch_record import EpochRecord
-from penstock.checkpoint.savepoint import OpenFiles, nothing_open
+from penstock.checkpoint.open_files import OpenFiles, nothing_open
 from penstock.checkpoint.storage import Storage
 from penstock.errors import JobCancelledError
 

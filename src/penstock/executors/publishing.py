@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from penstock.checkpoint.epoch_record import EpochRecord, JobRecord, OperatorRecord
-from penstock.checkpoint.handles import OpenFile
+from penstock.checkpoint.open_files import OpenFile
 from penstock.checkpoint.storage import open_storage
 from penstock.errors import PenstockError, SinkError, UnclaimedOutputError
 from penstock.graph.job_graph import JobGraph

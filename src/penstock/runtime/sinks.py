@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from penstock.checkpoint.handles import OpenFile, read_copy
+from penstock.checkpoint.handles import read_copy
+from penstock.checkpoint.open_files import OpenFile
 from penstock.checkpoint.storage import Storage
 from penstock.runtime.context import RuntimeContext
 from penstock.runtime.elements import MIN_TIMESTAMP

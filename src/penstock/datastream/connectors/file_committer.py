@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from penstock.checkpoint.handles import OpenFile
+from penstock.checkpoint.open_files import OpenFile
 from penstock.datastream.connectors.file_staging import (
     PublishedFile,
     StagedFile,

@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from penstock.checkpoint.handles import OpenFile
+from penstock.checkpoint.open_files import OpenFile
 from penstock.common.lasting import make_lasting_folder, sync_folder
 from penstock.errors import LostOutputError, PenstockError, SinkNotWritableError
 
