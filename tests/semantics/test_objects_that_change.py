@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from tests.runtime.programs import Journal
 from tests.semantics.conftest import NewEnvironment
 from tests.semantics.running import collect
+from tests.semantics.spoiling import FUNCTIONS, Buffer, Holder, Identity, Spoiling, spoil, text
 
 from penstock.common import Configuration, Row, Types, WatermarkStrategy
 from penstock.common.watermark_strategy import TimestampAssigner
@@ -39,130 +40,6 @@ from penstock.testing.source import TestingSource
 
 Push = Callable[[Any], None]
 SIDE = OutputTag("side")
-
-
-class Holder:
-    """An object with attributes, as a user's class has them."""
-
-    def __init__(self, content: Any) -> None:
-        self.content = content
-
-
-def text(value: Any) -> str:
-    """Return all that a value holds."""
-    if isinstance(value, Holder):
-        return f"Holder({text(value.content)})"
-    if isinstance(value, np.ndarray):
-        return f"array({value.tolist()})"
-    if isinstance(value, (list, tuple, Row)):
-        return f"{type(value).__name__}({', '.join(map(text, value))})"
-    if isinstance(value, dict):
-        return f"dict({', '.join(f'{key!r}: {text(item)}' for key, item in value.items())})"
-    return repr(value)
-
-
-def parts_of(value: Any) -> list[Any]:
-    """Return what a value holds."""
-    if isinstance(value, Holder):
-        return [value.content]
-    if isinstance(value, dict):
-        return list(value.values())
-    return list(value) if isinstance(value, (list, tuple, Row)) else []
-
-
-def spoil(value: Any, but: frozenset[int] = frozenset()) -> None:
-    """Change a value, and all in it, in place; but not the objects with these ids."""
-    for part in parts_of(value):
-        spoil(part, but)
-    if id(value) in but:
-        return
-    if isinstance(value, (list, bytearray)):
-        value.append(66)
-    elif isinstance(value, dict):
-        value["spoilt"] = len(value)
-    elif isinstance(value, Holder):
-        value.content = [value.content]
-    elif isinstance(value, np.ndarray):
-        value += 66
-    elif isinstance(value, Row):
-        value[0] = "spoilt"
-
-
-def ids_in(value: Any) -> frozenset[int]:
-    return frozenset({id(value)}.union(*map(ids_in, parts_of(value))))
-
-
-class Spoiling:
-    """Remembers the objects it was given and gave out, and changes the last of them at each call."""
-
-    def __init__(self) -> None:
-        self.seen: list[Any] = []
-
-    def remember(self, value: Any) -> Any:
-        self.seen.append(value)
-        return value
-
-    def spoil_all(self, but: Any = None) -> None:
-        """Change what is remembered, but nothing that is in a value that has only come."""
-        for value in self.seen[-4:]:
-            spoil(value, ids_in(but))
-
-
-class Identity(Spoiling):
-    """Gives out what it is given."""
-
-    def __call__(self, value: Any) -> Iterator[Any]:
-        self.spoil_all(but=value)
-        yield self.remember(value)
-
-
-class Buffer(Spoiling):
-    """Gives out one and the same list again and again, also for one record."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.buffer: list[Any] = []
-
-    def __call__(self, value: Any) -> Iterator[Any]:
-        now = text(value)
-        self.spoil_all()
-        for number in range(2):
-            self.buffer[:] = [now, number, [number]]
-            yield self.buffer
-
-
-class Inside(Spoiling):
-    """Gives out tuples, dicts and objects around what it still has."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.shared: list[Any] = []
-
-    def __call__(self, value: Any) -> Iterator[Any]:
-        now = copy.deepcopy(value)
-        self.spoil_all()
-        self.shared[:] = [len(text(now))]
-        yield (text(now), self.shared)
-        self.shared.append(1)
-        yield {"now": self.remember(now), "shared": self.shared}
-        self.shared.append(2)
-        yield Holder(self.shared)
-
-
-class Plain(Spoiling):
-    """Gives out what nobody can change, and now and then what can be."""
-
-    def __call__(self, value: Any) -> Iterator[Any]:
-        now = text(value)
-        self.spoil_all(but=value)
-        self.remember(value)
-        yield now
-        if zlib.crc32(now.encode()) % 3 == 0:
-            yield self.remember(bytearray(now.encode()))
-        yield now, len(now)
-
-
-FUNCTIONS: list[type[Spoiling]] = [Identity, Buffer, Inside, Plain]
 
 
 class Step:
