@@ -322,7 +322,7 @@ class KeyedStateBackend(ABC):
         self._read.add(note.table)
 
     def was_read(self, names: Set[str]) -> bool:
-        """Whether any of these states has something that was read from a file."""
+        """Whether any of these states has something that was read from a file since this was asked last."""
         read = names & self._read
         self._read -= read
         return any(
