@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from penstock.checkpoint.epoch_record import EpochRecord
 from penstock.checkpoint.savepoint import read_savepoint
 from penstock.checkpoint.storage import LocalStorage
 from penstock.common import (
@@ -25,6 +26,7 @@ from penstock.common import (
 from penstock.common.watermark_strategy import TimestampAssigner
 from penstock.datastream import EpochCompleted, EpochListener, StreamExecutionEnvironment
 from penstock.datastream.window import TumblingEventTimeWindows
+from penstock.executors.spark.streaming import StreamingRun
 from penstock.inspection import verify_checkpoint
 
 pytestmark = pytest.mark.spark
@@ -264,3 +266,31 @@ def test_bounded_sources_may_be_added_where_nothing_else_is_new(
         env._configuration.set_boolean("execution.epoch.end-of-input", ends)
         env.execute()
         assert printed(capsys) == expected
+
+
+def test_event_time_may_be_ended_before_the_first_epoch_of_a_start(
+    spark: SparkSession,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    inputs = Inputs(tmp_path)
+    inputs.add(1, 2)
+    env = inputs.windows(spark, tmp_path / "job", available_now=True)
+    env._configuration.set_boolean("execution.epoch.end-of-input", False)
+    env.execute()
+    begin = StreamingRun._offsets_folder
+
+    def asked(run: StreamingRun, last: EpochRecord | None) -> str:
+        run._runner._feed.gate.close(wants_end=True)
+        return begin(run, last)
+
+    monkeypatch.setattr(StreamingRun, "_offsets_folder", asked)
+    inputs.windows(spark, tmp_path / "job", available_now=True, adds=True).execute()
+    assert printed(capsys) == [3]
+    assert read_savepoint(LocalStorage(str(tmp_path / "job"))).is_drained
+
+    monkeypatch.undo()
+    inputs.add(13)
+    inputs.windows(spark, tmp_path / "job", available_now=True, adds=True).execute()
+    assert printed(capsys) == [13, 43]

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 from tests.executors.spark.conftest import StreamOf
 
 from penstock.common.cost import Cost
 from penstock.datastream import StreamExecutionEnvironment
+from penstock.executors.spark.streaming import StreamingRun
 
 pytestmark = pytest.mark.spark
 
@@ -22,3 +25,14 @@ def test_the_epochs_of_a_stream(env: StreamExecutionEnvironment, stream_of: Stre
     assert profile.total == sum(row.total for row in (*profile.operators, *profile.levels)) + sum(
         profile.driver.values()
     )
+
+
+def test_triggers_are_of_epochs_though_not_each_is_a_micro_batch() -> None:
+    found: list[tuple[int, float]] = []
+    run = object.__new__(StreamingRun)
+    run._runner = SimpleNamespace(profile=SimpleNamespace(add_triggers=found.extend))  # type: ignore[assignment]
+    run._shift = 2
+    progress = SimpleNamespace(batchId=5, durationMs={"triggerExecution": 1500, "addBatch": 1000})
+    run._note_triggers(SimpleNamespace(recentProgress=[progress]))  # type: ignore[arg-type]
+
+    assert found == [(7, 1.5)]

@@ -106,7 +106,8 @@ class StreamingRun:
             # Spark may have nothing new for long. What comes before has to be delivered before.
             if not self._checkpoints.is_published(last):
                 self._runner.republish()
-            self._run_unplanned()
+            with suppress(JobCancelledError):
+                self._run_unplanned()
         query = self._start(folder)
         polls = 0
         while query.isActive and not stop.wait(_POLL_SECONDS) and not self._runner.wants_end:
@@ -129,7 +130,7 @@ class StreamingRun:
         """Take note of how long Spark took around the latest epochs, if the job is profiled."""
         if self._runner.profile is not None:
             self._runner.profile.add_triggers(
-                (progress.batchId, progress.durationMs["triggerExecution"] / 1000)
+                (progress.batchId + self._shift, progress.durationMs["triggerExecution"] / 1000)
                 for progress in query.recentProgress
                 if "addBatch" in progress.durationMs
             )
@@ -218,7 +219,8 @@ class StreamingRun:
             is_planned: Whether the epoch that comes is one of Spark's micro-batches. Each that is not shifts
                 the numbers of those behind it: Spark has never heard of it.
         """
-        self._runner.set_engine({**self._engine, "shift": self._shift, "is_planned": is_planned})
+        shift = self._shift if is_planned else self._shift + 1
+        self._runner.set_engine({**self._engine, "shift": shift, "is_planned": is_planned})
 
     def _run_epoch(self, batch: DataFrame, number: int) -> None:
         """Run the epoch that a micro-batch is."""
@@ -285,17 +287,19 @@ class StreamingRun:
         """
         every = frozenset(source.number for source in self._job.sources) | self._job.bounded.keys()
         rows = None if ends else self._frames.rows(self._unread())
-        self._shift += 1
         self._tell_engine(is_planned=False)
-        self._runner.run(
-            self._runner.next,
-            every if ends or is_last else self._runner.ending,
-            partial(self._frames.run, rows=rows, note=self._interruption.note),
-            is_last=is_last,
-            ends=ends,
-            settles=settles,
-        )
-        self._tell_engine(is_planned=True)
+        try:
+            self._runner.run(
+                self._runner.next,
+                every if ends or is_last else self._runner.ending,
+                partial(self._frames.run, rows=rows, note=self._interruption.note),
+                is_last=is_last,
+                ends=ends,
+                settles=settles,
+            )
+            self._shift += 1
+        finally:
+            self._tell_engine(is_planned=True)
 
     def _raise_failure(self, query: StreamingQuery) -> None:
         """Raise what the query failed with, if it did."""
