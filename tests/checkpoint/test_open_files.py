@@ -51,5 +51,5 @@ def test_nothing_is_copied_of_a_file_that_is_not_what_was_written(
 
 def test_a_file_that_is_gone_is_named(path: Path, storage: LocalStorage) -> None:
     path.unlink()
-    with pytest.raises(LostOutputError, match="part, whose records .* cannot be read"):
+    with pytest.raises(LostOutputError, match=r"part, whose records .* cannot be read"):
         copy_open_file(OpenFile(str(path), 1), storage, "pieces/one")

@@ -277,7 +277,7 @@ def test_event_time_may_be_ended_before_the_first_epoch_of_a_start(
     inputs = Inputs(tmp_path)
     inputs.add(1, 2)
     env = inputs.windows(spark, tmp_path / "job", available_now=True)
-    env._configuration.set_boolean("execution.epoch.end-of-input", False)
+    env._configuration.set_string("execution.epoch.end-of-input", "false")
     env.execute()
     begin = StreamingRun._offsets_folder
 
