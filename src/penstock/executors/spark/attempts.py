@@ -59,9 +59,9 @@ class Attempts:
         with spark_errors(what):
             self._job.take_new_session()
         self._process = java_process()
-        self._has_lost_session = False
         self._run.clean_up()
         self._run = self._make_run()
+        self._has_lost_session = False
 
     def interrupt(self) -> None:
         """Interrupt what Spark is doing for the job."""
