@@ -71,7 +71,7 @@ class ValueNotSerializableError(PenstockError):
 
 
 class ValueNotCopyableError(PenstockError):
-    """Raised when a record cannot be copied that several operators of one process are to get."""
+    """Raised when a record cannot be copied, and object reuse is off, so that its operators get copies."""
 
 
 class InvalidKeyError(PenstockError):

@@ -7,6 +7,7 @@ takes one record after the other and copies where a record leaves its chain or t
 from __future__ import annotations
 
 import copy
+import threading
 import zlib
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
@@ -470,6 +471,43 @@ def test_a_buffer_that_is_used_again_crosses_an_exchange_as_it_was(
         ["list(1)", number, [number]] for _ in range(3) for number in (0, 1)
     ]
     assert found["sums"] == [["a", count] for count in (1, 2, 3, 4, 5)]
+
+
+def numbers_of(value: Any) -> list[int]:
+    return [value.locked()] if hasattr(value, "locked") else list(bytes(value))
+
+
+@pytest.mark.parametrize("shape", ["map", "process", "branches"])
+def test_what_cannot_be_copied_goes_on_in_its_chain(shape: str) -> None:
+    buffer = bytearray([0])
+
+    def view(number: int) -> Any:
+        buffer[0] = number
+        return threading.Lock() if number == 2 else memoryview(buffer)
+
+    sunk: list[Any] = Journal()
+    env = local_environment()
+    views = env.from_collection([1, 2, 3]).map(view)
+    streams = [views, views] if shape == "branches" else [views]
+    for stream in streams:
+        function = stream.process(_Process(Identity())) if shape == "process" else stream
+        function.add_sink(lambda value: sunk.extend(numbers_of(value)))
+    env.execute()
+
+    assert sorted(sunk) == sorted([1, False, 3] * len(streams))
+
+
+def test_values_that_hold_the_same_again_and_again_or_are_very_deep() -> None:
+    doubled: Any = (1, 2)
+    deep: Any = ()
+    for _ in range(60):
+        doubled = (doubled, doubled)
+    for number in range(400):
+        deep = (number, deep)
+    stream = local_environment().from_collection([1]).flat_map(lambda _: [doubled, deep])
+    counted = stream.key_by(len).filter(len).map(len)
+
+    assert list(counted.execute_and_collect()) == [2, 2]
 
 
 def _sum(left: list[Any], right: list[Any]) -> list[Any]:

@@ -49,6 +49,10 @@ class ColumnBlock(Block):
         """Return the same columns: of each value that can be changed there is another object then."""
         return self if self.is_immutable else self._again()
 
+    def copied_if_possible(self) -> Block:
+        """Do the same, as it is always possible."""
+        return self.copied()
+
     def _again(self) -> ColumnBlock:
         return ColumnBlock(self.rows, self.times)
 

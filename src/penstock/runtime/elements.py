@@ -100,6 +100,13 @@ class Block:
             return self
         return Block(list(map(copied, self.values)), self.timestamps, self.keys, is_immutable=False)
 
+    def copied_if_possible(self) -> Block:
+        """Do the same, but for values that cannot be copied: they stay the same objects."""
+        if self.is_immutable:
+            return self
+        values = list(map(copied_if_possible, self.values))
+        return Block(values, self.timestamps, self.keys, is_immutable=False)
+
     @property
     def layout(self) -> object:
         """What records have to share to be kept together; None where there is nothing."""

@@ -53,6 +53,7 @@ class FusedOperators:
     def __init__(self, operators: Sequence[StreamOperator]) -> None:
         self._operators = [cast(FunctionOperator, operator) for operator in operators]
         self._kinds = tuple(_KINDS[type(operator)] for operator in operators)
+        self._is_sink = self._kinds == ("sink",)
         self._has_results = self._kinds[-1] != "sink"
         self._changes_number = not DROPPING.isdisjoint(self._kinds)
         self._reduce = operators[0] if isinstance(operators[0], ReduceOperator) else None
@@ -68,7 +69,10 @@ class FusedOperators:
         """Send the records of a block through all operators, one record after the other."""
         values, timestamps = block.values, block.timestamps
         timed = self._has_results and self._changes_number and timestamps is not None
-        known = self._passes_values and block.is_known_immutable
+        # Several values are such as nobody else has, so that a sink may keep them.
+        known = (self._is_sink and len(values) > 1) or (
+            self._passes_values and block.is_known_immutable
+        )
         loop = self._loops.get((timed, known)) or self._new_loop(timed, known)
         results: list[Any] = []
         times: list[int | None] | None = [] if timed else None
@@ -87,8 +91,10 @@ class FusedOperators:
             raise self._failure(error) from error
         if reduce is not None:
             reduce.mark_changed(block)
-        self._count(len(values), counts)
-        self.emit(results, times)
+        if len(self._operators) > 1:
+            self._count(len(values), counts)
+        if results:
+            self.emit(results, times)
 
     def emit(self, results: list[Any], times: list[int | None] | None) -> None:
         """Pass on the results so far, and empty the lists; called by the loop when they are long.
@@ -125,13 +131,14 @@ class FusedOperators:
             times: Their timestamps; None if they have none, or those of the records one by one.
         """
         output = self._operators[-1].output
-        if output.runs_functions:
+        copy = copied_if_possible(result) if output.copies_will_do else result
+        if copy is result:
             self.emit(results, times)
             found = self._times_of(1) if times is None else [timestamp]
             output.collect(Block([result], found, is_immutable=False))
             return
         self._has_copies = True
-        results.append(copied_if_possible(result))
+        results.append(copy)
         if times is not None:
             times.append(timestamp)
         if len(results) >= BLOCK_SIZE:

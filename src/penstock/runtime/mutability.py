@@ -9,6 +9,7 @@ whoever is handed a value that was kept gets one of its own.
 from __future__ import annotations
 
 import copy
+import copyreg
 import dataclasses
 import datetime
 import decimal
@@ -48,7 +49,30 @@ def is_immutable(value: Any) -> bool:
     if kind is tuple and _are_of_immutable_types(map(type, value)):
         return True
     contents = _contents_of(kind)
-    return contents is not None and are_immutable(contents(value))
+    return contents is not None and (contents is _nothing or _holds_immutables_only(value))
+
+
+def _holds_immutables_only(value: Any) -> bool:
+    """Whether nothing in a value that is a container can be changed.
+
+    However deep it is, and however often it holds the same: each container is looked at once.
+    """
+    seen = {id(value): value}
+    waiting = [value]
+    while waiting:
+        container = waiting.pop()
+        kind: Any = type(container)
+        contents = _contents_of(kind)
+        if contents is None:
+            return False
+        try:
+            for item in contents(container):
+                if type(item) not in IMMUTABLE_TYPES and id(item) not in seen:
+                    seen[id(item)] = item
+                    waiting.append(item)
+        except AttributeError:  # a field that is not set yet
+            return False
+    return True
 
 
 def are_immutable(values: Iterable[Any]) -> bool:
@@ -81,13 +105,16 @@ def copied(value: Any) -> Any:
         >>> copied(basket) == basket, copied(basket)[1] is basket[1]
         (True, False)
     """
-    shallow = _SHALLOW_COPY.get(type(value))
+    kind: Any = type(value)
+    shallow = _SHALLOW_COPY.get(kind)
+    if shallow is None and is_immutable(value):
+        return value
+    if shallow is None and _is_all_in_attributes(kind):
+        shallow = _copied_object
     if shallow is not None:
         found = shallow(value)
         if found is not None:
             return found
-    elif is_immutable(value):
-        return value
     try:
         return loads(dumps(value))
     except Exception:  # noqa: BLE001 - classes of functions, for instance, are copied, but not pickled
@@ -113,6 +140,15 @@ def _copied_dict(value: dict[Any, Any]) -> dict[Any, Any] | None:
 
 def _copied_row(value: Row) -> Row | None:
     return copy_of_row(value) if _are_of_immutable_types(map(type, value)) else None
+
+
+def _copied_object(value: Any) -> Any:
+    attributes = value.__dict__
+    if not _are_of_immutable_types(map(type, attributes.values())):
+        return None
+    found = object.__new__(type(value))
+    found.__dict__.update(attributes)
+    return found
 
 
 _SHALLOW_COPY: Final[dict[type, Callable[[Any], Any]]] = {
@@ -178,6 +214,29 @@ def _contents_of(kind: Any) -> Callable[[Any], Iterable[Any]] | None:
         names = tuple(field.name for field in dataclasses.fields(kind))
         return lambda value: (getattr(value, name) for name in names)
     return None
+
+
+class _Plain:
+    """A class as most are."""
+
+
+_PICKLING: Final = (
+    *("__new__", "__reduce__", "__reduce_ex__", "__getstate__", "__setstate__"),
+    *("__getnewargs__", "__getnewargs_ex__", "__getattribute__"),
+)
+
+
+@lru_cache(maxsize=4096)
+def _is_all_in_attributes(kind: Any) -> bool:
+    """Whether an object with the same attributes is a copy of one of a class, as pickle sees it."""
+    return (
+        kind.__basicsize__ == _Plain.__basicsize__
+        and kind.__itemsize__ == 0
+        and kind.__dictoffset__ == _Plain.__dictoffset__
+        and kind.__weakrefoffset__ == _Plain.__weakrefoffset__
+        and kind not in copyreg.dispatch_table
+        and all(getattr(kind, name, None) is getattr(_Plain, name, None) for name in _PICKLING)
+    )
 
 
 def _nothing(_: Any) -> tuple[()]:

@@ -75,6 +75,9 @@ class StreamOperator:
     takes_columns: bool = False
     """Whether it works on columns, on whole batches of them."""
 
+    keeps_to_itself: bool = False
+    """Whether nobody before or behind it sees what is done here to a value, nor when: it is an end."""
+
     needs_its_subtask: bool = False
     """Whether its snapshot is that of one subtask, and cannot be shared by several tasks.
 

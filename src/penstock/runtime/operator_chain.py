@@ -68,7 +68,7 @@ class OperatorChain:
         """Make the output of an operator, and with it all operators behind it."""
         outputs: list[Output] = [self._network_output(edge, spec) for edge in spec.network]
         outputs += [self.create_chained_operator(edge.target, edge.tag) for edge in spec.chained]
-        return CountingOutput(outputs, metrics, spec.name)
+        return CountingOutput(outputs, metrics)
 
     def create_chained_operator(self, index: int, tag: str | None) -> ChainingOutput:
         """Make an operator, behind its own outputs, and return the output that leads into it."""

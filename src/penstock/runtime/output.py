@@ -19,6 +19,9 @@ class Output(ABC):
     runs_functions: bool = True
     """Whether functions may run on the very values that are given here, before `collect` returns."""
 
+    copies_will_do: bool = False
+    """Whether a copy of a value that can be changed may come here in its place, some time later."""
+
     def takes(self, tag: str | None) -> bool:
         """Whether it takes records of a side output; of the main output, if the tag is None."""
         return True

@@ -34,6 +34,7 @@ class ChainingOutput(Output):
         if fused is None and can_join((), operator):
             fused = FusedOperators([operator])
         self._process_block = (operator if fused is None else fused).process_block
+        self.copies_will_do = operator.keeps_to_itself
         self._metrics = operator.metrics
         self._tag = tag
 
@@ -78,7 +79,7 @@ class CopyingChainingOutput(ChainingOutput):
     """Passes a copy of each record that can be changed, so that operators do not change each other's."""
 
     def _push(self, block: Block) -> None:
-        super()._push(_copied(block, f"Operator {self._operator.name!r} is to get a copy of"))
+        super()._push(_copied(block, self._operator.name))
 
 
 class CountingOutput(Output):
@@ -90,31 +91,29 @@ class CountingOutput(Output):
         outputs: Where the records go; none for an operator at the end of the program. Those that run
             functions on them come last.
         metrics: The metrics of the operator that emits here.
-        operator: The name of the operator, for messages.
     """
 
-    def __init__(
-        self, outputs: Sequence[Output], metrics: OperatorMetrics, operator: str = ""
-    ) -> None:
+    def __init__(self, outputs: Sequence[Output], metrics: OperatorMetrics) -> None:
         self._outputs = tuple(outputs)
         self._metrics = metrics
-        self._operator = operator
         self.runs_functions = any(output.runs_functions for output in outputs)
-        self._main = self._takers(None)
+        self.copies_will_do = all(output.copies_will_do for output in outputs)
+        main = self._takers(None)
+        self._others, self._last = main[:-1], main[-1] if main else None
         self._sides: dict[str, tuple[Output, ...]] = {}
 
     def _takers(self, tag: str | None) -> tuple[Output, ...]:
         return tuple(output for output in self._outputs if output.takes(tag))
 
     def collect(self, block: Block) -> None:
-        if not len(block):
+        records = block.record_count
+        if not records:
             return
-        self._metrics.records_out += block.record_count
-        outputs = self._main
-        for output in outputs[:-1]:
+        self._metrics.records_out += records
+        for output in self._others:
             output.collect(self._apart(block))
-        for output in outputs[-1:]:
-            output.collect(block)
+        if self._last is not None:
+            self._last.collect(block)
 
     def collect_side(self, tag: str, block: Block) -> None:
         if not block.values:
@@ -129,12 +128,11 @@ class CountingOutput(Output):
             output.collect_side(tag, block)
 
     def _apart(self, block: Block) -> Block:
-        """Return what one of several outputs is given, of which others know nothing."""
-        if not self.runs_functions:
-            return block
-        return _copied(
-            block, f"All behind the operator {self._operator!r} are to get their own copy of"
-        )
+        """Return what one of several outputs is given, of which others know nothing.
+
+        What cannot be copied all of them share.
+        """
+        return block.copied_if_possible() if self.runs_functions else block
 
     def emit_watermark(self, timestamp: int) -> None:
         self.watermark = timestamp
@@ -155,22 +153,22 @@ class CountingOutput(Output):
             output.flush()
 
 
-def _copied(block: Block, why: str) -> Block:
-    """Copy the records of a block; a message begins with why."""
+def _copied(block: Block, operator: str) -> Block:
+    """Copy the records of a block for an operator."""
     try:
         return block.copied()
     except FAILURES:
         for value in block.values:
-            _check_copyable(value, why)
+            _check_copyable(value, operator)
         raise
 
 
-def _check_copyable(value: Any, why: str) -> None:
+def _check_copyable(value: Any, operator: str) -> None:
     try:
         copied(value)
     except FAILURES as error:
         raise ValueNotCopyableError(
-            f"{why} a record that cannot be copied: {record_text(value)}\n"
-            f"{type(error).__name__}: {error}",
+            f"Operator {operator!r} is to get a copy of a record that cannot be copied: "
+            f"{record_text(value)}\n{type(error).__name__}: {error}",
             hint="Emit plain data, or give the record's class a __deepcopy__.",
         ) from error

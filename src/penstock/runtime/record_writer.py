@@ -43,6 +43,7 @@ class RecordWriterOutput(Output):
     """
 
     runs_functions = False
+    copies_will_do = True
 
     def __init__(
         self,

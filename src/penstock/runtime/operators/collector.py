@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from penstock.runtime.elements import BLOCK_SIZE, Block
-from penstock.runtime.mutability import IMMUTABLE_TYPES, is_immutable
+from penstock.runtime.mutability import IMMUTABLE_TYPES, copied_if_possible, is_immutable
 from penstock.runtime.output import Output
 from penstock.runtime.output_tag import OutputTag
 
@@ -15,7 +15,8 @@ class Collector:
     """Gathers single results into blocks, one for the main output and one for each side output.
 
     A tuple of an `OutputTag` and a value goes to that side output. A result that can be changed is emitted
-    at once, and those before it: who made it may change it as soon as it is asked for the next.
+    at once, and those before it: who made it may change it as soon as it is asked for the next. Or a copy
+    of it waits with the others, if that will do.
 
     Args:
         output: Where the blocks go.
@@ -24,6 +25,7 @@ class Collector:
     def __init__(self, output: Output) -> None:
         self._output = output
         self._is_timed = True
+        self._has_copies = False
         self._main = Block([], [])
         self._sides: dict[str, Block] = {}
 
@@ -85,10 +87,25 @@ class Collector:
             assert timestamps is not None
 
     def emit_alone(self, value: Any, timestamp: int | None) -> None:
-        """Emit a result that can be changed, after those that were gathered."""
-        self._emit_main()
+        """Emit a result that can be changed, after those that were gathered; or gather a copy of it."""
+        if self._output.copies_will_do:
+            copy = copied_if_possible(value)
+            if copy is not value:
+                self._gather_copy(copy, timestamp)
+                return
+        if self._main.values:
+            self._emit_main()
         timestamps: list[int | None] | None = None if timestamp is None else [timestamp]
         self._output.collect(Block([value], timestamps, is_immutable=False))
+
+    def _gather_copy(self, copy: Any, timestamp: int | None) -> None:
+        self._has_copies = True
+        main = self._main
+        main.values.append(copy)
+        if main.timestamps is not None:
+            main.timestamps.append(timestamp)
+        if len(main.values) >= BLOCK_SIZE:
+            self._emit_main()
 
     def collect_side(self, tag: str, value: Any, timestamp: int | None) -> None:
         """Take a result for a side output, with its timestamp (milliseconds)."""
@@ -112,20 +129,22 @@ class Collector:
         self._is_timed = True
         while self._sides:
             self._emit_side(next(reversed(self._sides)))
-        self._emit_main()
+        if self._main.values or self._main.timestamps is None:
+            self._emit_main()
 
     def _emit_side(self, tag: str) -> None:
         self._output.collect_side(tag, _slim(self._sides.pop(tag)))
 
     def _emit_main(self) -> None:
         block, self._main = self._main, Block([], [] if self._is_timed else None)
+        has_copies, self._has_copies = self._has_copies, False
         if block.values:
-            self._output.collect(_slim(block))
+            self._output.collect(_slim(block, is_immutable=None if has_copies else True))
 
 
-def _slim(block: Block) -> Block:
-    """Drop the timestamps of a block if no record has one; none of its values can be changed."""
+def _slim(block: Block, *, is_immutable: bool | None = True) -> Block:
+    """Drop the timestamps of a block if no record has one."""
     timestamps = block.timestamps
     if timestamps is not None and set(timestamps) == {None}:
         timestamps = None
-    return Block(block.values, timestamps, is_immutable=True)
+    return Block(block.values, timestamps, is_immutable=is_immutable)

@@ -24,6 +24,7 @@ class PreparedSinkOperator(StreamOperator):
         arrow_schema: The Arrow schema of the rows; the executor sets it before the job starts.
     """
 
+    keeps_to_itself = True
     rows_per_file = 1 << 18
 
     def __init__(self, schema: Any, sink: Any = None) -> None:

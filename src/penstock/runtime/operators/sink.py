@@ -16,6 +16,7 @@ class SinkOperator(FunctionOperator):
     """
 
     method = "invoke"
+    keeps_to_itself = True
 
 
 class PrintOperator(StreamOperator):
@@ -24,6 +25,8 @@ class PrintOperator(StreamOperator):
     Args:
         identifier: What stands before each line; None for nothing.
     """
+
+    keeps_to_itself = True
 
     def __init__(self, identifier: str | None = None) -> None:
         self._identifier = identifier
@@ -50,6 +53,8 @@ class CollectOperator(StreamOperator):
     Args:
         collect_id: Tells the results of several such operators apart.
     """
+
+    keeps_to_itself = True
 
     def __init__(self, collect_id: str) -> None:
         self._collect_id = collect_id

@@ -34,6 +34,8 @@ class TwoPhaseCommitOperator(StreamOperator):
         sink: The sink.
     """
 
+    keeps_to_itself = True
+
     def __init__(self, sink: TwoPhaseCommit) -> None:
         self.sink = sink
         self.needs_its_subtask = self.keeps_records = sink.has_writer_state
