@@ -372,6 +372,10 @@ class CheckpointNotWritableError(PenstockError, OSError):
     """Raised when the checkpoint location cannot be written: it is full, say, or read-only."""
 
 
+class CheckpointNotReadableError(PenstockError, OSError):
+    """Raised when the checkpoint location does not say what is in it: a disk that is away for a while, say."""
+
+
 class SessionLostError(JobFailedError):
     """Raised when the SparkSession that a job ran on has ended, so that it cannot be restarted there."""
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -25,6 +26,23 @@ def test_each_driver_has_the_next_number(tmp_path: Path) -> None:
 
     assert numbers == [1, 2, 3]
     assert [path.name for path in (tmp_path / "generations").iterdir()] == ["00000003"]
+
+
+@pytest.mark.parametrize("begins_anew", [False, True])
+def test_a_location_that_was_deleted_is_no_longer_its_own(
+    tmp_path: Path, begins_anew: bool
+) -> None:
+    storage = LocalStorage(str(tmp_path / "job"))
+    with Generation(storage) as first:
+        shutil.rmtree(storage.location)
+        if begins_anew:
+            other = Generation(storage)
+            other.check()
+            assert other.number == first.number
+            other.release()
+
+        with pytest.raises(LocationInUseError, match="deleted or replaced while driver 1 ran"):
+            first.check()
 
 
 def test_a_second_driver_is_refused_while_the_first_runs(tmp_path: Path) -> None:

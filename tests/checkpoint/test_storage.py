@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import builtins
+import errno
 import os
 import stat
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 from obstore.store import MemoryStore
@@ -14,6 +15,7 @@ from obstore.store import MemoryStore
 from penstock.checkpoint.object_storage import ObjectStorage
 from penstock.checkpoint.storage import LocalStorage, Storage, open_storage
 from penstock.errors import (
+    CheckpointNotReadableError,
     CheckpointNotWritableError,
     InvalidArgumentError,
     ObjectStoreError,
@@ -253,6 +255,19 @@ class TestDisk:
         with pytest.raises(InvalidArgumentError, match="'store'") as raised:
             open_storage("file://store/jobs")
         assert "file:///store/jobs" in str(raised.value.hint)
+
+    def test_a_folder_that_cannot_be_listed_is_not_empty(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def fail(path: str) -> NoReturn:
+            raise OSError(errno.EIO, "the disk is away", path)
+
+        storage = LocalStorage(str(tmp_path))
+        storage.write("epochs/00000007", [b"content"])
+        monkeypatch.setattr(os, "scandir", fail)
+
+        with pytest.raises(CheckpointNotReadableError, match="the disk is away"):
+            storage.names("epochs")
 
     def test_is_named_as_a_text(self, tmp_path: Path) -> None:
         with pytest.raises(InvalidArgumentError, match="no place for checkpoints"):

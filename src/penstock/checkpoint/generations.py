@@ -60,10 +60,10 @@ class Generation:
         return [int(name.rpartition("/")[2]) for name in self._storage.names(_FOLDER)]
 
     def check(self) -> None:
-        """Make sure that no newer driver has taken the job over.
+        """Make sure that no newer driver has taken the job over, and that the location is still the one claimed.
 
         Raises:
-            LocationInUseError: If one has.
+            LocationInUseError: If one has, or if the location was deleted or replaced.
         """
         # A lock may hold on one machine only.
         if (newest := self._newest()) > self.number:
@@ -72,6 +72,23 @@ class Generation:
                 f"which is driver {self.number}.",
                 hint="Let only one driver run a job. What this one had not committed, the other does.",
             )
+
+        if newest < self.number or not self._has_lock():
+            raise LocationInUseError(
+                f"The location {self._storage.location} was deleted or replaced while driver {self.number} ran "
+                "the job: what is there now is not its own.",
+                hint="Stop a job before its checkpoint location is deleted, moved or restored.",
+            )
+
+    def _has_lock(self) -> bool:
+        """Whether the lock that is held is still that of the location."""
+        if self._lock is None:
+            return True
+        try:
+            found = os.stat(self._storage.url(_LOCK))
+        except FileNotFoundError:
+            return False
+        return os.path.samestat(found, os.fstat(self._lock))
 
     def is_superseded(self) -> bool:
         """Whether a newer driver has taken the job over."""

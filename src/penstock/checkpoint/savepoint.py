@@ -13,7 +13,12 @@ from penstock.checkpoint.handles import StateHandle, copy_state_file
 from penstock.checkpoint.leftovers import PIECES, PREPARED, engine_folder, file_name, origin_of
 from penstock.checkpoint.open_files import OpenFiles, copy_open_file, nothing_open
 from penstock.checkpoint.storage import Storage
-from penstock.errors import CheckpointNotWritableError, ObjectStoreError, SavepointError
+from penstock.errors import (
+    CheckpointNotReadableError,
+    CheckpointNotWritableError,
+    ObjectStoreError,
+    SavepointError,
+)
 
 _LOGS: Final = ("offsets", "commits")
 _PROBE: Final = "probe"
@@ -70,7 +75,7 @@ def _writing(target: Storage) -> Iterator[None]:
     """Say of a place that cannot be written that it is that of a savepoint."""
     try:
         yield
-    except (CheckpointNotWritableError, ObjectStoreError) as error:
+    except (CheckpointNotReadableError, CheckpointNotWritableError, ObjectStoreError) as error:
         raise SavepointError(
             f"No savepoint can be written to {target.location}: {error.message}",
             hint="Give a place that the driver can write, with room for all state.",

@@ -12,7 +12,11 @@ from typing import Final, Protocol
 
 from penstock.checkpoint.object_storage import SCHEMES, ObjectStorage
 from penstock.common.lasting import make_lasting_folder, sync_folder
-from penstock.errors import CheckpointNotWritableError, InvalidArgumentError
+from penstock.errors import (
+    CheckpointNotReadableError,
+    CheckpointNotWritableError,
+    InvalidArgumentError,
+)
 
 _CHUNK: Final = 1 << 20
 _DRAFT: Final = re.compile(r"\.[0-9a-f]{32}")
@@ -54,7 +58,11 @@ class Storage(Protocol):
         """
 
     def names(self, prefix: str = "") -> list[str]:
-        """Return the names of all files below a folder, sorted."""
+        """Return the names of all files below a folder, sorted.
+
+        Raises:
+            CheckpointNotReadableError: If a folder is there and cannot be listed.
+        """
 
     def delete(self, names: Iterable[str]) -> None:
         """Delete files; those that do not exist are left out."""
@@ -150,11 +158,22 @@ class LocalStorage:
 
     def names(self, prefix: str = "") -> list[str]:
         found = []
-        for folder, _, files in os.walk(self.url(prefix) if prefix else self.location):
+        top = self.url(prefix) if prefix else self.location
+        for folder, _, files in os.walk(top, onerror=self._raise_unless_gone):
             place = os.path.relpath(folder, self.location)
             parts = [] if place == "." else place.split(os.sep)
             found += ["/".join([*parts, file]) for file in files if not file.startswith(".")]
         return sorted(found)
+
+    def _raise_unless_gone(self, error: OSError) -> None:
+        """Refuse to take a folder that cannot be listed for one that is empty."""
+        if isinstance(error, (FileNotFoundError, NotADirectoryError)):
+            return
+        raise CheckpointNotReadableError(
+            f"The checkpoint location {self.location} cannot be read: {error}.",
+            hint="It has to be readable for the driver and all workers. What was committed there before is kept: "
+            "the job goes on from that when it is started again.",
+        ) from error
 
     def delete(self, names: Iterable[str]) -> None:
         for name in names:
