@@ -44,15 +44,6 @@ class OperatorRecord(NamedTuple):
             return f"{self.name!r} (uid {self.uid!r})"
         return f"{self.name!r} (without a uid, id {self.operator_id})"
 
-    def suits(self, delivers_to: str) -> bool:
-        """Whether what it takes along is for an operator of its id: of a sink, for one of its kind only.
-
-        Args:
-            delivers_to: Of that operator, as above. Metadata of earlier versions says nothing of it.
-        """
-        kind = self.delivers_to.partition(" ")[0]
-        return kind in {"", delivers_to.partition(" ")[0]}
-
 
 class VertexRecord(NamedTuple):
     """A chain of operators of the job that wrote a checkpoint.

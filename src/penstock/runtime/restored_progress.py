@@ -133,7 +133,7 @@ class RestoredProgress:
 
     def _snapshots(self, vertex: Vertex, subtask: int) -> Iterable[tuple[str, Snapshot]]:
         for spec in vertex.operators:
-            old = self._old(spec) if self._suits(spec) else []
+            old = [] if self._drops_records(spec) else self._old(spec)
             snapshots = [dict(part.operators).get(spec.operator_id) for part in old]
             if not any(snapshot is not None for snapshot in snapshots):
                 continue
@@ -144,10 +144,13 @@ class RestoredProgress:
             if snapshot is not None:
                 yield spec.operator_id, snapshot
 
-    def _suits(self, spec: OperatorSpec) -> bool:
-        """Whether what the operator of an id took along is for the one that has it now."""
+    def _drops_records(self, spec: OperatorSpec) -> bool:
+        """Whether what an operator took along may hold records, and the one that has its id now keeps none."""
         place = self._places.get(spec.operator_id)
-        return place is None or place[0].operators[place[1]].suits(spec.delivers_to)
+        if place is None or spec.keeps_records:
+            return False
+        vertex, number = place
+        return vertex.operators[number].keeps_records
 
     def _content_of(self, snapshot: Snapshot | None) -> bytes | None:
         if not isinstance(snapshot, StateHandle):

@@ -162,11 +162,9 @@ def _with_key_groups(vertex: Vertex, known: Mapping[str, int]) -> Vertex:
 
 def _check_claimed(record: EpochRecord, job: JobRecord) -> None:
     """Make sure that all sources, and all operators that have left something, are still there."""
-    present = {
-        operator.operator_id: operator.delivers_to
-        for vertex in job.vertices
-        for operator in vertex.operators
-    }
+    operators = [operator for vertex in job.vertices for operator in vertex.operators]
+    present = {operator.operator_id for operator in operators}
+    keepers = {operator.operator_id for operator in operators if operator.keeps_records}
     snapshots = {
         key
         for plain in record.progress.values()
@@ -177,19 +175,21 @@ def _check_claimed(record: EpochRecord, job: JobRecord) -> None:
         operator
         for vertex in record.job.vertices
         for operator in vertex.operators
-        if not (operator.operator_id in present and operator.suits(present[operator.operator_id]))
-        and (
-            operator.operator_id in record.job.sources
-            or (operator.is_stateful and vertex.number in with_files)
-            or (operator.keeps_records and operator.operator_id in snapshots)
+        if (operator.keeps_records and operator.operator_id in snapshots - keepers)
+        or (
+            operator.operator_id not in present
+            and (
+                operator.operator_id in record.job.sources
+                or (operator.is_stateful and vertex.number in with_files)
+            )
         )
     ]
     if not gone:
         return
     names = ", ".join(operator.described for operator in gone)
     raise UnclaimedStateError(
-        f"The checkpoint of epoch {record.number} holds state of operators, or says how far sources are, that "
-        f"the program does not have, or has another kind of sink for: {names}.",
+        f"The checkpoint of epoch {record.number} holds state of operators, or says how far sources are, and "
+        f"the program has none that takes it up: {names}.",
         hint="An operator without a uid is known by its place in the program, a source also by what is "
         "chained to it: give sources and operators with state a uid() before the program is changed. To "
         "drop what is left of them, set execution.state-recovery.ignore-unclaimed-state to true.",
