@@ -354,6 +354,23 @@ class TestIsRefused:
         with pytest.raises(UnclaimedStateError, match="without a uid"):
             stage(changed, tmp_path)
 
+    def test_an_operator_that_keeps_no_calls_in_the_place_of_one_that_does(
+        self, tmp_path: Path
+    ) -> None:
+        def calls(environment: StreamExecutionEnvironment, stream: DataStream) -> DataStream:
+            wait = AsyncDataStream.unordered_wait(stream, Call(hangs=True), Time.seconds(1000), 100)
+            return wait.uid("call")
+
+        def plain(environment: StreamExecutionEnvironment, stream: DataStream) -> DataStream:
+            return stream.map(lambda record: record).uid("call")
+
+        stage(calls, tmp_path, until=3, async__drain_timeout="0 ms")
+
+        with pytest.raises(UnclaimedStateError, match="uid 'call'"):
+            stage(plain, tmp_path)
+        found = stage(plain, tmp_path, execution__state_recovery__ignore_unclaimed_state="true")
+        assert len(found) == sum(map(len, CUTS[3:]))
+
     def test_but_its_state_may_be_dropped(self, tmp_path: Path) -> None:
         stage(everything, tmp_path, until=3)
 
