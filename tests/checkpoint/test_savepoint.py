@@ -152,15 +152,25 @@ def test_is_refused_where_nothing_can_be_written(location: Location) -> None:
     target = location.target("job/file")
 
     with pytest.raises(SavepointError, match="cannot be written"):
-        check_place(target)
+        check_place(target, location.storage)
     with pytest.raises(SavepointError, match="cannot be written"):
         write_savepoint(location.storage, location.record, target)
+
+
+@pytest.mark.parametrize("folder", ["state", "state/v-0", "prepared/x", "pieces/x", "epochs/x"])
+def test_is_refused_where_the_job_deletes_what_it_does_not_need(
+    location: Location, folder: str
+) -> None:
+    with pytest.raises(SavepointError, match="the job keeps its own files there"):
+        write_savepoint(location.storage, location.record, location.target(f"job/{folder}"))
+
+    write_savepoint(location.storage, location.record, location.target("job/statements"))
 
 
 def test_a_place_that_is_checked_stays_empty(location: Location) -> None:
     target = location.target("savepoint")
 
-    check_place(target)
+    check_place(target, location.storage)
 
     assert target.names() == []
 

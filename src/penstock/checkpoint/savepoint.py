@@ -8,9 +8,17 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from penstock.checkpoint.epoch_record import EpochRecord
+from penstock.checkpoint.epoch_store import FOLDER as EPOCHS
 from penstock.checkpoint.epoch_store import StoredEpochs
 from penstock.checkpoint.handles import StateHandle, copy_state_file
-from penstock.checkpoint.leftovers import PIECES, PREPARED, engine_folder, file_name, origin_of
+from penstock.checkpoint.leftovers import (
+    PIECES,
+    PREPARED,
+    STATE,
+    engine_folder,
+    file_name,
+    origin_of,
+)
 from penstock.checkpoint.open_files import OpenFiles, copy_open_file, nothing_open
 from penstock.checkpoint.storage import Storage
 from penstock.errors import (
@@ -44,7 +52,7 @@ def write_savepoint(
         SavepointError: If the place is not empty, or cannot be written.
         DamagedStateError: If a state file is not what was written.
     """
-    check_place(target)
+    check_place(target, source)
     with _writing(target):
         record = copied(source, record, open_files, target, record.generation)
         if "folder" in record.engine:
@@ -52,12 +60,23 @@ def write_savepoint(
         StoredEpochs(target).commit(dataclasses.replace(record, previous="", prepared=[]))
 
 
-def check_place(target: Storage) -> None:
+def check_place(target: Storage, source: Storage) -> None:
     """Make sure that a savepoint can be written to a place.
 
+    Args:
+        target: The place.
+        source: The job's storage.
+
     Raises:
-        SavepointError: If the place is not empty, or cannot be written.
+        SavepointError: If the place is not empty, cannot be written, or is where the job deletes what it does
+            not need.
     """
+    if f"{target.location}/".startswith(_own_folders(source)):
+        raise SavepointError(
+            f"No savepoint can be written to {target.location}: the job keeps its own files there, and deletes "
+            "what it does not need.",
+            hint="Give a place outside of the checkpoint location.",
+        )
     with _writing(target):
         is_empty = not target.names()
         if is_empty:
@@ -68,6 +87,10 @@ def check_place(target: Storage) -> None:
             f"No savepoint can be written to {target.location}: there is something already.",
             hint="Give a place where there is nothing yet.",
         )
+
+
+def _own_folders(source: Storage) -> tuple[str, ...]:
+    return tuple(f"{source.location}/{name}/" for name in (STATE, PREPARED, PIECES, EPOCHS))
 
 
 @contextlib.contextmanager

@@ -70,8 +70,8 @@ class Savepoints:
         Raises:
             SavepointError: If there is nothing to save, or the place is not empty or cannot be written.
         """
-        self.check()
-        check_place(target)
+        source, _ = self.check()
+        check_place(target, source)
 
     def check(self) -> tuple[Storage, EpochRecord]:
         """Return what there is to save.
