@@ -140,6 +140,8 @@ def test_what_is_not_sorted_though_it_is_said_to_be_is_late_and_told(
     spark: SparkSession, env: StreamExecutionEnvironment, folder: str
 ) -> None:
     frame = spark.read.schema("key long, at long").json(folder)
+    # At the usual interval a fast machine reads all of it before the first watermark.
+    env.get_config().set_auto_watermark_interval(1)
     with pytest.warns(LateRecordsDroppedWarning, match="TumblingEventTimeWindows") as caught:
         found = counts_of(env, frame.orderBy(-frame["at"]), is_sorted=True)
     dropped = frame.count() - sum(count for *_, count in found)
