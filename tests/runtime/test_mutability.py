@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.runtime.mutability import copied, copied_if_possible, is_immutable, kept
+from penstock.common import Row
+from penstock.runtime.job_pickle import loads
+from penstock.runtime.mutability import Kept, copied, copied_if_possible, is_immutable, kept
 from penstock.runtime.mutability import given as given_back
 
 
@@ -120,3 +122,41 @@ class TestCopied:
     def test_what_cannot_be_copied_stays(self) -> None:
         lock = threading.Lock()
         assert copied_if_possible(lock) is lock
+
+
+VALUES: list[Any] = [
+    ["a", 1],
+    {"a": 1},
+    {"a": [1]},
+    [[1], {"b": 2}],
+    Row(name="a", count=1),
+    Row([1]),
+    bytearray(b"a"),
+    {1, 2},
+]
+
+
+@pytest.mark.parametrize("value", VALUES)
+def test_what_is_kept_is_what_it_was_then(value: Any) -> None:
+    before = repr(value)
+    held = kept(value)
+
+    given = held.value()
+    _change(value)
+    _change(given)
+
+    assert type(held) is Kept
+    assert repr(held.value()) == before
+    assert repr(loads(held.data)) == before
+    assert held.value() is not held.value()
+
+
+def _change(value: Any) -> None:
+    if isinstance(value, set):
+        value.clear()
+    elif isinstance(value, dict):
+        value["changed"] = 1
+    elif isinstance(value, Row):
+        value[0] = "changed"
+    else:
+        value.append(1)

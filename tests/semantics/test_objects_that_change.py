@@ -515,6 +515,45 @@ def _sum(left: list[Any], right: list[Any]) -> list[Any]:
     return left
 
 
+class _SumOrBuffer:
+    """Adds numbers; a sum that three divides comes in one and the same list."""
+
+    def __init__(self) -> None:
+        self.buffer = [0]
+
+    def __call__(self, left: Any, right: int) -> Any:
+        total = (left[0] if isinstance(left, list) else left) + right
+        if total % 3:
+            return total
+        self.buffer[0] = total
+        return self.buffer
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.integers(0, 9), max_size=40), st.sampled_from([1, 3, 1024]), st.booleans())
+def test_sums_that_are_numbers_now_and_lists_then(
+    numbers: list[int], block_size: int, goes_on: bool
+) -> None:
+    add, sums, wanted = _SumOrBuffer(), dict[int, Any](), []
+    for number in numbers:
+        key = number % 2
+        sums[key] = copy.deepcopy(add(sums[key], number)) if key in sums else number
+        wanted.append(text(sums[key]))
+    env = local_environment()
+    env.set_runtime_mode(RuntimeExecutionMode.STREAMING)
+    source = TestingSource([numbers], block_size=block_size)
+    stream = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers")
+    stream = stream.key_by(lambda number: number % 2).reduce(_SumOrBuffer()).filter(lambda _: True)
+    if goes_on:
+        stream = stream.flat_map(lambda value: [value])
+    sunk: list[Any] = Journal()
+    stream.add_sink(sunk.append)
+
+    env.execute("sums")
+
+    assert list(map(text, sunk)) == wanted
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     pipelines,

@@ -31,6 +31,7 @@ class ColumnBlock(Block):
         self.times = times
         self.keys = None
         self._is_immutable = None
+        self.is_harmless = False
         self._values: list[Any] | None = None
 
     def __len__(self) -> int:

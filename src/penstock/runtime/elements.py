@@ -43,9 +43,11 @@ class Block:
         timestamps: One event timestamp (milliseconds, or None) per value; None if no value has one.
         keys: One key per value behind a `key_by`, else None.
         is_immutable: Whether no value can be changed; None if nobody has looked.
+        is_harmless: Whether the values are known to be plain, and nobody else to have what can be changed in
+            one: see `penstock.runtime.harmless`.
     """
 
-    __slots__ = ("_is_immutable", "keys", "timestamps", "values")
+    __slots__ = ("_is_immutable", "is_harmless", "keys", "timestamps", "values")
 
     def __init__(
         self,
@@ -54,11 +56,13 @@ class Block:
         keys: list[Any] | None = None,
         *,
         is_immutable: bool | None = None,
+        is_harmless: bool = False,
     ) -> None:
         self.values = values
         self.timestamps = timestamps
         self.keys = keys
         self._is_immutable = is_immutable
+        self.is_harmless = is_harmless
 
     def __len__(self) -> int:
         return len(self.values)
@@ -127,6 +131,8 @@ class Block:
         if kind is Partial:
             records, partials = zip(*values, strict=True)
             return _block_of_partials, (records, Block(list(partials), self.timestamps, self.keys))
+        if self.is_harmless:
+            return _harmless_block, (values, self.timestamps, self.keys)
         return Block, (values, self.timestamps, self.keys)
 
     def records(self) -> Iterator[StreamRecord]:
@@ -161,7 +167,13 @@ class Block:
 
     def with_keys(self, keys: list[Any]) -> Block:
         """Return the same records with these keys."""
-        return Block(self.values, self.timestamps, keys, is_immutable=self._is_immutable)
+        return Block(
+            self.values,
+            self.timestamps,
+            keys,
+            is_immutable=self._is_immutable,
+            is_harmless=self.is_harmless,
+        )
 
     def with_timestamps(self, timestamps: list[int | None]) -> Block:
         """Return the same records with these timestamps."""
@@ -182,6 +194,7 @@ class Block:
 
     def _extend_times_and_keys(self, other: Block) -> None:
         self._is_immutable = None
+        self.is_harmless = self.is_harmless and other.is_harmless
         if self.timestamps is not None:
             self.timestamps.extend(other.timestamps or ())
         if self.keys is not None:
@@ -194,6 +207,7 @@ class Block:
             None if self.keys is None else change(self.keys),
             # Some of several records may be such as nobody can change.
             is_immutable=self._is_immutable or None,
+            is_harmless=self.is_harmless,
         )
 
 
@@ -205,6 +219,12 @@ def block_of_rows(
 ) -> Block:
     """Return the block that was pickled column by column."""
     return Block(factory.rows(columns), timestamps, keys)
+
+
+def _harmless_block(
+    values: list[Any], timestamps: list[int | None] | None, keys: list[Any] | None
+) -> Block:
+    return Block(values, timestamps, keys, is_harmless=True)
 
 
 def _block_of_partials(records: tuple[int, ...], block: Block) -> Block:

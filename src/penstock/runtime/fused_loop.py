@@ -101,7 +101,8 @@ def new_loop(kinds: tuple[str, ...], *, timed: bool, known: bool = False) -> Loo
         kinds: The kinds of operators: `map`, `filter`, `flat_map`, perhaps `reduce` as the first, and
             perhaps `sink` as the last.
         timed: Whether each result has to come with the timestamp of the record it is of.
-        known: Whether the values are known to be such as nobody can change, and the results are values.
+        known: Whether nobody can change a result while it waits: it is known to be one of the values, which
+            nobody can change, or all functions are harmless.
     """
     code, places = _compiled(kinds, timed, known)
     # A copy of the code is specialised by the interpreter for these functions alone.
@@ -134,6 +135,7 @@ class _Text:
         self._variable = "v0"
         self._timed = timed
         self._is_known = known
+        self._reduced: str | None = None
         self._write(kinds)
 
     def _put(self, line: str, position: int | None = None) -> None:
@@ -155,6 +157,7 @@ class _Text:
         if kinds[0] == "reduce":
             self._put("known = table.get")
             self._put("keep = fused.keep")
+            self._put("is_mutable = False")
         self._put(self._head(keyed=kinds[0] == "reduce"))
         self._indent += 1
         for position, kind in enumerate(kinds):
@@ -175,22 +178,32 @@ class _Text:
         return f"for {', '.join(columns)} in zip({', '.join(columns.values())}, strict=True):"
 
     def _reduce(self, position: int) -> None:
-        result = f"v{position + 1}"
+        before, result = self._variable, f"v{position + 1}"
         self._put(f"{result} = known(k, NOTHING)", position)
-        self._put(f"if {result} is NOTHING:")
-        self._put(f"    {result} = v0")
+        # Of a type of which nobody can change a value, it is no `Kept` either.
+        self._put(f"if type({result}) is seen:")
+        self._put(f"    {result} = f{position}({result}, {before})", position)
+        self._put(f"elif {result} is NOTHING:")
+        self._put(f"    {result} = {before}")
         self._put("else:")
         self._put(f"    if type({result}) is Kept:")
         self._put(f"        {result} = {result}.value()", position)
-        self._put(f"    {result} = f{position}({result}, v0)", position)
-        self._put(f"held = {result}")
-        given, self._variable = self._variable, result
-        self._if_mutable(f"held = keep({result}, k)")
-        self._variable = given
-        self._put("table[k] = held", position)
+        self._put(f"    {result} = f{position}({result}, {before})", position)
+        # While there is a type in `seen`, the last result was none that can be changed.
+        self._put(f"if type({result}) is seen:")
+        self._put(f"    table[k] = {result}", position)
+        self._put("else:")
+        self._indent += 1
+        self._put("is_mutable = False")
         self._variable = result
+        self._look("is_mutable = True", "seen = None")
+        self._variable = before
+        self._put(f"table[k] = keep({result}, k) if is_mutable else {result}", position)
+        self._indent -= 1
+        self._variable = self._reduced = result
 
     def _map(self, position: int) -> None:
+        self._reduced = None
         self._put(f"{self._variable} = f{position}({self._variable})", position)
 
     def _filter(self, position: int) -> None:
@@ -218,8 +231,20 @@ class _Text:
         if self._is_known:
             return
         value = self._variable
+        if value == self._reduced:
+            # It was looked at already.
+            self._put("if is_mutable:")
+            for step in steps:
+                self._put(f"    {step}")
+            return
         self._put(f"if type({value}) is not seen:")
         self._indent += 1
+        self._look(*steps)
+        self._indent -= 1
+
+    def _look(self, *steps: str) -> None:
+        """Look at a value of another type than that in `seen`; do something if it can be changed."""
+        value = self._variable
         self._put(f"if type({value}) is tuple and len({value}) == 2:")
         self._put(f"    first, second = {value}")
         self._put("    if type(first) is not seen_first or type(second) is not seen_second:")
@@ -233,7 +258,6 @@ class _Text:
         self._put(f"elif not is_immutable({value}):")
         for step in steps:
             self._put(f"    {step}")
-        self._indent -= 1
 
     def _keep(self, *, may_be_many: bool) -> None:
         time = "t" if self._timed else "None"

@@ -8,6 +8,7 @@ from typing import Any, Final, cast
 
 from penstock.runtime.elements import BLOCK_SIZE, Block
 from penstock.runtime.fused_loop import DROPPING, Loop, Place, new_loop
+from penstock.runtime.harmless import are_plain, is_harmless
 from penstock.runtime.mutability import copied_if_possible
 from penstock.runtime.operator import StreamOperator
 from penstock.runtime.operators.filter import FilterOperator
@@ -27,6 +28,9 @@ _KINDS: Final[dict[type[StreamOperator], str]] = {
 }
 
 _MOST_FLAT_MAPS: Final = 16
+
+_WORTH_ASKING: Final = 8
+"""For fewer records it takes longer to ask whether functions are harmless than to look at results."""
 
 
 def can_join(run: Sequence[StreamOperator], operator: StreamOperator) -> bool:
@@ -58,6 +62,8 @@ class FusedOperators:
         self._changes_number = not DROPPING.isdisjoint(self._kinds)
         self._reduce = operators[0] if isinstance(operators[0], ReduceOperator) else None
         self._passes_values = {"filter", "sink"}.issuperset(self._kinds)
+        self._may_be_harmless = {"map", "filter"}.issuperset(self._kinds)
+        self._makes_mutable = False
         self._loops: dict[tuple[bool, bool], Loop] = {}
 
     @property
@@ -69,9 +75,12 @@ class FusedOperators:
         """Send the records of a block through all operators, one record after the other."""
         values, timestamps = block.values, block.timestamps
         timed = self._has_results and self._changes_number and timestamps is not None
+        self._is_harmless = self._makes_mutable and self._is_harmless_for(block)
         # Several values are such as nobody else has, so that a sink may keep them.
-        known = (self._is_sink and len(values) > 1) or (
-            self._passes_values and block.is_known_immutable
+        known = (
+            self._is_harmless
+            or (self._is_sink and len(values) > 1)
+            or (self._passes_values and block.is_known_immutable)
         )
         loop = self._loops.get((timed, known)) or self._new_loop(timed, known)
         results: list[Any] = []
@@ -108,7 +117,8 @@ class FusedOperators:
         block = Block(
             results.copy(),
             self._times_of(len(results)) if times is None else times.copy(),
-            is_immutable=None if self._has_copies else True,
+            is_immutable=None if self._has_copies or self._is_harmless else True,
+            is_harmless=self._is_harmless,
         )
         results.clear()
         if times is not None:
@@ -130,6 +140,7 @@ class FusedOperators:
             results: The results so far.
             times: Their timestamps; None if they have none, or those of the records one by one.
         """
+        self._makes_mutable = True
         output = self._operators[-1].output
         copy = copied_if_possible(result) if output.copies_will_do else result
         if copy is result:
@@ -143,6 +154,15 @@ class FusedOperators:
             times.append(timestamp)
         if len(results) >= BLOCK_SIZE:
             self.emit(results, times)
+
+    def _is_harmless_for(self, block: Block) -> bool:
+        """Whether nobody can change a result for a record of a block while it waits for others."""
+        return (
+            self._may_be_harmless
+            and len(block) >= _WORTH_ASKING
+            and (block.is_harmless or are_plain(block.values))
+            and all(map(is_harmless, self._functions))
+        )
 
     def _times_of(self, count: int) -> list[int | None] | None:
         """Return the timestamps of the next results, where each record has one."""

@@ -35,6 +35,7 @@ class ChainingOutput(Output):
             fused = FusedOperators([operator])
         self._process_block = (operator if fused is None else fused).process_block
         self.copies_will_do = operator.keeps_to_itself
+        self._may_show_values = fused is None
         self._metrics = operator.metrics
         self._tag = tag
 
@@ -52,6 +53,9 @@ class ChainingOutput(Output):
     def _push(self, block: Block) -> None:
         records = len(block)
         self._metrics.records_in += block.record_count
+        if self._may_show_values:
+            # To a user's function, before it passes them on in the same block.
+            block.is_harmless = False
         if records <= BLOCK_SIZE or self._operator.takes_columns:
             self._process_block(block)
             return
@@ -132,6 +136,7 @@ class CountingOutput(Output):
 
         What cannot be copied all of them share.
         """
+        block.is_harmless = False
         return block.copied_if_possible() if self.runs_functions else block
 
     def emit_watermark(self, timestamp: int) -> None:

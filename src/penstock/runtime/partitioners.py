@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from penstock.errors import InvalidArgumentError, InvalidKeyError, PenstockError
 from penstock.runtime.elements import Block
+from penstock.runtime.harmless import is_harmless
 from penstock.runtime.key_groups import SubtaskByKey
 from penstock.runtime.mutability import copied, copied_if_possible
 from penstock.runtime.user_code import (
@@ -230,8 +231,11 @@ class KeyGroupStreamPartitioner(_PickingPartitioner):
         """Return the keys of records; None if a function has to be called that could change them later."""
         of_block = getattr(self._key_selector, "of_block", None)
         found: list[Any] | None = None if of_block is None else of_block(block)
-        if found is not None or not block.is_immutable:
+        if found is not None:
             return found
+        is_harmless_here = block.is_harmless and is_harmless(self._key_selector)
+        if not is_harmless_here and not block.is_immutable:
+            return None
         values = iter(block.values)
         try:
             keys = list(map(self._key_selector, values))

@@ -41,6 +41,7 @@ class RowBlock(Block):
         self.timestamps = timestamps
         self.keys = keys
         self._is_immutable = None
+        self.is_harmless = False
         self._rows: list[Any] | None = None
 
     def __len__(self) -> int:

@@ -150,8 +150,12 @@ class KeyedValueState(_KeyedEntries, ValueState[Any]):
             return
         # As `_set` does, and a call less: this is where most programs spend their time.
         key = self._context.current_key
-        self._entries[key] = value if type(value) in IMMUTABLE_TYPES else self._keep(value, key)
-        self._mark(key)
+        if type(value) is not int and type(value) not in IMMUTABLE_TYPES:
+            value = self._keep(value, key)
+        self._entries[key] = value
+        # Python finds a function that is called as a method among those of the class first.
+        mark = self._mark
+        mark(key)
 
 
 class KeyedReducingState(_KeyedEntries, KeyedMergingState, ReducingState[Any]):
