@@ -61,14 +61,14 @@ def test_the_files_hold_all_rows(tmp_path: Path, blocks: list[list[int]], size: 
     assert largest < size + max(map(len, blocks), default=1)
 
 
-def test_names_files_after_epoch_attempt_subtask_and_sink(tmp_path: Path) -> None:
+def test_names_files_after_epoch_driver_subtask_and_sink(tmp_path: Path) -> None:
     harness = prepared(tmp_path, subtask=4)
     harness.process([(1, "a")])
     harness.operator.flush()
 
     [path] = map(Path, files(harness, tmp_path))
     assert path.parent == tmp_path / "prepared"
-    assert path.name.startswith("00000003-0-")
+    assert path.name.startswith("00000003-00000001-")
     assert path.name.endswith(f"-{operator_id('Sink: orders')}-4-0.parquet")
     assert pq.read_schema(path) == SCHEMA
 
@@ -89,7 +89,18 @@ def test_an_epoch_that_failed_leaves_no_rows_for_the_next(tmp_path: Path) -> Non
     harness.operator.flush()
 
     assert rows(harness, tmp_path) == [(2, "new")]
-    assert "00000003-1" in files(harness, tmp_path)[0]
+    assert len(files(harness, tmp_path)) == 1
+
+
+def test_two_attempts_of_an_epoch_write_files_of_two_names(tmp_path: Path) -> None:
+    harness = prepared(tmp_path)
+    harness.process([(1, "a")])
+    harness.operator.flush()
+    harness.begin_epoch(3, attempt=1, location=str(tmp_path))
+    harness.process([(1, "a")])
+    harness.operator.flush()
+
+    assert len(set(files(harness, tmp_path))) == 2
 
 
 @pytest.mark.parametrize(
