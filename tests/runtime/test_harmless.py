@@ -309,3 +309,15 @@ def test_what_harmless_functions_make_is_not_copied(monkeypatch: pytest.MonkeyPa
 
     assert sorted(found[1:]) == sorted(repr(named(number)) for number in range(500))
     assert len(copies) < 100
+
+
+def test_a_key_selector_changes_the_records_of_its_own_branch_only() -> None:
+    env = local_environment()
+    env.set_runtime_mode(RuntimeExecutionMode.STREAMING)
+    source = TestingSource([[*range(100)]])
+    numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers").map(named)
+    keyed = numbers.key_by(lambda value: value.pop("bucket"))
+
+    found = collect({"others": numbers.rebalance().map(len), "keyed": keyed.map(len)})
+
+    assert found == {"others": [3] * 100, "keyed": [2] * 100}

@@ -34,6 +34,9 @@ class StreamPartitioner:
 
     is_broadcast: ClassVar[bool] = False
 
+    calls_functions: ClassVar[bool] = False
+    """Whether it calls functions of the user, which may change the records."""
+
     def setup(
         self, *, operator: str, subtask: int, parallelism: int, targets: int, max_parallelism: int
     ) -> StreamPartitioner:
@@ -198,6 +201,7 @@ class KeyGroupStreamPartitioner(_PickingPartitioner):
     """
 
     ship_strategy = "HASH"
+    calls_functions = True
 
     def __init__(self, key_selector: Callable[[Any], Any]) -> None:
         self._key_selector = key_selector
@@ -273,6 +277,8 @@ class KeyGroupStreamPartitioner(_PickingPartitioner):
 class SentKeyPartitioner(KeyGroupStreamPartitioner):
     """Every record goes to the subtask that owns the key which it comes with."""
 
+    calls_functions = False
+
     def split(self, block: Block) -> Iterator[tuple[int, Block]]:
         return self._split(block.settled())
 
@@ -295,6 +301,7 @@ class CustomPartitioner(_PickingPartitioner):
     """
 
     ship_strategy = "CUSTOM"
+    calls_functions = True
 
     def __init__(
         self, partition: Callable[[Any, int], int], key_selector: Callable[[Any], Any]

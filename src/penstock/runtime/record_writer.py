@@ -42,7 +42,6 @@ class RecordWriterOutput(Output):
         operator_id: The id of the sending operator.
     """
 
-    runs_functions = False
     copies_will_do = True
 
     def __init__(
@@ -60,6 +59,7 @@ class RecordWriterOutput(Output):
         self.operator_id = operator_id
         self._edge = edge
         self._partitioner = partitioner
+        self.runs_functions = partitioner.calls_functions
         self._operator = operator
         self._carriers = carriers
         self._in_band = in_band
