@@ -185,6 +185,24 @@ def test_state_of_sparks_own_goes_from_savepoint_to_savepoint(
     assert printed(capsys) == [5]
 
 
+def test_state_of_sparks_own_is_there_though_spark_never_heard_that_its_epoch_was_done(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    inputs = Inputs(tmp_path)
+    for numbers, expected in [((1, 2), []), ((2, 3), []), ((1, 3, 11), [6])]:
+        inputs.add(*numbers)
+        env = inputs.windows(spark, tmp_path / "job", available_now=True, distinct=True)
+        env.configure(Configuration().set_string("execution.epoch.end-of-input", "false"))
+        env.execute()
+        assert printed(capsys) == expected
+        # As if the driver had been killed just before Spark wrote it.
+        commits = sorted(
+            tmp_path.glob("job/spark*/commits/[0-9]*"), key=lambda path: int(path.name)
+        )
+        commits[-1].unlink()
+        commits[-1].with_name(f".{commits[-1].name}.crc").unlink(missing_ok=True)
+
+
 def test_savepoints_are_taken_of_jobs_that_began_with_savepoints(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -229,6 +229,10 @@ class StreamingRun:
 
     def _run_micro_batch(self, batch: DataFrame, number: int) -> None:
         try:
+            last = self._runner.last
+            if last is not None and number == last.number and self._has_state_of_sparks():
+                # Its results are only delivered again, but Spark wants the state of its operators.
+                batch.write.format("noop").mode("overwrite").save()
             static = self._frames.rows(self._unread())
             rows = batch if static is None else static.union(batch)
             run = partial(self._run_tasks, rows)
@@ -238,6 +242,10 @@ class StreamingRun:
         except (PenstockError, PySparkException) as error:
             self._failure = as_penstock_error(error, f"Job {self._job.request.name!r}")
             raise
+
+    def _has_state_of_sparks(self) -> bool:
+        """Whether Spark keeps state for operators of its own, in a DataFrame that is a source."""
+        return bool(self._checkpoints.storage.names(f"{self._engine['folder']}/state"))
 
     def _run_tasks(self, rows: DataFrame, epoch: Epoch) -> list[Buffer]:
         with ThreadPoolExecutor(1) as beside:
