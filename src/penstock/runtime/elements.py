@@ -84,6 +84,11 @@ class Block:
         """Whether somebody has looked, and no value can be changed."""
         return self._is_immutable is True
 
+    @property
+    def is_fixed(self) -> bool:
+        """Whether the values are known to be plain, and such as nobody can change."""
+        return self.is_harmless and self._is_immutable is True
+
     def settled(self) -> Block:
         """Return the records as they are now, whatever is done to them later by whoever has them.
 
@@ -132,7 +137,7 @@ class Block:
             records, partials = zip(*values, strict=True)
             return _block_of_partials, (records, Block(list(partials), self.timestamps, self.keys))
         if self.is_harmless:
-            return _harmless_block, (values, self.timestamps, self.keys)
+            return _harmless_block, (values, self.timestamps, self.keys, self.is_fixed)
         return Block, (values, self.timestamps, self.keys)
 
     def records(self) -> Iterator[StreamRecord]:
@@ -177,7 +182,13 @@ class Block:
 
     def with_timestamps(self, timestamps: list[int | None]) -> Block:
         """Return the same records with these timestamps."""
-        return Block(self.values, timestamps, self.keys, is_immutable=self._is_immutable)
+        return Block(
+            self.values,
+            timestamps,
+            self.keys,
+            is_immutable=self._is_immutable,
+            is_harmless=self.is_fixed,
+        )
 
     def is_like(self, other: Block) -> bool:
         """Whether the records of another block can be added to this one."""
@@ -193,7 +204,7 @@ class Block:
         self._extend_times_and_keys(other)
 
     def _extend_times_and_keys(self, other: Block) -> None:
-        self._is_immutable = None
+        self._is_immutable = (self.is_known_immutable and other.is_known_immutable) or None
         self.is_harmless = self.is_harmless and other.is_harmless
         if self.timestamps is not None:
             self.timestamps.extend(other.timestamps or ())
@@ -222,9 +233,13 @@ def block_of_rows(
 
 
 def _harmless_block(
-    values: list[Any], timestamps: list[int | None] | None, keys: list[Any] | None
+    values: list[Any],
+    timestamps: list[int | None] | None,
+    keys: list[Any] | None,
+    is_fixed: bool,
 ) -> Block:
-    return Block(values, timestamps, keys, is_harmless=True)
+    is_immutable = True if is_fixed else None
+    return Block(values, timestamps, keys, is_immutable=is_immutable, is_harmless=True)
 
 
 def _block_of_partials(records: tuple[int, ...], block: Block) -> Block:

@@ -2,39 +2,38 @@
 
 A value goes from function to function in a local variable, so that each record is done before the next is
 begun. Only the results of the last function wait for others, and only those that nobody can change. To look
-at each takes time: a type, or two in a tuple, is looked up only if the result before was of another. Each
-call stands on a line of its own, so that the line on which a loop fails, or is found at work, tells the
-operator, and a local variable of the frame the record that it was given:
+at each takes time: a type is looked up only if the result before was of another, and where results are tuples
+the loop is written for those of their width. Each call stands on a line of its own, so that the line on which
+a loop fails, or is found at work, tells the operator, and a local variable of the frame the record that it
+was given:
 
     def map_filter(fused, functions, values, timestamps, results, times, keys, table):
         f0, f1, = functions
         n1 = 0
-        append = results.append
-        seen = seen_first = seen_second = None
+        append, kind = results.append, type
+        seen1_0 = seen1_1 = None
         for v0 in values:
             v0 = f0(v0)
             if not f1(v0):
                 n1 += 1
                 continue
-            if type(v0) is not seen:
-                if type(v0) is tuple and len(v0) == 2:
-                    first, second = v0
-                    if type(first) is not seen_first or type(second) is not seen_second:
-                        if type(first) in FIXED and type(second) in FIXED:
-                            seen_first, seen_second = type(first), type(second)
-                        elif not is_immutable(v0):
-                            fused.emit_alone(v0, None, results, times)
-                            continue
-                elif type(v0) in FIXED:
-                    seen = type(v0)
-                elif not is_immutable(v0):
+            try:
+                i0, i1, = v0 if kind(v0) is tuple else STRANGE[2]
+            except ValueError:
+                i0, i1, = STRANGE[2]
+            if kind(i0) is not seen1_0 or kind(i1) is not seen1_1:
+                if kind(i0) in FIXED and kind(i1) in FIXED:
+                    seen1_0, seen1_1, = kind(i0), kind(i1),
+                elif is_immutable(v0):
+                    fused.note_width(1, v0)
+                else:
                     fused.emit_alone(v0, None, results, times)
                     continue
             append(v0)
         return (n1,)
 
 The file name of such code is `<penstock chain>`. Its frames have the local variable `fused`, a
-`FusedOperators`, whose `operator_at` takes the frame and the number of the line (`frame.f_lineno`).
+`FusedOperators`.
 """
 
 from __future__ import annotations
@@ -42,21 +41,25 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from types import CodeType, FunctionType
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from penstock.runtime.elements import BLOCK_SIZE
 from penstock.runtime.mutability import IMMUTABLE_TYPES, Kept, copied_if_possible, is_immutable
 
 FILE_NAME: Final = "<penstock chain>"
 
+WIDEST: Final = 8
+"""How many items a tuple has at most for which a loop is written."""
 
 _NAMES: Final = {
     "__name__": __name__,
     "NOTHING": object(),
+    "STRANGE": tuple((object(),) * width for width in range(WIDEST + 1)),
     "copied": copied_if_possible,
     "is_immutable": is_immutable,
     "FIXED": IMMUTABLE_TYPES,
     "Kept": Kept,
+    "ValueError": ValueError,
     "len": len,
     "tuple": tuple,
     "type": type,
@@ -94,7 +97,13 @@ class Loop(NamedTuple):
     places: Mapping[int, Place]
 
 
-def new_loop(kinds: tuple[str, ...], *, timed: bool, known: bool = False) -> Loop:
+Widths = tuple[int, int]
+"""How many items the tuples have that a `reduce` gives, and those that go on; 0 for what is no tuple."""
+
+
+def new_loop(
+    kinds: tuple[str, ...], *, timed: bool, known: bool = False, widths: Widths = (0, 0)
+) -> Loop:
     """Make a loop.
 
     Args:
@@ -102,9 +111,10 @@ def new_loop(kinds: tuple[str, ...], *, timed: bool, known: bool = False) -> Loo
             perhaps `sink` as the last.
         timed: Whether each result has to come with the timestamp of the record it is of.
         known: Whether nobody can change a result while it waits: it is known to be one of the values, which
-            nobody can change, or all functions are harmless.
+            nobody can change, or functions make nothing else.
+        widths: What results to expect; others are all right, and take longer.
     """
-    code, places = _compiled(kinds, timed, known)
+    code, places = _compiled(kinds, timed, known, widths)
     # A copy of the code is specialised by the interpreter for these functions alone.
     run = FunctionType(code.replace(), _NAMES)
     return Loop(run, places)
@@ -112,12 +122,20 @@ def new_loop(kinds: tuple[str, ...], *, timed: bool, known: bool = False) -> Loo
 
 @lru_cache(maxsize=256)
 def _compiled(
-    kinds: tuple[str, ...], timed: bool, known: bool
+    kinds: tuple[str, ...], timed: bool, known: bool, widths: Widths
 ) -> tuple[CodeType, Mapping[int, Place]]:
-    text = _Text(kinds, timed, known)
+    text = _Text(kinds, timed, known, widths)
     module = compile("\n".join(text.lines) + "\n", FILE_NAME, "exec")
     [code] = [constant for constant in module.co_consts if isinstance(constant, CodeType)]
     return code, text.places
+
+
+def width_of(value: Any) -> int | None:
+    """Return for which width a loop is to be written if there are values like this; None if it is all the same."""
+    if type(value) in IMMUTABLE_TYPES:
+        return 0
+    is_narrow = type(value) is tuple and 0 < len(value) <= WIDEST
+    return len(value) if is_narrow and IMMUTABLE_TYPES.issuperset(map(type, value)) else None
 
 
 class _Text:
@@ -128,13 +146,14 @@ class _Text:
         places: What the lines do that call functions of the user, by their numbers, from 1.
     """
 
-    def __init__(self, kinds: tuple[str, ...], timed: bool, known: bool) -> None:
+    def __init__(self, kinds: tuple[str, ...], timed: bool, known: bool, widths: Widths) -> None:
         self.lines: list[str] = []
         self.places: dict[int, Place] = {}
         self._indent = 0
         self._variable = "v0"
         self._timed = timed
         self._is_known = known
+        self._widths = widths
         self._reduced: str | None = None
         self._write(kinds)
 
@@ -143,6 +162,10 @@ class _Text:
         if position is not None:
             self.places[len(self.lines)] = Place(position, self._variable)
 
+    def _put_all(self, lines: tuple[str, ...], indent: int) -> None:
+        for line in lines:
+            self._put("    " * indent + line)
+
     def _write(self, kinds: tuple[str, ...]) -> None:
         self._put(f"def {'_'.join(kinds)}({_PARAMETERS}):")
         self._indent += 1
@@ -150,14 +173,14 @@ class _Text:
         counts = [f"n{position}" for position, kind in enumerate(kinds) if kind in DROPPING]
         for count in counts:
             self._put(f"{count} = 0")
-        self._put("append = results.append")
-        self._put("seen = seen_first = seen_second = None")
+        self._put("append, kind = results.append, type")
+        for place in (0, 1):
+            self._put(f"{' = '.join(self._seen(place))} = None")
         if self._timed:
             self._put("append_time = times.append")
         if kinds[0] == "reduce":
-            self._put("known = table.get")
-            self._put("keep = fused.keep")
-            self._put("is_mutable = False")
+            self._put("known, keep = table.get, fused.keep")
+            self._put("may_be_kept = fused.reduce.may_hold_kept")
         self._put(self._head(keyed=kinds[0] == "reduce"))
         self._indent += 1
         for position, kind in enumerate(kinds):
@@ -166,6 +189,9 @@ class _Text:
             self._keep(may_be_many="flat_map" in kinds)
         self._indent = 1
         self._put(f"return ({''.join(f'{count}, ' for count in counts)})")
+
+    def _seen(self, place: int) -> list[str]:
+        return [f"seen{place}_{item}" for item in range(max(self._widths[place], 1))]
 
     def _head(self, *, keyed: bool) -> str:
         columns = {"v0": "values"}
@@ -180,26 +206,19 @@ class _Text:
     def _reduce(self, position: int) -> None:
         before, result = self._variable, f"v{position + 1}"
         self._put(f"{result} = known(k, NOTHING)", position)
-        # Of a type of which nobody can change a value, it is no `Kept` either.
-        self._put(f"if type({result}) is seen:")
-        self._put(f"    {result} = f{position}({result}, {before})", position)
-        self._put(f"elif {result} is NOTHING:")
+        self._put(f"if {result} is NOTHING:")
         self._put(f"    {result} = {before}")
         self._put("else:")
-        self._put(f"    if type({result}) is Kept:")
-        self._put(f"        {result} = {result}.value()", position)
+        if not self._is_known:
+            self._put(f"    if may_be_kept and kind({result}) is Kept:")
+            self._put(f"        {result} = {result}.value()", position)
         self._put(f"    {result} = f{position}({result}, {before})", position)
-        # While there is a type in `seen`, the last result was none that can be changed.
-        self._put(f"if type({result}) is seen:")
-        self._put(f"    table[k] = {result}", position)
-        self._put("else:")
-        self._indent += 1
-        self._put("is_mutable = False")
-        self._variable = result
-        self._look("is_mutable = True", "seen = None")
-        self._variable = before
-        self._put(f"table[k] = keep({result}, k) if is_mutable else {result}", position)
-        self._indent -= 1
+        if self._is_known:
+            self._put(f"table[k] = {result}", position)
+        else:
+            self._put("is_mutable = False")
+            self._look(result, 0, "is_mutable = may_be_kept = fused.reduce.may_hold_kept = True")
+            self._put(f"table[k] = keep({result}, k) if is_mutable else {result}", position)
         self._variable = self._reduced = result
 
     def _map(self, position: int) -> None:
@@ -230,34 +249,32 @@ class _Text:
         """Do something with a value that can be changed."""
         if self._is_known:
             return
-        value = self._variable
-        if value == self._reduced:
+        if self._variable == self._reduced:
             # It was looked at already.
             self._put("if is_mutable:")
-            for step in steps:
-                self._put(f"    {step}")
-            return
-        self._put(f"if type({value}) is not seen:")
-        self._indent += 1
-        self._look(*steps)
-        self._indent -= 1
+            self._put_all(steps, 1)
+        else:
+            self._look(self._variable, 1, *steps)
 
-    def _look(self, *steps: str) -> None:
-        """Look at a value of another type than that in `seen`; do something if it can be changed."""
-        value = self._variable
-        self._put(f"if type({value}) is tuple and len({value}) == 2:")
-        self._put(f"    first, second = {value}")
-        self._put("    if type(first) is not seen_first or type(second) is not seen_second:")
-        self._put("        if type(first) in FIXED and type(second) in FIXED:")
-        self._put("            seen_first, seen_second = type(first), type(second)")
-        self._put(f"        elif not is_immutable({value}):")
-        for step in steps:
-            self._put(f"            {step}")
-        self._put(f"elif type({value}) in FIXED:")
-        self._put(f"    seen = type({value})")
-        self._put(f"elif not is_immutable({value}):")
-        for step in steps:
-            self._put(f"    {step}")
+    def _look(self, value: str, place: int, *steps: str) -> None:
+        """Look at a value if it is of other types than the one before; do something if it can be changed."""
+        items, seen = [value], self._seen(place)
+        width = self._widths[place]
+        if width:
+            items = [f"i{item}" for item in range(width)]
+            strange = f"STRANGE[{width}]"
+            self._put("try:")
+            self._put(f"    {_tuple(items)} = {value} if kind({value}) is tuple else {strange}")
+            self._put("except ValueError:")
+            self._put(f"    {_tuple(items)} = {strange}")
+        others = [f"kind({item}) is not {kind}" for item, kind in zip(items, seen, strict=True)]
+        self._put(f"if {' or '.join(others)}:")
+        self._put(f"    if {' and '.join(f'kind({item}) in FIXED' for item in items)}:")
+        self._put(f"        {_tuple(seen)} = {_tuple([f'kind({item})' for item in items])}")
+        self._put(f"    elif is_immutable({value}):")
+        self._put(f"        fused.note_width({place}, {value})")
+        self._put("    else:")
+        self._put_all(steps, 2)
 
     def _keep(self, *, may_be_many: bool) -> None:
         time = "t" if self._timed else "None"
@@ -268,6 +285,10 @@ class _Text:
         if may_be_many:
             self._put(f"if len(results) >= {BLOCK_SIZE}:")
             self._put("    fused.emit(results, times)")
+
+
+def _tuple(items: list[str]) -> str:
+    return "".join(f"{item}, " for item in items).strip()
 
 
 _PARAMETERS: Final = "fused, functions, values, timestamps, results, times, keys, table"

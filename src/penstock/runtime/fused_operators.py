@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from types import FrameType
 from typing import Any, Final, cast
 
 from penstock.runtime.elements import BLOCK_SIZE, Block
-from penstock.runtime.fused_loop import DROPPING, Loop, Place, new_loop
+from penstock.runtime.fixed_results import makes_fixed, reads_names
+from penstock.runtime.fused_loop import DROPPING, Loop, Place, Widths, new_loop, width_of
 from penstock.runtime.harmless import are_plain, is_harmless
 from penstock.runtime.mutability import copied_if_possible
 from penstock.runtime.operator import StreamOperator
@@ -52,6 +54,10 @@ class FusedOperators:
 
     Args:
         operators: The operators, one or more, all fusable.
+
+    Attributes:
+        reduce: The first operator, if it is a reduce.
+        keep: What makes of a result that may be changed later what is set in its table.
     """
 
     def __init__(self, operators: Sequence[StreamOperator]) -> None:
@@ -60,11 +66,12 @@ class FusedOperators:
         self._is_sink = self._kinds == ("sink",)
         self._has_results = self._kinds[-1] != "sink"
         self._changes_number = not DROPPING.isdisjoint(self._kinds)
-        self._reduce = operators[0] if isinstance(operators[0], ReduceOperator) else None
+        self.reduce = operators[0] if isinstance(operators[0], ReduceOperator) else None
         self._passes_values = {"filter", "sink"}.issuperset(self._kinds)
         self._may_be_harmless = {"map", "filter"}.issuperset(self._kinds)
         self._makes_mutable = False
-        self._loops: dict[tuple[bool, bool], Loop] = {}
+        self._widths: Widths = (0, 0)
+        self._loops: dict[tuple[bool, bool, Widths], Loop] = {}
 
     @property
     def operators(self) -> Sequence[StreamOperator]:
@@ -75,20 +82,21 @@ class FusedOperators:
         """Send the records of a block through all operators, one record after the other."""
         values, timestamps = block.values, block.timestamps
         timed = self._has_results and self._changes_number and timestamps is not None
-        self._is_harmless = self._makes_mutable and self._is_harmless_for(block)
+        self._is_fixed = self._is_fixed_for(block)
+        self._is_harmless = self._is_fixed or (self._makes_mutable and self._is_harmless_for(block))
         # Several values are such as nobody else has, so that a sink may keep them.
         known = (
             self._is_harmless
             or (self._is_sink and len(values) > 1)
-            or (self._passes_values and block.is_known_immutable)
+            or (self._passes_values and block.is_immutable)
         )
-        loop = self._loops.get((timed, known)) or self._new_loop(timed, known)
+        loop = self._loop(timed=timed, known=known)
         results: list[Any] = []
         times: list[int | None] | None = [] if timed else None
         self._times = None if timed else timestamps
         self._emitted = 0
         self._has_copies = False
-        reduce = self._reduce
+        reduce = self.reduce
         keys = None if reduce is None else reduce.keys_of(block)
         table = None if reduce is None else reduce.table
         self.keep = None if reduce is None else reduce.keep
@@ -117,7 +125,9 @@ class FusedOperators:
         block = Block(
             results.copy(),
             self._times_of(len(results)) if times is None else times.copy(),
-            is_immutable=None if self._has_copies or self._is_harmless else True,
+            is_immutable=True
+            if self._is_fixed or not (self._has_copies or self._is_harmless)
+            else None,
             is_harmless=self._is_harmless,
         )
         results.clear()
@@ -155,6 +165,41 @@ class FusedOperators:
         if len(results) >= BLOCK_SIZE:
             self.emit(results, times)
 
+    def note_width(self, place: int, value: Any) -> None:
+        """Have the loop for the next block written for values like this.
+
+        Args:
+            place: Where in `Widths`.
+            value: A value that nobody can change, of no width that the loop is written for.
+        """
+        width = width_of(value)
+        if width is not None:
+            first, last = self._widths
+            self._widths = (first, width) if place else (width, last)
+
+    def _is_fixed_for(self, block: Block) -> bool:
+        """Whether all results for a block will be plain, and such as nobody can change."""
+        is_fixed = block.is_fixed and self._makes_fixed and all(map(is_harmless, self._watched))
+        if self.reduce is not None:
+            self.reduce.look_at_table(sets_fixed=is_fixed)
+            return self.reduce.holds_fixed
+        return is_fixed
+
+    @cached_property
+    def _makes_fixed(self) -> bool:
+        """Whether all functions that make results can only make such, if given such; by their code."""
+        return "flat_map" not in self._kinds and all(map(makes_fixed, self._makers))
+
+    @cached_property
+    def _watched(self) -> Sequence[Callable[..., Any]]:
+        """The functions that have to be harmless for that: all, if one could change what another reads."""
+        return self._functions if any(map(reads_names, self._makers)) else ()
+
+    @property
+    def _makers(self) -> Sequence[Callable[..., Any]]:
+        found = zip(self._functions, self._kinds, strict=True)
+        return [function for function, kind in found if kind in {"map", "reduce"}]
+
     def _is_harmless_for(self, block: Block) -> bool:
         """Whether nobody can change a result for a record of a block while it waits for others."""
         return (
@@ -187,10 +232,17 @@ class FusedOperators:
                 return loop.places.get(line)
         return None
 
-    def _new_loop(self, timed: bool, known: bool) -> Loop:
-        # Not before the first block: only now are the operators open.
-        self._functions = [operator.call for operator in self._operators]
-        loop = self._loops[timed, known] = new_loop(self._kinds, timed=timed, known=known)
+    @cached_property
+    def _functions(self) -> Sequence[Callable[..., Any]]:
+        """What is called for a record; not known before the first block, when the operators are open."""
+        return [operator.call for operator in self._operators]
+
+    def _loop(self, *, timed: bool, known: bool) -> Loop:
+        widths = (0, 0) if known else self._widths
+        loop = self._loops.get((timed, known, widths))
+        if loop is None:
+            loop = new_loop(self._kinds, timed=timed, known=known, widths=widths)
+            self._loops[timed, known, widths] = loop
         return loop
 
     def _failure(self, error: BaseException) -> BaseException:

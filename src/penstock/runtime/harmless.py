@@ -33,7 +33,7 @@ PLAIN_TYPES: Final = frozenset({int, float, str, bool, type(None)})
 _ARE_PLAIN: Final = PLAIN_TYPES.issuperset
 _ABSENT: Final = object()
 
-_FUNCTIONS: Final = {
+BUILT_IN: Final = {
     name: getattr(builtins, name)
     for name in (
         *("abs", "all", "any", "bool", "chr", "dict", "divmod", "enumerate", "float", "frozenset"),
@@ -41,6 +41,7 @@ _FUNCTIONS: Final = {
         *("round", "set", "sorted", "str", "sum", "tuple", "zip"),
     )
 }
+"""The built-in functions that depend on their arguments alone, by their names."""
 
 _METHODS: Final = frozenset(
     name
@@ -80,10 +81,10 @@ def is_harmless(function: Any) -> bool:
     if names is None or code.co_freevars or type(known) is not dict or type(builtin) is not dict:
         return False
     kept = chain(function.__defaults__ or (), (function.__kwdefaults__ or {}).values())
-    return all(map(_is_plain_constant, kept)) and all(
-        _is_plain_constant(known[name])
+    return all(map(is_plain_constant, kept)) and all(
+        is_plain_constant(known[name])
         if name in known
-        else builtin.get(name, _ABSENT) is _FUNCTIONS.get(name)
+        else builtin.get(name, _ABSENT) is BUILT_IN.get(name)
         for name in names
     )
 
@@ -110,12 +111,13 @@ def _global_names(code: CodeType) -> frozenset[str] | None:
             if inner is None:
                 return None
             read |= inner
-        elif not _is_plain_constant(constant):
+        elif not is_plain_constant(constant):
             return None
     return frozenset(read)
 
 
-def _is_plain_constant(value: Any) -> bool:
+def is_plain_constant(value: Any) -> bool:
+    """Whether a value is a number, a text, or a tuple or frozenset of plain constants."""
     if type(value) in (tuple, frozenset):
-        return all(map(_is_plain_constant, value))
+        return all(map(is_plain_constant, value))
     return type(value) in PLAIN_TYPES

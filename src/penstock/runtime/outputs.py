@@ -53,7 +53,7 @@ class ChainingOutput(Output):
     def _push(self, block: Block) -> None:
         records = len(block)
         self._metrics.records_in += block.record_count
-        if self._may_show_values:
+        if self._may_show_values and not block.is_known_immutable:
             # To a user's function, before it passes them on in the same block.
             block.is_harmless = False
         if records <= BLOCK_SIZE or self._operator.takes_columns:
@@ -136,7 +136,8 @@ class CountingOutput(Output):
 
         What cannot be copied all of them share.
         """
-        block.is_harmless = False
+        if not block.is_known_immutable:
+            block.is_harmless = False
         return block.copied_if_possible() if self.runs_functions else block
 
     def emit_watermark(self, timestamp: int) -> None:

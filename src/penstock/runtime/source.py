@@ -63,7 +63,8 @@ class NumberRangeSource(NativeSource):
         start = self._first + self._count * subtask // parallelism
         end = self._first + self._count * (subtask + 1) // parallelism
         for low in range(start, end, self.rows):
-            yield Block(list(range(low, min(low + self.rows, end))), is_immutable=True)
+            numbers = list(range(low, min(low + self.rows, end)))
+            yield Block(numbers, is_immutable=True, is_harmless=True)
 
 
 class EpochSource(NativeSource):
@@ -125,7 +126,7 @@ class TextLines(NativeSource):
         for path in self._files[subtask::parallelism]:
             with open(path, encoding=self._charset, newline=None) as file:
                 while lines := self._next_lines(file, path):
-                    yield Block(lines, is_immutable=True)
+                    yield Block(lines, is_immutable=True, is_harmless=True)
 
     def _next_lines(self, file: TextIO, path: str) -> list[str]:
         try:

@@ -32,6 +32,12 @@ class ReduceOperator(FunctionOperator):
     method = "reduce"
     is_stateful = True
 
+    holds_fixed: bool = True
+    """Whether all in the table is known to be plain, and such as nobody can change."""
+
+    may_hold_kept: bool = False
+    """Whether anything in the table may be held as a `Kept`: so it is where `keep` was called."""
+
     def __init__(self, function: Any, *, sorts_in_batch: bool = True) -> None:
         super().__init__(function)
         self.sorts_in_batch = sorts_in_batch
@@ -76,6 +82,16 @@ class ReduceOperator(FunctionOperator):
     def table(self) -> RawTable:
         """What the records of each key come to so far, as it is held: `keep` says how."""
         return self.state.table(_TABLE)
+
+    def look_at_table(self, *, sets_fixed: bool) -> None:
+        """Find out what is known of the table; called before each block.
+
+        Args:
+            sets_fixed: Whether nothing will be set but what is plain, and such as nobody can change.
+        """
+        if self.state.was_applied(_TABLE):
+            self.holds_fixed, self.may_hold_kept = False, True
+        self.holds_fixed = self.holds_fixed and sets_fixed
 
     @property
     def keep(self) -> Keep:

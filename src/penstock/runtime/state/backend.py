@@ -78,6 +78,7 @@ class KeyedStateBackend(ABC):
         # The types of states, as the program or a file says.
         self._types: dict[str, str] = {}
         self._read: set[str] = set()
+        self._applied: set[str] = set()
         self._queues: dict[str, KeyGroupedInternalPriorityQueue] = {}
         self._expiring: list[tuple[TtlTable, StateTtlConfig]] = []
         self._for_every_record: list[Callable[[], object]] = []
@@ -306,6 +307,7 @@ class KeyedStateBackend(ABC):
             own = part if only is None else only_of(part, lambda key: self._is_in(key, only))
             if not isinstance(own, TimerPart):
                 self._apply(own)
+                self._applied.add(own.table)
             elif own.frame:
                 self.timer_queue(own.queue).apply(own.frame)
 
@@ -329,6 +331,13 @@ class KeyedStateBackend(ABC):
             table.name in read and any(True for _ in table.contents())
             for table in (self._tables_for_view() if read else ())
         )
+
+    def was_applied(self, name: str) -> bool:
+        """Whether a table took anything over from a file since this was asked last."""
+        if name not in self._applied:
+            return False
+        self._applied.remove(name)
+        return True
 
     @abstractmethod
     def _apply(self, part: TablePart) -> None:
