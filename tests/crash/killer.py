@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Final
 
 from tests.crash import job, oracle, records, sinks
-from tests.crash.changes import Version, must_go_on, must_refuse
+from tests.crash.changes import MORE, Version, must_go_on, must_refuse
 from tests.crash.lives import Kill, Life, Plan
-from tests.crash.points import TARGETS, VARIABLE, Point, suspend
+from tests.crash.points import CLAIMED, TARGETS, VARIABLE, Point, suspend
 from tests.crash.surroundings import Surroundings
 from tests.servers.processes import Session
 from tests.servers.processes import kill as end_processes
@@ -96,10 +96,12 @@ class Trial:
     savepoint: str | None = None
     repeats: int = 0
     drains: int = 0
+    dropped: set[int] = field(default_factory=set)
+    _was_cut: bool = False
     _moves: int = 0
     _through: int = -1
     _old: list[Session] = field(default_factory=list)
-    _suspended: list[Session] = field(default_factory=list)
+    _suspended: list[tuple[Session, Path]] = field(default_factory=list)
     _resumed: list[Session] = field(default_factory=list)
     _zombies: list[Path] = field(default_factory=list)
     _epoch_seconds: float = 0.05
@@ -208,7 +210,10 @@ class Trial:
         try:
             is_suspended = self._see_through(session, life, point)
         finally:
-            (self._suspended if is_suspended else self._old).append(session)
+            if is_suspended:
+                self._suspended.append((session, log))
+            else:
+                self._old.append(session)
         if self.around.disk is not None and life.killed_at is not None:
             self._end_old()
             assert life.kill is not None
@@ -236,7 +241,10 @@ class Trial:
             self._through = life.last
             self.drains += life.end.how == "drain" and self._of_last("is_drained")
             if not self.versions or new != self.version:
+                if MORE in old.features - new.features and new.drops and self._was_cut:
+                    self.dropped.add(old.number)
                 self.versions.append(new)
+            self._was_cut = life.outcome not in {"stopped", "drained", "finished"}
         elif life.error in REFUSALS:
             life.is_refused = True
             if must_go_on(old, new):
@@ -353,9 +361,15 @@ class Trial:
         return session.kill(TARGETS["all" if target == "power" else target])
 
     def _resume(self) -> None:
-        """Let those who stand still go on, while others do their work."""
+        """Let those who stand still go on, while others do their work.
+
+        Who has not claimed the location yet would be no predecessor, but one more start: it is ended.
+        """
         while self._suspended:
-            session = self._suspended.pop()
+            session, log = self._suspended.pop()
+            if CLAIMED not in log.read_text(errors="replace").splitlines():
+                session.end()
+                continue
             end_processes([one.pid for one in session.processes()], signal.SIGCONT)
             self._resumed.append(session)
 
@@ -379,9 +393,10 @@ class Trial:
         """End everything that still runs."""
         self.around.mend()
         self._end_old()
-        for sessions in (self._suspended, self._resumed):
-            while sessions:
-                sessions.pop().end()
+        for session in [*(one for one, _ in self._suspended), *self._resumed]:
+            session.end()
+        self._suspended.clear()
+        self._resumed.clear()
 
     def check(self) -> None:
         """Compare what the sinks have with the oracle.
@@ -395,7 +410,9 @@ class Trial:
         history = oracle.History(tuple(self.versions) or (Version(),), self.repeats)
         faults = oracle.faults(self.input, found, history=history)
         more = sinks.lines_below(Path(options.output + sinks.MORE_FILES))
-        faults += oracle.faults_of_more(found["files"], more, history.versions)
+        faults += oracle.faults_of_more(
+            self.input, found["files"], more, history.versions, self.dropped
+        )
         if faults:
             lives = "\n".join(map(str, self.lives))
             raise CrashTestFailed(f"{self.folder}:\n" + "\n".join(faults) + f"\n{lives}")

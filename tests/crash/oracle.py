@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -96,7 +96,11 @@ def changing(
 
 def versions_of(results: Iterable[Result]) -> dict[int, int]:
     """Return the version that each record went through, as the stamps say."""
-    return {one.record: int(one.stamp.partition("-")[0]) for one in results if one.kind == "stamp"}
+    return {one.record: _version(one) for one in results if one.kind == "stamp"}
+
+
+def _version(stamped: Result) -> int:
+    return int(stamped.stamp.partition("-")[0])
 
 
 def faults(
@@ -136,19 +140,35 @@ def faults(
 
 
 def faults_of_more(
-    results: Iterable[Result], more: list[Result], versions: Iterable[Version], most: int = 10
+    files: list[list[Record]],
+    results: Iterable[Result],
+    more: list[Result],
+    versions: Iterable[Version],
+    dropped: Collection[int] = (),
+    most: int = 10,
 ) -> list[str]:
     """Return what is wrong with the sink that not every version has.
 
     Args:
+        files: The input.
         results: What another sink has.
         more: What it has.
         versions: The versions that committed epochs.
+        dropped: The versions that were killed, and followed by one which dropped what this sink had
+            not published. Of their last epoch, which is a file of the input, lines may be missing.
         most: How many lines of a kind are told.
     """
     having = {version.number for version in versions if MORE in version.features}
+    file_of = {record.id: number for number, file in enumerate(files) for record in file}
+    due = [one for one in results if one.kind == "stamp" and _version(one) in having]
+    last: Counter[int] = Counter()
+    for one in due:
+        last[_version(one)] = max(last[_version(one)], file_of[one.record])
+    there = set(more)
     due = [
-        one for one in results if one.kind == "stamp" and int(one.stamp.partition("-")[0]) in having
+        one
+        for one in due
+        if one in there or _version(one) not in dropped or file_of[one.record] < last[_version(one)]
     ]
     return _differences("more", list(map(as_line, due)), list(map(as_line, more)), most)
 

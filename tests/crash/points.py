@@ -85,6 +85,10 @@ when the mark is removed; `stall`, nobody, and the process goes on when the mark
 what was synced."""
 
 
+CLAIMED: Final = "claimed"
+"""What a driver says when it has claimed the job's location."""
+
+
 class Fault(RuntimeError):
     """Raised at a point where something is to fail."""
 
@@ -201,6 +205,8 @@ def install() -> None:
     disk.install()
     if os.environ.get(WITHOUT_LOCK):
         setattr(generations, "_lock", lambda storage: None)  # noqa: B010
+    if not hasattr(generations.Generation.__init__, "__wrapped__"):
+        _wrap(generations.Generation, "__init__", _telling(CLAIMED))
     text = os.environ.get(VARIABLE)
     if not text or _Here.point is not None:
         return
@@ -239,6 +245,19 @@ def _around(name: str) -> Wrapper:
             result = original(*arguments, **named)
             reached(f"{name}.after")
             return result
+
+        return method
+
+    return wrapper
+
+
+def _telling(word: str) -> Wrapper:
+    """Return what says a word when a method has ended."""
+
+    def wrapper(original: Callable[..., Any]) -> Callable[..., Any]:
+        def method(*arguments: Any, **named: Any) -> None:
+            original(*arguments, **named)
+            print(word, flush=True)
 
         return method
 

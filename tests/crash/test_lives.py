@@ -15,6 +15,7 @@ from tests.crash.lives import End, Kill, Plan
 from tests.crash.long import HEAD, resumed
 from tests.crash.plan import FAULTS, ByChance
 from tests.crash.records import Record
+from tests.crash.surroundings import Surroundings
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
@@ -78,6 +79,33 @@ def test_what_a_version_dropped_is_missed(trial: Trial) -> None:
 
     with pytest.raises(CrashTestFailed, match=r"more: .* x lost"):
         trial.check()
+
+
+@pytest.mark.parametrize("loses_more", [False, True])
+def test_only_what_was_not_published_may_be_dropped(trial: Trial, loses_more: bool) -> None:
+    kill = Kill("all", "publish.before", ahead=3)
+    trial.run(Plan("local", 2, kill, version=Version(0, frozenset({MORE}))))
+    trial.run(Plan("local", 2, version=Version(1, drops=True)))
+    assert trial.dropped == {0}
+
+    if loses_more:
+        next((trial.disk / "output-more").rglob("part-*")).unlink()
+        with pytest.raises(CrashTestFailed, match=r"more: .* x lost"):
+            trial.check()
+    else:
+        trial.check()
+
+
+def test_who_stands_still_before_the_claim_never_goes_on(tmp_path: Path) -> None:
+    trial = Trial(tmp_path, 41, 14, around=Surroundings(has_locks=False))
+    try:
+        trial.run(Plan("local", 1, Kill("suspend", "generations.before")))
+        assert trial.run(Plan("local", 1)).outcome == "finished"
+        trial.settle()
+        trial.check()
+        assert (tmp_path / "life-0.log").read_text().splitlines() == ["started"]
+    finally:
+        trial.close()
 
 
 @pytest.mark.parametrize("seed", range(30))
