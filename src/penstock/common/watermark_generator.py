@@ -75,6 +75,19 @@ class WatermarkGenerator(ABC):
         """
         raise NotImplementedError(f"{type(self).__name__} does not say how it is merged.")
 
+    def can_begin_anew(self) -> bool:
+        """Tell whether a new generator may stand in for this one, if its split was idle and has events again.
+
+        A split that was idle for longer than `WatermarkStrategy.with_idleness` says, such as a file that is
+        read, is then forgotten. Else it stays in the checkpoints for good, with its generator: where splits
+        come and go, these grow.
+
+        Returns:
+            By default, True if the generator has no fields. Define it to return True if watermarks depend
+            on nothing but the events since the split was idle, as with the greatest timestamp so far.
+        """
+        return self.__getstate__() is None
+
 
 class BoundedOutOfOrderness(WatermarkGenerator):
     """Follows the greatest timestamp at a fixed distance: events may be late by as much.
@@ -104,6 +117,10 @@ class BoundedOutOfOrderness(WatermarkGenerator):
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
         """Emit the watermark."""
         output.emit_watermark(self.watermark)
+
+    def can_begin_anew(self) -> bool:
+        """Return True: what is older than the stream's watermark makes no new one."""
+        return True
 
     def merge(self, other: WatermarkGenerator) -> WatermarkGenerator:
         """Return the one that came farther."""

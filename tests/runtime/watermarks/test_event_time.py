@@ -12,7 +12,11 @@ from tests.runtime.programs import CollectingOutput
 from penstock.common.time import Duration
 from penstock.common.watermark_generator import WatermarkGenerator, WatermarkOutput
 from penstock.common.watermark_strategy import WatermarkStrategy
-from penstock.errors import UnsupportedOperationError, ValueNotSerializableError
+from penstock.errors import (
+    UnsupportedOperationError,
+    UserFunctionError,
+    ValueNotSerializableError,
+)
 from penstock.runtime.elements import (
     MAX_TIMESTAMP,
     MIN_TIMESTAMP,
@@ -55,6 +59,28 @@ class Merging(Marking):
         assert isinstance(other, Merging)
         self.periodic += other.periodic
         return self
+
+
+class Anew(Marking):
+    """Has fields, and says that a new one may stand in for it."""
+
+    def can_begin_anew(self) -> bool:
+        return True
+
+
+class Bare(WatermarkGenerator):
+    """Has no fields."""
+
+    def on_event(self, event: Any, event_timestamp: int, output: WatermarkOutput) -> None:
+        output.emit_watermark(event)
+
+    def on_periodic_emit(self, output: WatermarkOutput) -> None:
+        pass
+
+
+class Undecided(Bare):
+    def can_begin_anew(self) -> bool:
+        raise ValueError("not known")
 
 
 class Ready:
@@ -327,14 +353,28 @@ class TestSplitsThatHaveEnded:
 
         assert ready.taken() == [70, 95, 99, ("watermark", 94)]
 
-    def test_stay_if_a_function_of_the_users_remembers_them(self) -> None:
-        strategy = WatermarkStrategy.for_generator(Marking)
+    @pytest.mark.parametrize(("make", "are_left"), [(Marking, 20), (Anew, 1), (Bare, 1)], ids=str)
+    def test_stay_if_a_function_of_the_users_remembers_them(
+        self, make: type[WatermarkGenerator], are_left: int
+    ) -> None:
+        strategy = WatermarkStrategy.for_generator(make)
         ready = Ready(strategy.with_idleness(Duration.of_millis(100)), has_splits=True)
-        ready.process(None, split="a")
-        for _ in range(5):
+        for number in range(20):
+            ready.process(number, split=f"file-{number}")
+            ready.next_epoch(60)
+        for _ in range(3):
             ready.next_epoch(101)
 
-        assert [name for name, _ in ready.event_time.progress()] == ["a"]
+        assert len(ready.event_time.progress()) == are_left
+
+    def test_are_told_by_generators_that_fail(self) -> None:
+        strategy = WatermarkStrategy.for_generator(Undecided)
+        ready = Ready(strategy.with_idleness(Duration.of_millis(100)), has_splits=True)
+        ready.process(1, split="a")
+        ready.next_epoch()
+        ready.next_epoch(101)
+        with pytest.raises(UserFunctionError, match="not known"):
+            ready.next_epoch(101)
 
 
 class TestMerging:

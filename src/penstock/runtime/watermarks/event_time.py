@@ -277,9 +277,12 @@ class EventTime:
             del self._splits[name]
 
     def _has_ended(self, split: _Split) -> bool:
-        # What a generator of the user's remembers cannot be had again.
-        is_known = split.generator is None or type(split.generator) is BoundedOutOfOrderness
-        return split.timed_out and is_known and split.watermark <= self._emitted
+        if not split.timed_out or split.watermark > self._emitted:
+            return False
+        try:
+            return split.generator is None or split.generator.can_begin_anew()
+        except Exception as error:
+            raise function_failure(error, self._name, None) from error
 
     def restore(self, state: bytes | None) -> None:
         """Take over what `snapshot` or `merge_event_time` gave; None begins anew."""
