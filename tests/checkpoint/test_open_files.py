@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import zlib
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,16 @@ def test_nothing_is_copied_of_a_file_that_is_not_what_was_written(
         copy_open_file(OpenFile(str(path), length), storage, "pieces/one")
 
     assert storage.names("pieces") == []
+
+
+def test_nothing_is_copied_of_a_file_with_other_bytes(path: Path, storage: LocalStorage) -> None:
+    file = OpenFile(str(path), len(CONTENT), zlib.crc32(CONTENT))
+    copy_open_file(file, storage, "pieces/one")
+    path.write_bytes(CONTENT[:-2] + b"?\n")
+
+    with pytest.raises(LostOutputError, match="has bytes with the checksum"):
+        copy_open_file(file, storage, "pieces/two")
+    assert storage.names("pieces") == ["pieces/one"]
 
 
 def test_a_file_that_is_gone_is_named(path: Path, storage: LocalStorage) -> None:

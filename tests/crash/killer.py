@@ -24,7 +24,15 @@ from tests.servers.processes import Session
 from tests.servers.processes import kill as end_processes
 from tests.servers.spark_cluster import SparkCluster
 
+from penstock.checkpoint.epoch_store import StoredEpochs
 from penstock.checkpoint.storage import open_storage
+
+
+def number_of(name: str) -> int:
+    """Return the number of the epoch whose metadata has a name; -1 for what is no metadata."""
+    first = name.partition("-")[0]
+    return int(first) if first.isdecimal() else -1
+
 
 _POLL: Final = 0.003
 _POLL_STORE: Final = 0.03
@@ -176,10 +184,10 @@ class Trial:
         """Return the last epoch that is committed; -1 for none."""
         if self.around.store:
             names = open_storage(self.location).names("epochs")
-            return max((int(name.rpartition("/")[2]) for name in names), default=-1)
+            return max((number_of(name.rpartition("/")[2]) for name in names), default=-1)
         with contextlib.suppress(FileNotFoundError):
             names = os.listdir(Path(self.location) / "epochs")
-            return max((int(name) for name in names if name.isdecimal()), default=-1)
+            return max(map(number_of, names), default=-1)
         return -1
 
     def live(self, master: str, parallelism: int, kill: Kill | None = None) -> Life:
@@ -262,8 +270,8 @@ class Trial:
 
     def _of_last(self, name: str) -> bool:
         """Return what the metadata of the last epoch says."""
-        data = open_storage(self.location).read(f"epochs/{self.committed():08d}")
-        return bool(json.loads(data.partition(b"\n")[2])[name])
+        epochs = StoredEpochs(open_storage(self.location))
+        return bool(getattr(epochs.get(epochs.numbers()[-1]), name))
 
     def _has_others(self) -> bool:
         return bool(self._suspended or self._resumed)
@@ -273,7 +281,7 @@ class Trial:
             return None
         epoch = self.committed() + 1 + kill.ahead
         marker = str(self.folder / f"mark-{number}")
-        if kill.point.startswith("generations"):  # which is claimed once, before any epoch
+        if kill.point.startswith(("generations", "eras")):  # which come once, before any epoch
             return Point(kill.point, -1, kill.target, marker)
         return Point(kill.point, epoch, kill.target, marker, kill.skip)
 

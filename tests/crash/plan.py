@@ -12,7 +12,7 @@ from tests.crash.killer import Trial
 from tests.crash.lives import End, Kill, Plan
 
 _STEPS: Final = (
-    *("generations", "state", "prepared", "epochs", "delete"),
+    *("generations", "eras", "state", "prepared", "epochs", "delete"),
     *("files.prepare", "files.commit", "table.commit"),
 )
 COMMON_POINTS: Final = (

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from tests.crash import soak_verdict
+from tests.crash.killer import number_of
 from tests.servers.processes import Process, Session
 
 _MEGABYTE: Final = 1 << 20
@@ -80,9 +81,9 @@ class Soak:
         """Return the last epoch, and how large its metadata is (KB)."""
         folder = self._folder / "checkpoints" / "epochs"
         with contextlib.suppress(FileNotFoundError):
-            names = [name for name in os.listdir(folder) if name.isdecimal()]
-            for name in sorted(names, reverse=True):
-                return int(name), (folder / name).stat().st_size / 1_024
+            name = max(os.listdir(folder), key=number_of, default="")
+            if number_of(name) >= 0:
+                return number_of(name), (folder / name).stat().st_size / 1_024
         return None
 
     def _memory(self) -> dict[str, float]:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from penstock.errors import (
     LocationInUseError,
 )
 from penstock.executors.checkpoints import Checkpoints
+from penstock.inspection import verify_checkpoint
 
 Open = Callable[..., Checkpoints]
 
@@ -133,10 +135,11 @@ class TestALocation:
         draft = Path(checkpoints.storage.location, "state", ".0123456789abcdef0123456789abcdef")
         draft.touch()
         again = opened()
+        assert orphan.name in again.storage.names("state")
         again.last()
-        # A driver that was given up might commit it yet, and what epoch 2 prepared is to be published.
-        assert again.storage.names("state") == sorted([kept.name, orphan.name])
-        assert again.storage.names("prepared") == prepared
+        # What epoch 2 prepared is to be published.
+        assert again.storage.names("state") == [kept.name]
+        assert again.storage.names("prepared") == prepared[:2]
 
         # What appears from now on may be a later driver's.
         others = [draft.with_name(name) for name in (".3.crc", ".hidden", f".{'f' * 32}")]
@@ -145,7 +148,7 @@ class TestALocation:
 
         commit(again, 3, kept)
         assert again.storage.names("state") == [kept.name]
-        assert again.storage.names("prepared") == prepared[2:]
+        assert again.storage.names("prepared") == []
         assert [path.exists() for path in (draft, *others)] == [False, True, True, True]
 
     def test_that_is_none_is_a_temporary_place(self, opened: Open) -> None:
@@ -282,6 +285,120 @@ class TestRestartsInADriver:
         assert checkpoints.storage.names("state") == []
 
 
+class TestStartsThatAreKilled:
+    @pytest.mark.parametrize("committed", [0, 2])
+    def test_before_they_commit_leave_what_the_last_of_them_left(
+        self, opened: Open, committed: int
+    ) -> None:
+        checkpoints = opened()
+        checkpoints.last()
+        kept = written(checkpoints, "a/00000000-00000001")
+        for number in range(committed):
+            commit(checkpoints, number, kept)
+        counts = []
+        for _ in range(50):
+            checkpoints = opened()
+            last = checkpoints.last()
+            assert (0 if last is None else last.number + 1) == committed
+            start_of_name = f"{committed:08d}-{checkpoints.generation:08d}"
+            folder = checkpoints.new_engine_folder()
+            written(checkpoints, f"b/{start_of_name}")
+            for place in ("prepared", "pieces", f"{folder}/offsets"):
+                checkpoints.storage.write(f"{place}/{start_of_name}-a", [b""])
+            Path(checkpoints.storage.location, "state", f".{uuid.uuid4().hex}").touch()
+            counts.append(files_below(checkpoints))
+        assert len(set(counts)) <= 2
+
+        checkpoints = opened()
+        checkpoints.last()
+        commit(checkpoints, committed, kept if committed else written(checkpoints, "c"))
+        assert verified(checkpoints) == [*range(committed), committed]
+        # The lock, the claim, the era and the lineage.
+        assert files_below(checkpoints) == committed + 1 + 1 + 4
+
+    def test_from_a_savepoint_leave_one_copy(self, opened: Open, tmp_path: Path) -> None:
+        old = opened("old")
+        record = commit(old, 7, *(written(old, name) for name in "abc"))
+        savepoint = tmp_path / "savepoint"
+        write_savepoint(old.storage, record, LocalStorage(str(savepoint)))
+
+        def killed(epochs: StoredEpochs, record: EpochRecord) -> str:
+            raise KeyboardInterrupt
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(StoredEpochs, "commit", killed)
+            for _ in range(10):
+                checkpoints = opened("new", savepoint=savepoint)
+                with pytest.raises(KeyboardInterrupt):
+                    checkpoints.last()
+        assert len(checkpoints.storage.names("state")) <= 6
+        checkpoints = opened("new", savepoint=savepoint)
+        last = checkpoints.last()
+        assert last is not None
+        assert checkpoints.storage.names("state") == sorted(last.files())
+
+    def test_are_over_when_the_next_begins(self, opened: Open) -> None:
+        """One that had looked who is the newest before, and commits now, commits nothing."""
+        checkpoints = opened()
+        checkpoints.last()
+        before = commit(checkpoints, 0)
+        stopped = StoredEpochs(checkpoints.storage)
+        stopped.numbers()
+        again = opened()
+        again.last()
+        stopped.commit(EpochRecord(1, lineage="first"))
+
+        assert again.last() == before
+        record = commit(again, 1, generation=2)
+        assert opened().last() == record
+
+    def test_and_begin_late_give_nothing_up_that_the_next_has_seen(self, opened: Open) -> None:
+        checkpoints = opened()
+        checkpoints.last()
+        commit(checkpoints, 0)
+        late = StoredEpochs(checkpoints.storage)
+        late.numbers()
+        real = late._counting()
+        commit(checkpoints, 1)
+        again = opened()
+        again._claim.number = again.generation = 3  # type: ignore[union-attr]
+        again.storage.create("generations/00000003", b"")
+        again.last()
+        record = commit(again, 2, generation=3)
+        late._counting = lambda: real  # type: ignore[method-assign]
+        late.take_over(2)
+
+        assert StoredEpochs(again.storage).numbers() == [0, 1, 2]
+        again.close()
+        next_one = opened()
+        assert next_one.last() == record
+        assert next_one.storage.names("eras") == ["eras/00000004"]
+
+    def test_have_numbers_of_their_own_though_claims_were_deleted(self, opened: Open) -> None:
+        opened().last()
+        opened().last()
+        checkpoints = opened()
+        checkpoints.last()
+        commit(checkpoints, 0)
+        checkpoints.close()
+        checkpoints.storage.delete(checkpoints.storage.names("generations"))
+
+        again = opened()
+        assert again.generation == 4
+        assert again.last() is not None
+
+
+def files_below(checkpoints: Checkpoints) -> int:
+    return sum(path.is_file() for path in Path(checkpoints.storage.location).rglob("*"))
+
+
+def verified(checkpoints: Checkpoints) -> list[int]:
+    """Return the epochs that are there, and are whole."""
+    numbers = StoredEpochs(checkpoints.storage).numbers()
+    assert verify_checkpoint(checkpoints.storage.location).is_whole
+    return numbers
+
+
 class TestGoingBack:
     def test_leaves_the_files_that_another_driver_may_delete(self, opened: Open) -> None:
         checkpoints = opened(retained=5)
@@ -329,6 +446,26 @@ class TestGoingBack:
 
         assert (first and first.number, second and second.number) == (0, 1)
         assert not again.is_fork
+
+    def test_is_not_forgotten_if_it_fails(
+        self, opened: Open, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        checkpoints = opened(retained=5)
+        for number in range(3):
+            commit(checkpoints, number, written(checkpoints, f"a/0000000{number}-00000001"))
+        again = opened(retained=5, epoch=0)
+
+        def fails(*_: object) -> None:
+            raise ConnectionResetError
+
+        with monkeypatch.context() as patch:
+            patch.setattr("penstock.executors.checkpoints.copied", fails)
+            with pytest.raises(ConnectionResetError):
+                again.last()
+        record = again.last()
+
+        assert record is not None
+        assert record.number == 0
 
     def test_goes_no_further_than_what_is_kept(self, opened: Open) -> None:
         commit(opened(), 3)

@@ -215,9 +215,15 @@ BURSTS = st.lists(st.tuples(st.integers(0, 3), st.integers(1, 40)), max_size=25)
 
 
 class Location:
-    """What is at a location, between two operations of anybody."""
+    """What is at a location, between two operations of anybody.
 
-    def __init__(self, files: Files) -> None:
+    Args:
+        files: The files.
+        goes_back: Whether some driver goes back to an earlier epoch.
+    """
+
+    def __init__(self, files: Files, *, goes_back: bool) -> None:
+        self._goes_back = goes_back
         self._epochs = StoredEpochs(MemoryStorage(files, "all", lambda: None))
         self._files = files
 
@@ -231,6 +237,10 @@ class Location:
         if last is not None:
             missing = last.files() - set(self._files)
             assert not missing, f"epoch {last.number} lost {missing}"
+        if not self._goes_back and published:
+            # Who published an epoch was the newest driver after its commit: later ones go on from it.
+            assert last is not None
+            assert last.number >= max(record.number for record in published)
         forms: dict[tuple[str, int], str] = {}
         for record in published:
             digest = digest_of_record(record)
@@ -242,19 +252,34 @@ class Location:
 def test_the_last_epoch_is_always_whole(
     drivers: list[dict[str, Any]], bursts: list[tuple[int, int]], kill: int
 ) -> None:
+    run_together(drivers, bursts, kill)
+
+
+def run_together(
+    drivers: list[dict[str, Any]], bursts: list[tuple[int, int]], kill: int | None = None
+) -> int:
+    """Let drivers do so many operations in turn, and then come to their ends, all but one that is killed.
+
+    Returns:
+        How many operations there were in bursts.
+    """
     files: Files = {}
     published: list[EpochRecord] = []
-    location = Location(files)
+    location = Location(files, goes_back=any(told["back"] for told in drivers))
+    done = 0
     with pytest.MonkeyPatch.context() as patch:
         made = [Driver(number, files, published, **told) for number, told in enumerate(drivers)]
         by_location = {driver.storage.location: driver.storage for driver in made}
         patch.setattr("penstock.executors.checkpoints.open_storage", by_location.__getitem__)
         try:
             for number, count in bursts:
+                driver = made[number % len(made)]
                 for _ in range(count):
-                    made[number % len(made)].go()
+                    done += not driver.has_ended
+                    driver.go()
                     location.check(published)
-            made[kill % len(made)].kill()
+            if kill is not None:
+                made[kill % len(made)].kill()
             for driver in made:
                 while not driver.has_ended:
                     driver.go()
@@ -266,6 +291,27 @@ def test_the_last_epoch_is_always_whole(
         for driver in made:
             if driver.error is not None:
                 raise driver.error
+    return done
+
+
+@pytest.mark.parametrize("back", [0, 1])
+@pytest.mark.parametrize("commits", [1, 2])
+def test_one_may_be_stopped_anywhere_in_an_epoch_while_another_begins(
+    commits: int, back: int
+) -> None:
+    first = {"plan": ["epoch"] * (commits + 1), "retained": 2, "back": 0}
+    second = {"plan": ["epoch"], "retained": 2, "back": back}
+    begins = run_together([{**first, "plan": ["epoch"] * commits}], [(0, 200)])
+    for stop in range(begins - 3, begins + 14):
+        run_together([first, second], [(0, stop), (1, 200)])
+
+
+@pytest.mark.parametrize("stop", range(6, 36, 3))
+def test_two_may_be_stopped_while_a_third_begins(stop: int) -> None:
+    """The first in a commit, the second as it begins: both go on when the third has published."""
+    told = {"plan": ["epoch", "epoch"], "retained": 1, "back": 0}
+    in_a_commit = run_together([{**told, "plan": ["epoch"]}], [(0, 200)]) + 2
+    run_together([told] * 3, [(0, in_a_commit), (1, stop), (2, 30), (1, 200)])
 
 
 def check_the_next(

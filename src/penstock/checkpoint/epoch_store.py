@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import math
 import re
+from collections.abc import Mapping
 from typing import Final, NamedTuple, Protocol
 
-from penstock.checkpoint.epoch_record import EpochRecord, decode, digest_of_record, encode
+from penstock.checkpoint.epoch_record import (
+    EpochRecord,
+    decode,
+    digest_of,
+    digest_of_record,
+    encode,
+)
 from penstock.checkpoint.storage import Storage
-from penstock.errors import EpochTakenError
+from penstock.errors import DamagedStateError, EpochTakenError
 
 FOLDER: Final = "epochs"
+ERAS: Final = "eras"
 _NAME: Final = re.compile(rf"{FOLDER}/(\d{{8,}})(?:-(\d{{8,}})-(\d{{8,}}))?")
+_ERA: Final = re.compile(rf"{ERAS}/(\d{{8,}})")
 _FIRST: Final = (0, 0)
 
 
@@ -32,11 +42,18 @@ class EpochStore(Protocol):
             EpochTakenError: If it was committed before.
         """
 
+    def take_over(self, generation: int) -> None:
+        """Begin an era: of what earlier drivers still put in, nothing counts from now on.
+
+        Args:
+            generation: That of the driver that does so.
+        """
+
     def forget(self, number: int) -> None:
         """Drop the record of an epoch that nobody needs any more."""
 
     def forget_given_up(self) -> None:
-        """Drop the records of epochs that a job which went back has given up."""
+        """Drop the records of epochs that do not count."""
 
 
 class MemoryEpochStore:
@@ -57,6 +74,9 @@ class MemoryEpochStore:
         self._records[record.number] = record
         return digest_of_record(record)
 
+    def take_over(self, generation: int) -> None:
+        """Nothing: there is no other driver."""
+
     def forget(self, number: int) -> None:
         self._records.pop(number, None)
 
@@ -68,8 +88,8 @@ class _Place(NamedTuple):
     """What the name of a record says.
 
     Attributes:
-        era: The generation of the driver that went back, and the number of the epoch it went back to;
-            twice 0 as long as nobody has.
+        era: The generation of the driver that began it, and the number of the epoch it begins with; twice 0
+            for that of the first driver.
         number: The number of the epoch.
     """
 
@@ -86,9 +106,10 @@ class StoredEpochs:
     """Keeps records in a storage, one file each.
 
     A record appears whole or not at all, and none replaces another: whoever commits an epoch first has
-    committed it. A driver that goes back to an earlier epoch begins another era, under names of its own: with
-    one file later epochs of earlier eras are given up, and nobody who still works in one of these can take
-    part any more, nor delete what the new era has.
+    committed it. Each driver but the first begins an era, under names of its own: one file lists the records of
+    earlier eras that count, which are all, or those before the epoch that it goes back to. What somebody
+    who still works in an earlier era puts in afterwards does not count, and nobody there deletes what the new
+    era has. Of several such files that of the newest driver holds.
 
     Args:
         storage: The job's storage.
@@ -97,7 +118,8 @@ class StoredEpochs:
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
         self._era = _FIRST
-        self._known: dict[int, _Place] = {}
+        self._has_era = False
+        self._known: Mapping[int, _Place] = {}
 
     def _places(self) -> list[_Place]:
         """Return where all records are, those that were given up too."""
@@ -107,13 +129,76 @@ class StoredEpochs:
             if match is not None
         ]
 
+    def _counting(self) -> dict[int, _Place]:
+        """Return where the records are that count, by their numbers.
+
+        Raises:
+            DamagedStateError: If the file that says so is not what was written.
+        """
+        while True:
+            eras = eras_at(self._storage)
+            places = self._places()
+            if not eras:
+                return _of_nested_eras(places)
+            try:
+                era, earlier = self._read_era(max(eras))
+            except FileNotFoundError:
+                # A newer driver has begun another one just now.
+                continue
+            return {
+                place.number: place for place in places if place.era == era or place.name in earlier
+            }
+
+    def _read_era(self, generation: int) -> tuple[tuple[int, int], set[str]]:
+        """Return the era that a driver began, and the names of the records of earlier ones that count."""
+        name = _name_of_era(generation)
+        digest, _, body = self._storage.read(name).partition(b"\n")
+        if digest.decode("ascii", "replace") != digest_of(body):
+            raise DamagedStateError(
+                f"The file {self._storage.url(name)}, which says what epochs count, is damaged: its "
+                "checksum is not that of its content.",
+                hint="Delete it if no driver of the job runs: then all epochs count that are there.",
+            )
+        plain = json.loads(body)
+        return (generation, plain["begins"]), set(plain["earlier"])
+
+    def take_over(self, generation: int) -> None:
+        if not self._has_era:
+            counting = self._counting()
+            era = (generation, max(counting, default=-1) + 1)
+            self._begin(era, [place.name for place in counting.values()])
+
+    def begin_era(self, record: EpochRecord) -> None:
+        """Commit the epoch that a driver goes back to, and give up the later ones.
+
+        Raises:
+            EpochTakenError: If the driver has gone back before.
+        """
+        era = (record.generation, record.number)
+        counting = self._counting()
+        self._create(record, _Place(era, record.number))
+        self._begin(era, [place.name for place in counting.values() if place.number < era[1]])
+
+    def _begin(self, era: tuple[int, int], earlier: list[str]) -> None:
+        """Begin an era, and delete the files of earlier ones, which hold no more."""
+        body = json.dumps({"begins": era[1], "earlier": sorted(earlier)}).encode()
+        name = _name_of_era(era[0])
+        try:
+            self._storage.create(name, digest_of(body).encode() + b"\n" + body)
+        except FileExistsError:
+            # This driver created it, and never heard that it had.
+            era, _ = self._read_era(era[0])
+        self._storage.delete(_name_of_era(at) for at in eras_at(self._storage) if at < era[0])
+        self._era = era
+        self._has_era = True
+
     def get(self, number: int) -> EpochRecord | None:
         """Return the record of an epoch, or None if it was not committed.
 
         Raises:
             DamagedStateError: If the record is not what was written.
         """
-        place = self._known.get(number) or _that_count(self._places()).get(number)
+        place = self._known.get(number) or self._counting().get(number)
         if place is None:
             return None
         name = place.name
@@ -125,26 +210,17 @@ class StoredEpochs:
 
     def name_of(self, number: int) -> str:
         """Return the name of the file that holds the record of an epoch, or is to hold it."""
-        return self._known.get(number, _Place(self._era, number)).name
+        place = self._known.get(number) or self._counting().get(number)
+        return (place or _Place(self._era, number)).name
 
     def numbers(self) -> list[int]:
-        places = self._places()
-        self._known = _that_count(places)
-        self._era = max((place.era for place in places), default=_FIRST)
+        self._known = self._counting()
+        if not self._has_era:
+            self._era = max((place.era for place in self._known.values()), default=_FIRST)
         return sorted(self._known)
 
     def commit(self, record: EpochRecord) -> str:
         return self._create(record, _Place(self._era, record.number))
-
-    def begin_era(self, record: EpochRecord) -> None:
-        """Commit the epoch that a driver goes back to, and give up the later ones.
-
-        Raises:
-            EpochTakenError: If the driver has gone back before.
-        """
-        era = (record.generation, record.number)
-        self._create(record, _Place(era, record.number))
-        self._era = era
 
     def _create(self, record: EpochRecord, place: _Place) -> str:
         try:
@@ -154,24 +230,33 @@ class StoredEpochs:
             with contextlib.suppress(Exception):
                 other = self.get(record.number)
             raise _taken(record, other, self._storage.url(place.name)) from error
-        self._known[record.number] = place
+        self._known = {**self._known, record.number: place}
         return digest_of_record(record)
 
     def forget(self, number: int) -> None:
-        place = self._known.pop(number, None)
+        place = self._known.get(number)
         if place is not None:
+            self._known = {known: at for known, at in self._known.items() if known != number}
             self._storage.delete([place.name])
 
     def forget_given_up(self) -> None:
-        places = self._places()
-        count = _that_count(places).values()
+        count = self._counting().values()
         self._storage.delete(
-            place.name for place in places if place.era < self._era and place not in count
+            place.name for place in self._places() if place.era < self._era and place not in count
         )
 
 
-def _that_count(places: list[_Place]) -> dict[int, _Place]:
-    """Return those records, by their numbers, that no later era has given up."""
+def eras_at(storage: Storage) -> list[int]:
+    """Return the generations of the drivers of whose eras there is a file."""
+    return [int(match[1]) for match in map(_ERA.fullmatch, storage.names(ERAS)) if match]
+
+
+def _name_of_era(generation: int) -> str:
+    return f"{ERAS}/{generation:08d}"
+
+
+def _of_nested_eras(places: list[_Place]) -> dict[int, _Place]:
+    """Return the records that count, by their numbers, where no file says which: each era gives up later ones."""
     found: dict[int, _Place] = {}
     end: float = math.inf
     for era in sorted({place.era for place in places}, reverse=True):

@@ -8,6 +8,7 @@ import socket
 from types import TracebackType
 from typing import Final
 
+from penstock.checkpoint.epoch_store import eras_at
 from penstock.checkpoint.storage import LocalStorage, Storage, make_folder, writing
 from penstock.errors import LocationInUseError
 
@@ -44,7 +45,8 @@ class Generation:
     def _claim(self) -> int:
         while True:
             known = self._known()
-            number = max(known, default=0) + 1
+            # A number is not given again even where claims were deleted by hand.
+            number = max([*known, *eras_at(self._storage)], default=0) + 1
             who = f"{socket.gethostname()} {os.getpid()}\n".encode()
             try:
                 self._storage.create(_name(number), who)

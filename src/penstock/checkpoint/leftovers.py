@@ -75,18 +75,18 @@ class Leftovers:
             self._drafts = self._storage.drafts()
 
     def delete_attempts(self, last: int, needed: set[str]) -> None:
-        """Delete what this driver's own attempts have left of epochs after the last one that is committed."""
-        for folder in (STATE, PREPARED):
+        """Delete what attempts of this driver or earlier ones have left of epochs after the last one that counts."""
+        for folder in (STATE, PIECES, PREPARED):
             self._delete(
                 name
                 for name in self._storage.names(folder)
                 if name not in needed
                 and origin_of(name).epoch > last
-                and origin_of(name).generation == self._generation
+                and origin_of(name).generation <= self._generation
             )
 
     def delete_all(self, needed: set[str], engine_folders: set[str]) -> None:
-        """Delete what no epoch needs, once this driver has committed one."""
+        """Delete what no epoch needs, where this driver has begun an era or committed an epoch."""
         for folder in (STATE, PIECES):
             self._delete(
                 name

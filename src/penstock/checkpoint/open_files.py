@@ -20,10 +20,12 @@ class OpenFile(NamedTuple):
     Attributes:
         path: Its path.
         length: Its length in bytes.
+        checksum: The CRC-32 of its bytes; None if it is not known.
     """
 
     path: str
     length: int
+    checksum: int | None = None
 
 
 OpenFiles = Callable[[EpochRecord], Mapping[str, OpenFile]]
@@ -52,6 +54,10 @@ def copy_open_file(file: OpenFile, target: Storage, name: str) -> StateHandle:
                 yield chunk
         if length != file.length:
             raise _lost(file, f"has {length} bytes, not {file.length}")
+        if file.checksum not in {None, checksum}:
+            raise _lost(
+                file, f"has bytes with the checksum {checksum:#010x}, not {file.checksum:#010x}"
+            )
 
     try:
         target.write(name, chunks())

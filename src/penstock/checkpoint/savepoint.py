@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from penstock.checkpoint.epoch_record import EpochRecord
+from penstock.checkpoint.epoch_store import ERAS, StoredEpochs
 from penstock.checkpoint.epoch_store import FOLDER as EPOCHS
-from penstock.checkpoint.epoch_store import StoredEpochs
 from penstock.checkpoint.handles import StateHandle, copy_state_file
 from penstock.checkpoint.leftovers import (
     PIECES,
@@ -90,7 +90,7 @@ def check_place(target: Storage, source: Storage) -> None:
 
 
 def _own_folders(source: Storage) -> tuple[str, ...]:
-    return tuple(f"{source.location}/{name}/" for name in (STATE, PREPARED, PIECES, EPOCHS))
+    return tuple(f"{source.location}/{name}/" for name in (STATE, PREPARED, PIECES, EPOCHS, ERAS))
 
 
 @contextlib.contextmanager

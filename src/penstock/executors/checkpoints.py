@@ -17,9 +17,16 @@ deletes:
 - In a restart, what its own attempts have left of epochs after the last one, unless it cannot tell whether one of
   them was committed.
 
+Before its first commit a driver knows that no earlier one commits any more as it has begun an era: with one file
+it says which records count. What an earlier driver was about to commit, when it was stopped between its first
+look and its commit, may appear even after that, and does not count: that driver has published nothing of it, as
+its second look shows it the newer one. If the newer one is itself superseded by then, its file may come late: the
+file of the newest driver holds, which lists what that driver has seen. So starts that are killed one after the
+other, none of which commits, leave no more than the last of them.
+
 Going back to an earlier epoch is the exception: another driver may be about to drop it. So whoever goes back
-copies the files first, under names of its own generation, and then commits the epoch anew in an era of its own:
-if a file was gone by then, nothing is committed, and nothing is lost.
+copies the files first, under names of its own generation, and then commits the epoch anew in its era: if a
+file was gone by then, nothing is committed, and nothing is lost.
 """
 
 from __future__ import annotations
@@ -50,9 +57,14 @@ from penstock.errors import (
     PenstockError,
 )
 from penstock.runtime.private_folder import stranger_of
+from penstock.runtime.sinks import Uncommitted
 from penstock.runtime.user_code import stack_level_of_user
 
+Drop = Callable[[Uncommitted], None]
+"""Drops what sinks have written outside the job's storage that no epoch goes on with."""
+
 _LINEAGE: Final = "lineage"
+_ONCE: Final = "once-"
 _PUBLISHED: Final = "published"
 
 
@@ -68,6 +80,7 @@ class Checkpoints:
             that goes on from epochs is of these, whatever is left of it.
         has_files: Whether tasks write anything beside state.
         open_files: Finds what sinks have written outside that an epoch goes on with.
+        drop: Drops what sinks have written outside that no epoch goes on with.
 
     Attributes:
         location: Where tasks write; None if they need not.
@@ -89,6 +102,7 @@ class Checkpoints:
         has_epochs: bool,
         has_files: bool = False,
         open_files: OpenFiles = nothing_open,
+        drop: Drop = lambda _: None,
     ) -> None:
         place = configuration.get(options.CHECKPOINT_DIR)
         has_epochs = has_epochs or _goes_on(configuration)
@@ -96,13 +110,14 @@ class Checkpoints:
         self.digest = ""
         self.generation = 1
         self.is_fork = False
-        self.lineage = uuid.uuid4().hex
+        self.lineage = self._new_lineage()
         self.ignores_unclaimed = configuration.get(options.IGNORE_UNCLAIMED_STATE)
         self._interval = configuration.get(options.CHECKPOINT_INTERVAL)
         self._retained = configuration.get(options.CHECKPOINTS_RETAINED)
         self._restore_epoch = configuration.get(options.RESTORE_EPOCH)
         self._savepoint_path = configuration.get(options.SAVEPOINT_PATH)
         self.open_files = open_files
+        self._drop = drop
         self._kept: dict[int, EpochRecord] = {}
         self._is_swept = self._has_run = self._is_in_doubt = False
         self._published = ""
@@ -143,11 +158,20 @@ class Checkpoints:
             DamagedStateError: If its metadata is not what was written.
             InvalidConfigurationValueError: If the epoch that the configuration names is not there.
         """
+        if self.is_durable:
+            self._leftovers.note_drafts()
         self._go_back()
-        numbers = self._store.numbers()
-        if not numbers and self._savepoint_path:
+        self._take_over()
+        last = self._read_kept()
+        self._delete_leftovers(last)
+        if last is None and self._savepoint_path:
             self._begin_from(self._savepoint_path)
-            numbers = self._store.numbers()
+            last = self._read_kept()
+        return last
+
+    def _read_kept(self) -> EpochRecord | None:
+        """Take note of the epochs that the job can be set back to, and return the last one."""
+        numbers = self._store.numbers()
         last = self._store.get(numbers[-1]) if numbers else None
         # What Spark remembers may go beyond a fork until the first epoch after it is committed.
         self.is_fork = last is not None and last.is_fork
@@ -158,11 +182,21 @@ class Checkpoints:
         kept = [record for record in (*earlier, last) if record is not None]
         self._kept = {record.number: record for record in kept}
         self._is_swept = False
-        if self.is_durable and last is None:
+        if last is not None:
+            self.lineage = last.lineage
+        elif self.is_durable:
             self.lineage = self._noted_lineage()
-        if self.is_durable:
-            self._look_for_leftovers(-1 if last is None else last.number)
         return last
+
+    def _take_over(self) -> None:
+        """Let nothing count any more that earlier drivers commit."""
+        if self.generation > 1:
+            with self._as_the_newest():
+                self._store.take_over(self.generation)
+
+    def _new_lineage(self) -> str:
+        """Return a name for a history; those of jobs that nobody starts again can be told by it."""
+        return f"{'' if self.is_durable else _ONCE}{uuid.uuid4().hex}"
 
     def _noted_lineage(self) -> str:
         """Return the lineage of all starts before the first commit, so that the later find what others left."""
@@ -170,11 +204,18 @@ class Checkpoints:
             self.storage.create(_LINEAGE, self.lineage.encode())
         return self.storage.read(_LINEAGE).decode()
 
-    def _look_for_leftovers(self, last: int) -> None:
-        self._leftovers.note_drafts()
-        if self._has_run and not self._is_in_doubt:
-            self._leftovers.delete_attempts(last, self._needed())
+    def _delete_leftovers(self, last: EpochRecord | None) -> None:
+        """Delete what was written and never committed, by earlier drivers, or by this one's own attempts."""
+        number = -1 if last is None else last.number
+        if self.is_durable and not self._has_run and self.generation > 1:
+            self._leftovers.delete_all(self._needed(), self._engine_folders())
+        if self.is_durable and not self._is_in_doubt:
+            self._leftovers.delete_attempts(number, self._needed())
+            self._drop(Uncommitted(self.lineage, number, self.generation))
         self._has_run = True
+
+    def _engine_folders(self) -> set[str]:
+        return set().union(*map(_engine_folder, self._kept.values()))
 
     def _needed(self) -> set[str]:
         return {name for record in self._kept.values() for name in record.files()}
@@ -194,11 +235,12 @@ class Checkpoints:
 
     def _go_back(self) -> None:
         """Give up what was committed after the epoch that the configuration names."""
-        wanted, self._restore_epoch = self._restore_epoch, None
+        wanted = self._restore_epoch
         if wanted is None:
             return
         numbers = self._store.numbers()
         if numbers and wanted == numbers[-1]:
+            self._restore_epoch = None
             return
         record = self._store.get(wanted) if wanted in numbers else None
         if record is None:
@@ -213,19 +255,22 @@ class Checkpoints:
         assert isinstance(self._store, StoredEpochs)
         with self._as_the_newest():
             self._store.begin_era(self._forked(record))
+        self._restore_epoch = None
 
     def _begin_from(self, path: str) -> None:
         """Take up a savepoint, or what another job has committed, as this job's own."""
         savepoint = open_storage(path)
         _warn_of_others(savepoint)
         record = copy_into(savepoint, self.storage, self.open_files, self.generation)
+        self._is_in_doubt = True
         with self._as_the_newest():
             self._store.commit(self._forked(record))
+        self._is_in_doubt = False
 
     def _forked(self, record: EpochRecord) -> EpochRecord:
         return dataclasses.replace(
             record,
-            lineage=uuid.uuid4().hex,
+            lineage=self._new_lineage(),
             is_fork=True,
             origin=record.origin or record.lineage,
             generation=self.generation,
@@ -272,7 +317,7 @@ class Checkpoints:
             dropped |= old.files()
             folders |= _engine_folder(old)
             self._store.forget(number)
-        used = set().union(*map(_engine_folder, self._kept.values()))
+        used = self._engine_folders()
         if self._is_swept:
             self.storage.delete(dropped - self._needed())
             for folder in folders - used:
@@ -316,6 +361,8 @@ class Checkpoints:
         if self._claim is not None:
             self._claim.release()
         self._clean_up()
+        if not self.is_durable:
+            self._drop(Uncommitted(self.lineage, is_over=True))
 
 
 def _warn_of_others(storage: Storage) -> None:

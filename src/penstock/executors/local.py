@@ -20,7 +20,12 @@ from penstock.executors.epoch_feed import EpochFeed
 from penstock.executors.job import EpochRunner, new_job_id
 from penstock.executors.key_groups import with_known_key_groups
 from penstock.executors.profile_log import ProfileLog
-from penstock.executors.publishing import Publisher, open_files_of, published_sinks
+from penstock.executors.publishing import (
+    Publisher,
+    drop_uncommitted,
+    open_files_of,
+    published_sinks,
+)
 from penstock.graph.alignment import refuse_alignment
 from penstock.graph.compiler import compile_program
 from penstock.graph.held_watermarks import hold_back_watermarks
@@ -96,6 +101,7 @@ class LocalRun:
             has_epochs=self.epochs > 1,
             has_files=bool(self._sinks),
             open_files=partial(open_files_of, self._sinks),
+            drop=partial(drop_uncommitted, self._sinks),
         )
         taken.callback(self._checkpoints.close)
         self.program = with_known_key_groups(self.program, self._checkpoints)

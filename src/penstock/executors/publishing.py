@@ -14,7 +14,13 @@ from penstock.checkpoint.storage import open_storage
 from penstock.errors import PenstockError, SinkError, UnclaimedOutputError
 from penstock.graph.job_graph import JobGraph
 from penstock.runtime.operators.two_phase_commit import TwoPhaseCommitOperator
-from penstock.runtime.sinks import CommitContext, Committer, KeptEpoch, committable_from_plain
+from penstock.runtime.sinks import (
+    CommitContext,
+    Committer,
+    KeptEpoch,
+    Uncommitted,
+    committable_from_plain,
+)
 from penstock.runtime.user_code import FAILURES, described_failure
 
 
@@ -179,6 +185,17 @@ def open_files_of(
     for sink_id, sink in sinks.items():
         found |= sink.committer.open_files(_committables(record, sink_id, sink))
     return found
+
+
+def drop_uncommitted(sinks: Mapping[str, PublishedSink], uncommitted: Uncommitted) -> None:
+    """Drop what sinks have prepared and never committed.
+
+    Raises:
+        PenstockError: What a committer raised.
+    """
+    for sink_id, sink in sinks.items():
+        meant = dataclasses.replace(uncommitted, sink_id=sink_id)
+        _guarded(sink, "dropping what was never committed", partial(sink.committer.drop, meant))
 
 
 def _guarded(sink: PublishedSink, what: str, step: Callable[[], None]) -> None:

@@ -137,6 +137,25 @@ class CommitContext:
         return self.storage
 
 
+@dataclass(frozen=True)
+class Uncommitted:
+    """What writers prepared, and no committer will ever be given.
+
+    Attributes:
+        lineage: The history in which they did.
+        after: The last epoch that is committed, -1 for none: what was prepared in later ones is meant.
+        generation: That of the driver. What writers of later generations prepare is not meant.
+        is_over: Whether nobody goes on with the history: then all of it is meant.
+        sink_id: The id of the sink's operator.
+    """
+
+    lineage: str
+    after: int = -1
+    generation: int = 1
+    is_over: bool = False
+    sink_id: str = ""
+
+
 class SinkWriter(ABC):
     """Takes the records of one subtask, and prepares them; works where the sink's operator does.
 
@@ -210,6 +229,16 @@ class Committer(ABC):
 
         All that was prepared up to this epoch has been committed or never will be. Tasks of attempts
         that failed may still be writing.
+        """
+
+    def drop(self, uncommitted: Uncommitted) -> None:  # noqa: B027
+        """Drop what was prepared and never committed, as by drivers that were killed.
+
+        Called when a job with a checkpoint location starts, before its first epoch, and of one without when it
+        has ended, after `close`. Tasks that were given up may still be writing.
+
+        Args:
+            uncommitted: Tells what is meant.
         """
 
     def open_files(self, committables: list[Any]) -> Mapping[str, OpenFile]:

@@ -22,6 +22,7 @@ from penstock.datastream.connectors.file_system import (
     FileSink,
     RollingPolicy,
 )
+from penstock.datastream.connectors.file_writer import _Part
 from penstock.datastream.formats.parquet import ParquetBulkWriters
 from penstock.errors import LostOutputError
 
@@ -240,6 +241,25 @@ class TestPublishing:
         with pytest.raises(LostOutputError, match="has 4 bytes, not 9"):
             job.publish()
 
+    def test_names_a_file_that_was_damaged_before_the_job_started_again(
+        self, new_job: NewJob, tmp_path: Path
+    ) -> None:
+        job = new_job(ON_CHECKPOINT)
+        job.prepare([[1]])()
+        [staged] = hidden(tmp_path / "out")
+        flip(tmp_path / "out" / staged)
+
+        with pytest.raises(LostOutputError, match=f"{staged}, .* is damaged"):
+            job.start_driver()
+        assert list((tmp_path / "out").rglob("part-*")) == []
+
+
+def flip(path: Path, place: int = -2) -> None:
+    """Change a bit of a file."""
+    content = bytearray(path.read_bytes())
+    content[place] ^= 1
+    path.write_bytes(content)
+
 
 def hidden(folder: Path) -> list[str]:
     return [
@@ -298,6 +318,38 @@ class TestTheHiddenFolder:
 
         with pytest.raises(LostOutputError, match=piece):
             job.run([[3]], ends=True)
+
+    @pytest.mark.parametrize("place", [0, 3, -1])
+    @pytest.mark.parametrize("epochs", [1, 3])
+    def test_that_has_a_byte_that_changed_is_an_error(
+        self, new_job: NewJob, tmp_path: Path, epochs: int, place: int
+    ) -> None:
+        job = new_job(LATER)
+        for number in range(epochs):
+            job.run([[2 * number]])
+        *_, piece = hidden(tmp_path / "out")
+        flip(tmp_path / "out" / piece, place if epochs == 1 else place % 2)
+
+        with pytest.raises(LostOutputError, match=rf"{piece}, .* checksum 0x\w+, not 0x"):
+            job.run([[20]], ends=True)
+        assert visible(tmp_path / "out") == []
+
+    def test_that_earlier_versions_wrote_goes_on(
+        self, new_job: NewJob, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def without_checksums(part: _Part) -> list[Any]:
+            return [*real(part)[:3], [piece[:3] for piece in part.pieces]]
+
+        real = _Part.to_plain
+        job = new_job(LATER)
+        with monkeypatch.context() as patch:
+            patch.setattr(_Part, "to_plain", without_checksums)
+            job.run([[0]])
+        job.kill([0])
+        job.run([[2]])
+        job.run([[4]], ends=True)
+
+        assert visible(tmp_path / "out") == [0, 2, 4]
 
     @pytest.mark.parametrize("then", [[], [3]])
     def test_lets_a_job_go_back_two_epochs(

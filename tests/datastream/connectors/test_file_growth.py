@@ -10,12 +10,14 @@ from tests.datastream.connectors.sink_job import SinkJob
 from tests.datastream.connectors.test_file_exactly_once import LATER, hidden, sink_of, visible
 from tests.executors.control import holding
 
-from penstock.checkpoint.epoch_record import encode
+from penstock.checkpoint.epoch_record import EpochRecord, encode
 from penstock.checkpoint.storage import LocalStorage
 from penstock.common import Configuration, Encoder, WatermarkStrategy
 from penstock.datastream import StreamExecutionEnvironment
+from penstock.datastream.connectors.file_committer import FileCommitter
 from penstock.datastream.connectors.file_system import BucketAssigner, FileSink, RollingPolicy
 from penstock.errors import UserFunctionError
+from penstock.executors.checkpoints import Checkpoints
 from penstock.inspection import verify_checkpoint
 from penstock.testing import TestingSource
 
@@ -57,6 +59,80 @@ def test_starts_that_are_killed_before_they_commit_leave_nothing(tmp_path: Path)
 
     assert hidden(tmp_path / "out") == []
     assert visible(tmp_path / "out") == [1, 2]
+
+
+class KilledError(BaseException):
+    """The driver and its tasks are gone."""
+
+
+@pytest.mark.parametrize("number", [0, 3])
+def test_starts_that_are_killed_one_after_the_other_leave_what_the_last_of_them_left(
+    tmp_path: Path, number: int
+) -> None:
+    counts = []
+    for _ in range(50):
+        with pytest.MonkeyPatch.context() as patch:
+            kill_at(patch, number)
+            env = environment(tmp_path, "job")
+            program(env, tmp_path / "out", lambda found: found)
+            with pytest.raises(KilledError):
+                env.execute()
+        files = [path for path in tmp_path.rglob("*") if path.is_file()]
+        counts.append(len(files))
+
+    assert max(counts[2:]) == min(counts[2:])
+    env = environment(tmp_path, "job")
+    program(env, tmp_path / "out")
+    env.execute()
+    assert contents(tmp_path / "out") == [FIRST, [15, 16, 17]]
+
+
+def kill_at(patch: pytest.MonkeyPatch, number: int) -> None:
+    """Kill the driver before it commits an epoch, when its tasks have prepared all that is in it."""
+    real = Checkpoints.commit
+
+    def commit(checkpoints: Checkpoints, record: EpochRecord) -> None:
+        if record.number == number:
+            raise KilledError
+        real(checkpoints, record)
+
+    patch.setattr(Checkpoints, "commit", commit)
+
+
+class TestAJobWithoutACheckpointLocation:
+    def test_leaves_nothing_hidden_when_it_ends(self, tmp_path: Path) -> None:
+        run_once(tmp_path / "out", None)
+        assert contents(tmp_path / "out") == [FIRST, [15, 16, 17]]
+        assert staged(tmp_path / "out") == []
+
+    def test_leaves_nothing_hidden_when_it_fails(self, tmp_path: Path) -> None:
+        with pytest.raises(UserFunctionError):
+            run_once(tmp_path / "out", failing_at(3))
+        assert staged(tmp_path / "out") == []
+
+    def test_has_folders_that_can_be_told_from_others(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(FileCommitter, "drop", lambda *_: None)
+        run_once(tmp_path / "out", None)
+        env = environment(tmp_path, "job")
+        program(env, tmp_path / "out")
+        env.execute()
+
+        folders = staged(tmp_path / "out")
+        assert sorted("-once-" in folder for folder in folders) == [False, True]
+
+
+def run_once(out: Path, held: Any) -> None:
+    configuration = Configuration().set_string("execution.target", "local")
+    env = StreamExecutionEnvironment.get_execution_environment(configuration).set_parallelism(1)
+    program(env, out, held)
+    env.execute()
+
+
+def staged(out: Path) -> list[str]:
+    """Return the names of the folders in which output stands until it is published."""
+    return [path.name for path in (out / ".penstock").iterdir()]
 
 
 def environment(folder: Path, job: str, **settings: Any) -> StreamExecutionEnvironment:

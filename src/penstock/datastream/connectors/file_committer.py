@@ -12,7 +12,7 @@ from penstock.datastream.connectors.file_staging import (
     Staging,
     file_errors,
 )
-from penstock.runtime.sinks import CommitContext, Committer
+from penstock.runtime.sinks import CommitContext, Committer, Uncommitted
 
 
 class FileCommittable(NamedTuple):
@@ -58,7 +58,8 @@ class FileCommitter(Committer):
                 self._left_in = context.epoch
             if staging.published_epoch() < context.epoch:
                 with file_errors(self._base_path):
-                    staging.publish(complete, context.epoch)
+                    # What an earlier driver left may have lain there for long.
+                    staging.publish(complete, context.epoch, reads_them=self._is_new)
 
     def clean_up(self, context: CommitContext) -> None:
         """Delete files that no epoch needs which the job can be set back to."""
@@ -79,6 +80,14 @@ class FileCommitter(Committer):
         for lineage in self._lineages - lineages:
             Staging(self._base_path, context.sink_id, lineage).remove()
         self._needed, self._lineages = needed, lineages
+
+    def drop(self, uncommitted: Uncommitted) -> None:
+        """Delete pieces and files that no epoch has: of drivers that were killed before they committed."""
+        staging = Staging(self._base_path, uncommitted.sink_id, uncommitted.lineage)
+        if uncommitted.is_over:
+            staging.remove()
+        else:
+            staging.drop(uncommitted.after, uncommitted.generation)
 
     def open_files(self, committables: list[FileCommittable]) -> Mapping[str, OpenFile]:
         """Return the pieces of the files that are open."""

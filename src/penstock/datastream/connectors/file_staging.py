@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import uuid
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
@@ -14,10 +15,12 @@ from penstock.checkpoint.open_files import OpenFile
 from penstock.common.lasting import make_lasting_folder, sync_folder
 from penstock.errors import LostOutputError, PenstockError, SinkNotWritableError
 
+_CHUNK: Final = 1 << 20
 _HIDDEN: Final = ".penstock"
 _MARKER: Final = "published"
 _MARKERS: Final = re.compile(rf"{_MARKER}-(\d{{8,}})")
-_NAME: Final = re.compile(r"(\d{8,})-\d+-[0-9a-f]{16}")
+_NAME: Final = re.compile(r"(\d{8,})-(?:(\d{8,})-)?(\d+-[0-9a-f]{16})")
+"""The epoch, the generation of the driver (earlier versions did not name it), and what tells files apart."""
 
 
 CopyOf = Callable[[str], Iterator[bytes] | None]
@@ -51,11 +54,13 @@ class StagedFile(NamedTuple):
         path: Its path, relative to the base path.
         length: Its length in bytes.
         level: How often files were joined to make it; 0 for what was written in one epoch.
+        checksum: The CRC-32 of its bytes; None in what earlier versions wrote.
     """
 
     path: str
     length: int
     level: int = 0
+    checksum: int | None = None
 
 
 class PublishedFile(NamedTuple):
@@ -73,17 +78,19 @@ class PublishedFile(NamedTuple):
 class Staging:
     """The hidden folder of one sink of one job, below the sink's base path.
 
-    A file's name has the number of its epoch and is never given twice, so that a task that was given
-    up can harm no other.
+    A file's name has the number of its epoch and the generation of its driver and is never given twice, so that
+    a task that was given up can harm no other.
 
     Args:
         base_path: The sink's base path.
         sink_id: The id of the sink's operator.
         lineage: Names the job's history.
+        generation: The generation of the driver for which files are written.
     """
 
-    def __init__(self, base_path: str, sink_id: str, lineage: str) -> None:
+    def __init__(self, base_path: str, sink_id: str, lineage: str, generation: int = 0) -> None:
         self._base_path = base_path
+        self._generation = generation
         self.folder = f"{_HIDDEN}/{sink_id}-{lineage}"
 
     def _absolute(self, path: str) -> str:
@@ -91,7 +98,8 @@ class Staging:
 
     def new_path(self, epoch: int, subtask: int) -> tuple[str, str]:
         """Return the path of a new file, relative to the base path, and as it is opened."""
-        path = f"{self.folder}/{epoch:08d}-{subtask}-{uuid.uuid4().hex[:16]}"
+        name = f"{epoch:08d}-{self._generation:08d}-{subtask}-{uuid.uuid4().hex[:16]}"
+        path = f"{self.folder}/{name}"
         absolute = self._absolute(path)
         make_lasting_folder(os.path.dirname(absolute))
         return path, absolute
@@ -128,25 +136,42 @@ class Staging:
             DamagedStateError: If a copy of one of them is not.
         """
         path, absolute = self.new_path(epoch, subtask)
+        checksum = 0
         with open(absolute, "xb") as joined:
             for file in files:
-                copy = copy_of(file.path)
-                if copy is not None:
-                    joined.writelines(copy)
-                    continue
-                self._check(file)
-                with open(self._absolute(file.path), "rb") as part:
-                    shutil.copyfileobj(part, joined, 1 << 20)
+                for chunk in copy_of(file.path) or self._content(file):
+                    checksum = zlib.crc32(chunk, checksum)
+                    joined.write(chunk)
             joined.flush()
             os.fsync(joined.fileno())
         level = max((file.level for file in files), default=0) + 1
-        return StagedFile(path, sum(file.length for file in files), level)
+        return StagedFile(path, sum(file.length for file in files), level, checksum)
+
+    def _content(self, file: StagedFile) -> Iterator[bytes]:
+        """Yield the bytes of a file, and raise at their end if they are not what was written.
+
+        Raises:
+            LostOutputError: If the file is not what was written.
+        """
+        self._check(file)
+        absolute = self._absolute(file.path)
+        checksum = 0
+        for chunk in chunks_of(absolute):
+            checksum = zlib.crc32(chunk, checksum)
+            yield chunk
+        if file.checksum not in {None, checksum}:
+            raise LostOutputError(
+                f"The file {absolute}, whose records are not published yet, is damaged: its bytes have "
+                f"the checksum {checksum:#010x}, not {file.checksum:#010x}.",
+                hint="Start the job from a checkpoint before it.",
+            )
 
     def open_file(self, file: StagedFile) -> OpenFile:
         """Return a file as others find it."""
-        return OpenFile(self._absolute(file.path), file.length)
+        return OpenFile(self._absolute(file.path), file.length, file.checksum)
 
     def _check(self, file: StagedFile) -> None:
+        """Make sure that a file is there, and as long as it was."""
         absolute = self._absolute(file.path)
         try:
             length = os.path.getsize(absolute)
@@ -163,11 +188,16 @@ class Staging:
                 hint="Start the job from a checkpoint before it.",
             )
 
-    def publish(self, files: list[PublishedFile], epoch: int) -> None:
+    def publish(self, files: list[PublishedFile], epoch: int, *, reads_them: bool = False) -> None:
         """Give files their names, those that do not have them yet, and remember the epoch.
 
+        Args:
+            files: The files.
+            epoch: The epoch.
+            reads_them: Whether they are read before, to see that they are what was written.
+
         Raises:
-            LostOutputError: If a file is neither here nor there.
+            LostOutputError: If a file is neither here nor there, or not what was written.
         """
         folders = set()
         for file in files:
@@ -175,14 +205,17 @@ class Staging:
             folder = os.path.dirname(target)
             make_lasting_folder(folder)
             folders.add(folder)
-            self._move(file.staged, target)
+            self._move(file.staged, target, reads_it=reads_them)
         for folder in sorted(folders):
             sync_folder(folder)
         self._mark(epoch)
 
-    def _move(self, staged: StagedFile, target: str) -> None:
+    def _move(self, staged: StagedFile, target: str, *, reads_it: bool) -> None:
         try:
             self._check(staged)
+            if reads_it:
+                for _ in self._content(staged):
+                    pass
             os.replace(self._absolute(staged.path), target)
         except (LostOutputError, FileNotFoundError):
             # It was done before, by this driver or by one that was given up.
@@ -233,6 +266,30 @@ class Staging:
             if found is not None and found <= epoch and f"{self.folder}/{name}" not in needed:
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(os.path.join(folder, name))
+
+    def drop(self, after: int, generation: int) -> None:
+        """Delete the files of epochs after one that drivers up to a generation had written."""
+        folder = self._absolute(self.folder)
+        with contextlib.suppress(FileNotFoundError):
+            for name in os.listdir(folder):
+                found = _NAME.fullmatch(name)
+                if found and int(found[1]) > after and int(found[2] or 0) <= generation:
+                    with contextlib.suppress(FileNotFoundError):
+                        os.unlink(os.path.join(folder, name))
+
+
+def chunks_of(path: str) -> Iterator[bytes]:
+    """Yield the bytes of a file, in pieces of about a megabyte."""
+    with open(path, "rb") as file:
+        while chunk := file.read(_CHUNK):
+            yield chunk
+
+
+def visible_name(path: str) -> str:
+    """Return what the name of a file tells its readers."""
+    name = path.rpartition("/")[2]
+    found = _NAME.fullmatch(name)
+    return name if found is None else f"{found[1]}-{found[3]}"
 
 
 def _epoch_of(name: str) -> int | None:

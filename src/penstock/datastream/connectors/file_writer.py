@@ -6,6 +6,7 @@ import contextlib
 import errno
 import json
 import os
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, Final, Protocol
@@ -21,8 +22,10 @@ from penstock.datastream.connectors.file_staging import (
     PublishedFile,
     StagedFile,
     Staging,
+    chunks_of,
     file_errors,
     unwritable,
+    visible_name,
 )
 from penstock.errors import InvalidArgumentError
 from penstock.runtime.sinks import SinkWriter, WriterContext
@@ -116,7 +119,11 @@ class _Piece:
             raise
         length = self._file.tell()
         self._file.close()
-        return StagedFile(self._path, length)
+        # Read again, as a writer may go back in its file; what was just written is in memory.
+        checksum = 0
+        for chunk in chunks_of(self._file.name):
+            checksum = zlib.crc32(chunk, checksum)
+        return StagedFile(self._path, length, checksum=checksum)
 
     def abandon(self) -> None:
         if self._file.closed:
@@ -269,7 +276,9 @@ class FileWriter(SinkWriter):
     @property
     def _staging(self) -> Staging:
         context = self._context
-        return Staging(self._settings.base_path, context.sink_id, context.lineage)
+        return Staging(
+            self._settings.base_path, context.sink_id, context.lineage, context.generation
+        )
 
     def _checked(self, bucket: str) -> str:
         parts = bucket.split("/") if isinstance(bucket, str) else ["."]
@@ -290,7 +299,7 @@ class FileWriter(SinkWriter):
             # What earlier epochs wrote stays where it is: the job may be set back to one of them.
             whole = staging.join(part.pieces, epoch, self._subtask, self._context.copy_of)
         names = self._settings.names
-        name = f"{names.get_part_prefix()}-{whole.path.rpartition('/')[2]}{names.get_part_suffix()}"
+        name = f"{names.get_part_prefix()}-{visible_name(whole.path)}{names.get_part_suffix()}"
         target = f"{part.bucket_id}/{name}" if part.bucket_id else name
         self._complete.append(PublishedFile(whole, target))
 

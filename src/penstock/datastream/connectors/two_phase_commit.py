@@ -6,9 +6,22 @@ from abc import abstractmethod
 
 from penstock.datastream.connectors.base import Sink
 from penstock.runtime.operators.two_phase_commit import TwoPhaseCommitOperator
-from penstock.runtime.sinks import CommitContext, Committer, SinkWriter, WriterContext
+from penstock.runtime.sinks import (
+    CommitContext,
+    Committer,
+    SinkWriter,
+    Uncommitted,
+    WriterContext,
+)
 
-__all__ = ["CommitContext", "Committer", "SinkWriter", "TwoPhaseCommitSink", "WriterContext"]
+__all__ = [
+    "CommitContext",
+    "Committer",
+    "SinkWriter",
+    "TwoPhaseCommitSink",
+    "Uncommitted",
+    "WriterContext",
+]
 
 
 class TwoPhaseCommitSink(Sink):

@@ -27,7 +27,12 @@ from penstock.executors.epoch_feed import EpochFeed
 from penstock.executors.job import EpochRunner, new_job_id
 from penstock.executors.key_groups import with_known_key_groups
 from penstock.executors.profile_log import ProfileLog
-from penstock.executors.publishing import Publisher, open_files_of, published_sinks
+from penstock.executors.publishing import (
+    Publisher,
+    drop_uncommitted,
+    open_files_of,
+    published_sinks,
+)
 from penstock.executors.spark.aggregation import aggregated
 from penstock.executors.spark.attempts import Attempts
 from penstock.executors.spark.bounded import BoundedRun
@@ -187,6 +192,7 @@ class SparkExecutor:
             has_epochs=job.is_streaming or epochs > 1,
             has_files=bool(job.sinks),
             open_files=partial(open_files_of, job.sinks),
+            drop=partial(drop_uncommitted, job.sinks),
         )
         taken.callback(checkpoints.close)
         taken.callback(note_end, job.job_id)
