@@ -6,9 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.common.config_option import ConfigOption
+from penstock.common.config_option import ClassNames, ConfigOption
 from penstock.common.time import Duration
 from penstock.errors import InvalidConfigurationValueError
+
+
+NAMES = "pairs of qualified names such as 'shop.Order:shop.orders.Order'"
 
 
 def option(type: type[Any], **limits: Any) -> ConfigOption[Any]:
@@ -28,6 +31,7 @@ def option(type: type[Any], **limits: Any) -> ConfigOption[Any]:
         (Duration, "200", Duration.of_millis(200)),
         (dict, "a:1, b: x:y ", {"a": "1", "b": "x:y"}),
         (dict, "", {}),
+        (ClassNames, " a.B:a.b.C, __main__.D:a.D,", {"a.B": "a.b.C", "__main__.D": "a.D"}),
     ],
 )
 def test_reads_texts(type: type[Any], text: str, value: Any) -> None:
@@ -45,6 +49,8 @@ def test_reads_texts(type: type[Any], text: str, value: Any) -> None:
         (bytes, "0g", "bytes in hexadecimal"),
         (Duration, "soon", "a duration such as '10 s', '200 ms' or '5 min'"),
         (dict, "a", "pairs such as 'a:1,b:2'"),
+        *((ClassNames, text, NAMES) for text in ("a.B", "a.B:", "a.B:C", "B:a.C", "a.B:b.C:c.D")),
+        *((ClassNames, text, NAMES) for text in ("a.B:b C.D", "a.B:b..C", ".B:a.C")),
     ],
 )
 def test_refuses_texts_of_another_type(type: type[Any], text: str, hint: str) -> None:

@@ -14,7 +14,7 @@ def test_every_option_is_described_and_can_have_its_default(option: ConfigOption
     assert not option.key.startswith(OPEN_PREFIXES)
     if option.default is not None:
         assert isinstance(option.default, option.type)
-        text = str(option.default) if option.type is not dict else ""
+        text = str(option.default) if not issubclass(option.type, dict) else ""
         assert option.parse(text) == option.default
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from penstock.cli import main
 from penstock.common import Configuration, RestartStrategies, Types, WatermarkStrategy
 from penstock.datastream import (
     KeyedProcessFunction,
@@ -17,7 +18,11 @@ from penstock.datastream import (
     StreamExecutionEnvironment,
     ValueStateDescriptor,
 )
-from penstock.errors import StateClassNotFoundError, UserFunctionError
+from penstock.errors import (
+    InvalidConfigurationValueError,
+    StateClassNotFoundError,
+    UserFunctionError,
+)
 from penstock.inspection.checkpoint import read_checkpoint
 from penstock.testing import TestingSource
 
@@ -93,3 +98,28 @@ def test_inspection_takes_the_new_names(tmp_path: Path, monkeypatch: pytest.Monk
     names = {f"{OLD}.Event": f"{NEW}.Event"}
     new = read_checkpoint(str(tmp_path), class_names=names).state("latest", "latest")
     assert NEW in str(new["value"].to_pylist()[0])
+
+
+@pytest.mark.parametrize("names", ["a.B:a.C:a.D", "a.B", "B:C"])
+def test_what_gives_no_class_another_name_is_refused(names: str, tmp_path: Path) -> None:
+    with pytest.raises(InvalidConfigurationValueError, match=r"state\.class-names"):
+        run(tmp_path, "hashmap", stops=False, names=names)
+
+
+def test_the_command_takes_the_new_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(UserFunctionError):
+        run(tmp_path, "hashmap", stops=True)
+    monkeypatch.delitem(sys.modules, OLD)
+    command = ["checkpoint", "show", str(tmp_path), "--operator", "latest", "--state", "latest"]
+    names = f"{OLD}.Event:{NEW}.Event"
+
+    assert main([*command, "--import-classes", "--class-names", names]) == 0
+    assert NEW in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        main([*command, "--import-classes", "--class-names", f"{names}:x"])
+    assert "shop.Order:shop.orders.Order" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main([*command, "--class-names", names])
+    assert "--class-names needs --import-classes" in capsys.readouterr().err

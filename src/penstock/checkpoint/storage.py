@@ -246,7 +246,7 @@ def open_storage(location: str, *, is_durable: bool = True) -> Storage:
         ObstoreNotFoundError: If it is one of an object store and obstore is not installed.
         ObjectStoreError: If the object store is not described well enough.
     """
-    if not isinstance(location, str):
+    if not isinstance(location, str) or not location.strip():
         raise InvalidArgumentError(
             f"{location!r} is no place for checkpoints.",
             hint="Give the path of a folder, or a URL, as a string.",

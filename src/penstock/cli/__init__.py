@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from penstock.cli.listing import list_epochs
 from penstock.cli.showing import show
 from penstock.cli.verifying import verify
-from penstock.errors import PenstockError
+from penstock.common.options import STATE_CLASS_NAMES
+from penstock.errors import InvalidConfigurationValueError, PenstockError
 
 __all__ = ["main"]
 
@@ -29,7 +30,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Raises:
         SystemExit: With 2, if the arguments are wrong.
     """
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if getattr(options, "class_names", None) and not options.import_classes:
+        parser.error("--class-names needs --import-classes: else no class is looked for")
     try:
         code: int = options.run(options)
     except PenstockError as error:
@@ -75,8 +79,22 @@ def _parser() -> argparse.ArgumentParser:
         help="make objects of the job's own classes, which runs what the checkpoint names: only for "
         "checkpoints that you trust; default: they are shown as texts",
     )
+    showing.add_argument(
+        "--class-names",
+        type=_class_names,
+        metavar="OLD:NEW",
+        help="with --import-classes: the new qualified names of classes that were renamed or moved, several "
+        "separated by commas, as state.class-names has them",
+    )
     showing.add_argument("--json", action="store_true", help="write JSON")
     return parser
+
+
+def _class_names(text: str) -> dict[str, str]:
+    try:
+        return STATE_CLASS_NAMES.parse(text)
+    except InvalidConfigurationValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r} has not the form. {error.hint}") from None
 
 
 def _count(text: str) -> int:

@@ -26,7 +26,12 @@ def show(options: argparse.Namespace) -> int:
     """
     storage = open_storage(options.location)
     record = read_record(storage, options.epoch)
-    checkpoint = Checkpoint(storage.location, record, import_classes=options.import_classes)
+    checkpoint = Checkpoint(
+        storage.location,
+        record,
+        import_classes=options.import_classes,
+        class_names=options.class_names,
+    )
     if options.operator is None:
         described = _described(checkpoint, record)
         if options.json:

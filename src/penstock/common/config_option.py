@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
 
 from penstock.common.memory_size import MemorySize
@@ -15,6 +16,12 @@ __all__ = ["ConfigOption"]
 
 T = TypeVar("T")
 
+_QUALIFIED_NAME: Final = re.compile(r"[^\s.:]+(\.[^\s.:]+)+")
+
+
+class ClassNames(dict[str, str]):
+    """The type of values that give classes other names: qualified names by qualified names."""
+
 
 class ConfigOption(Generic[T]):
     """A key that can be configured, with the type of its value and its default.
@@ -22,7 +29,7 @@ class ConfigOption(Generic[T]):
     Args:
         key: The key.
         type: `str`, `int`, `float`, `bool`, `Duration`, `MemorySize`, `bytes` for hexadecimal texts, or
-            `dict` for texts such as `a:1,b:2`.
+            `dict` for texts such as `a:1,b:2`, `ClassNames` for such with qualified names.
         default: The value where the key is not set; None if there is none.
         description: What the value changes.
         choices: The only values that there are, if not every value of the type is one. They are
@@ -122,6 +129,14 @@ def _parse_map(text: str) -> dict[str, str]:
     return {key.strip(): value.strip() for key, value in pairs}
 
 
+def _parse_class_names(text: str) -> ClassNames:
+    names = ClassNames(_parse_map(text))
+    for name in (*names, *names.values()):
+        if _QUALIFIED_NAME.fullmatch(name) is None:
+            raise ValueError(name)
+    return names
+
+
 _PARSERS: Final[dict[type, Callable[[str], Any]]] = {
     str: str,
     int: int,
@@ -131,6 +146,7 @@ _PARSERS: Final[dict[type, Callable[[str], Any]]] = {
     Duration: Duration.of,
     MemorySize: MemorySize.parse,
     dict: _parse_map,
+    ClassNames: _parse_class_names,
 }
 _EXPECTATIONS: Final[dict[type, str]] = {
     str: "a text",
@@ -141,4 +157,5 @@ _EXPECTATIONS: Final[dict[type, str]] = {
     Duration: "a duration such as '10 s', '200 ms' or '5 min'",
     MemorySize: "an amount of memory such as '512 mb' or '2 gb'",
     dict: "pairs such as 'a:1,b:2'",
+    ClassNames: "pairs of qualified names such as 'shop.Order:shop.orders.Order'",
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from penstock.common.config_option import ConfigOption
+from penstock.common.config_option import ClassNames, ConfigOption
 from penstock.common.memory_size import MemorySize
 from penstock.common.time import Duration
 
@@ -313,8 +313,8 @@ IGNORE_UNCLAIMED_STATE: Final = ConfigOption(
 )
 STATE_CLASS_NAMES: Final[ConfigOption[dict[str, str]]] = ConfigOption(
     "state.class-names",
-    dict,
-    {},
+    ClassNames,
+    ClassNames(),
     "The new qualified names of classes that were renamed or moved since they were written into state, by "
     "their old ones: `old_module.Old:new_module.New`, several separated by commas.",
 )
