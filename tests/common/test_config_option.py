@@ -10,7 +10,6 @@ from penstock.common.config_option import ClassNames, ConfigOption
 from penstock.common.time import Duration
 from penstock.errors import InvalidConfigurationValueError
 
-
 NAMES = "pairs of qualified names such as 'shop.Order:shop.orders.Order'"
 
 

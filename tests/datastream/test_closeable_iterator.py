@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import threading
+from typing import Any
 
 import pytest
 
@@ -43,7 +44,10 @@ class FakeJob:
     def check_may_wait(self) -> None:
         pass
 
-    def stop(self) -> None:
+    def turn(self, *, after_first: bool = False) -> Any:
+        raise NotImplementedError
+
+    def stop(self, turn: Any = None) -> None:
         raise NotImplementedError
 
     def savepoint(self, path: str | None = None, **options: object) -> str:

@@ -40,6 +40,44 @@ def test_a_guest_waits_for_the_epoch_that_is_running_and_the_next_epoch_for_the_
     assert order == ["epoch", "guest", "guest leaves", "next epoch"]
 
 
+def test_guests_come_in_the_order_in_which_they_asked() -> None:
+    gate = EpochGate()
+    gate.passed(EpochRecord(0), None)
+    turns = [gate.turn(after_first=number % 2 == 0) for number in range(4)]
+    order: list[int] = []
+
+    def visit(number: int) -> None:
+        with gate.between(turns[number]):
+            order.append(number)
+
+    with ThreadPoolExecutor() as threads:
+        late = [threads.submit(visit, number) for number in (3, 1, 2)]
+        epoch = threads.submit(gate.epoch().__enter__)
+        assert not epoch.done()
+        for future in [threads.submit(visit, 0), *late]:
+            future.result(SECONDS)
+        epoch.result(SECONDS)
+    assert order == [0, 1, 2, 3]
+
+
+def test_a_guest_who_waits_for_the_first_epoch_holds_nobody_up() -> None:
+    gate = EpochGate()
+    patient = gate.turn(after_first=True)
+    with gate.epoch():
+        pass
+    with gate.between():
+        gate.close()
+    with gate.between(patient):
+        pass
+
+
+def test_a_turn_that_is_given_up_holds_nobody_up() -> None:
+    gate = EpochGate()
+    gate.turn().close()
+    with gate.epoch():
+        pass
+
+
 def test_guests_come_one_by_one() -> None:
     gate = EpochGate()
     inside = 0
@@ -63,7 +101,7 @@ def test_a_guest_may_wait_for_the_first_epoch() -> None:
     gate = EpochGate()
 
     def visit() -> int:
-        with gate.between(after_first=True):
+        with gate.between(gate.turn(after_first=True)):
             assert gate.last is not None
             return gate.last.number
 
@@ -78,7 +116,7 @@ def test_nobody_waits_for_an_epoch_that_never_comes() -> None:
     gate = EpochGate()
 
     def visit() -> EpochRecord | None:
-        with gate.between(after_first=True):
+        with gate.between(gate.turn(after_first=True)):
             return gate.last
 
     with ThreadPoolExecutor() as threads:

@@ -7,6 +7,7 @@ import queue
 import shutil
 import threading
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from tests.executors.control import SECONDS, Gates, failing, holding, taking
 from penstock.checkpoint.savepoint import read_savepoint
 from penstock.checkpoint.storage import LocalStorage
 from penstock.common import JobStatus, RestartStrategies, Time, WatermarkStrategy
+from penstock.common.completable_future import CompletableFuture
 from penstock.common.job_client import JobClient
 from penstock.common.watermark_strategy import TimestampAssigner
 from penstock.datastream import (
@@ -34,6 +36,7 @@ from penstock.errors import (
     SavepointError,
     UserFunctionError,
 )
+from penstock.executors.savepoints import Savepoints
 from penstock.testing import TestingSource, local_environment
 
 
@@ -307,6 +310,68 @@ class TestSavepoints:
 
         assert future.result() == str(tmp_path / "mine")
         assert read_savepoint(LocalStorage(str(tmp_path / "mine"))).number == 1
+        held.client.wait()
+
+    @pytest.mark.parametrize("stops", ["stop", "with a savepoint", "drained", "ends"])
+    def test_that_are_asked_for_before_a_stop_are_taken(
+        self, name: str, stops: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Though the thread that writes them comes last."""
+        asked = threading.Event()
+        place = Savepoints.place
+
+        def late(savepoints: Savepoints, path: str | None, directory: str | None) -> Any:
+            assert path is None or asked.wait(SECONDS)
+            return place(savepoints, path, directory)
+
+        monkeypatch.setattr(Savepoints, "place", late)
+        held = Held(name, 3, environment(tmp_path / "job"))
+        held.gates.reach(1)
+        future = held.client.savepoint(str(tmp_path / "mine"))
+        ways: dict[str, Callable[[], CompletableFuture[Any]]] = {
+            "stop": held.client.stop,
+            "with a savepoint": partial(
+                held.client.stop_with_savepoint,
+                advance_to_end_of_event_time=False,
+                savepoint_directory=str(tmp_path),
+            ),
+            "drained": partial(
+                held.client.stop_with_savepoint,
+                advance_to_end_of_event_time=True,
+                savepoint_directory=str(tmp_path),
+            ),
+            "ends": held.client.get_job_execution_result,
+        }
+        end = ways[stops]()
+        later = held.client.savepoint(str(tmp_path / "later"))
+        held.gates.let_through(1, 2)
+        asked.set()
+
+        assert read_savepoint(LocalStorage(future.result())).number == 1
+        end.result()
+        if stops != "ends":
+            with pytest.raises(SavepointError, match="has ended, or is about to"):
+                later.result()
+            assert held.found == [0, 1]
+        else:
+            assert read_savepoint(LocalStorage(later.result())).number == 1
+
+    def test_that_are_asked_for_before_a_cancel_are_taken(self, name: str, tmp_path: Path) -> None:
+        held = Held(name, 3, environment(tmp_path / "job"))
+        held.gates.reach(1)
+        future = held.client.savepoint(str(tmp_path / "mine"))
+        end = held.client.cancel()
+        held.gates.let_through(1, 2)
+
+        assert read_savepoint(LocalStorage(future.result())).number == 1
+        end.result()
+
+    def test_need_a_place_that_is_not_empty(self, name: str) -> None:
+        held = Held(name, 2, environment())
+        held.gates.reach(1)
+        with pytest.raises(InvalidArgumentError, match="'' is no place for checkpoints"):
+            held.client.savepoint("").result()
+        held.gates.let_through(1)
         held.client.wait()
 
     def test_of_a_bounded_job_cannot_be_taken(self, name: str, tmp_path: Path) -> None:

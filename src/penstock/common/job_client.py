@@ -13,7 +13,7 @@ from penstock.errors import InvalidArgumentError, JobCancelledError
 
 if TYPE_CHECKING:
     from penstock.common.completable_future import CompletableFuture
-    from penstock.common.running_job import JobProgress, RunningJob
+    from penstock.common.running_job import JobProgress, RunningJob, Turn
 
 __all__ = ["JobClient"]
 
@@ -103,7 +103,7 @@ class JobClient:
         Returns:
             A future that is done when the job has stopped; it raises what the job failed with.
         """
-        return self._future_of_the_end(self._job.stop)
+        return self._in_turn(self._job.stop, self._job.turn(), check=self._job.check_may_wait)
 
     def savepoint(self, path: str) -> CompletableFuture[str]:
         """Write a savepoint to a place of your choice. PyFlink has no such method.
@@ -116,13 +116,13 @@ class JobClient:
         Returns:
             A future of the path; it raises `SavepointError` if no savepoint can be written.
         """
-        return _future(lambda: self._job.savepoint(path))
+        return self._in_turn(lambda turn: self._job.savepoint(path, turn=turn))
 
     def trigger_savepoint(self, savepoint_directory: str | None = None) -> CompletableFuture[str]:
         """Write a savepoint: a copy of the job's state that stands alone, and can be moved.
 
-        It is taken between two epochs; the next epoch waits for it. If no epoch is complete yet, the
-        first one is waited for. A job starts from it with `execution.state-recovery.path` and a new
+        It is taken between two epochs; the next epoch waits for it, and so does a stop that is asked for later.
+        If no epoch is complete yet, the first one is waited for. A job starts from it with `execution.state-recovery.path` and a new
         checkpoint location.
 
         Args:
@@ -131,9 +131,11 @@ class JobClient:
 
         Returns:
             A future of the path of the savepoint; it raises `SavepointError` if none can be written, as
-            when the job has ended or is bounded.
+            when the job has ended, was told to stop before, or is bounded.
         """
-        return _future(lambda: self._job.savepoint(directory=savepoint_directory))
+        return self._in_turn(
+            lambda turn: self._job.savepoint(directory=savepoint_directory, turn=turn)
+        )
 
     def stop_with_savepoint(
         self, advance_to_end_of_event_time: bool, savepoint_directory: str | None = None
@@ -160,12 +162,14 @@ class JobClient:
                 f"{advance_to_end_of_event_time!r}.",
                 hint="For instance: stop_with_savepoint(False, directory).",
             )
-        return self._future_of_the_end(
-            lambda: self._job.savepoint(
+        return self._in_turn(
+            lambda turn: self._job.savepoint(
                 directory=savepoint_directory,
                 stops=True,
                 ends_event_time=advance_to_end_of_event_time,
-            )
+                turn=turn,
+            ),
+            check=self._job.check_may_wait,
         )
 
     def get_accumulators(self) -> CompletableFuture[dict[str, Any]]:
@@ -194,6 +198,21 @@ class JobClient:
                 hint="cancel().result() waits for the end of a job that is cancelled.",
             )
         return result
+
+    def _in_turn(
+        self,
+        compute: Callable[[Any], T],
+        turn: Turn | None = None,
+        *,
+        check: Callable[[], None] = lambda: None,
+    ) -> CompletableFuture[T]:
+        """Compute between two epochs, after what was asked for before and before what is asked for later."""
+        taken = turn or self._job.turn(after_first=True)
+        try:
+            return _future(lambda: compute(taken), check=check)
+        except BaseException:
+            taken.close()
+            raise
 
     def _future_of_the_end(self, compute: Callable[[], T]) -> CompletableFuture[T]:
         return _future(compute, check=self._job.check_may_wait)

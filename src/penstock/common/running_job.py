@@ -43,6 +43,13 @@ class JobProgress:
     profile: JobProfile | None = None
 
 
+class Turn(Protocol):
+    """A turn that a client has between two epochs of its job."""
+
+    def close(self) -> None:
+        """Give it up."""
+
+
 class RunningJob(Protocol):
     """A job that was started."""
 
@@ -64,8 +71,19 @@ class RunningJob(Protocol):
     def cancel(self) -> None:
         """Stop the job; what is not committed is given up."""
 
-    def stop(self) -> None:
-        """Stop the job after the epoch that is running, and wait for its end."""
+    def turn(self, *, after_first: bool = False) -> Any:
+        """Ask for a `Turn` between two epochs: those that were asked for before come before it.
+
+        Args:
+            after_first: Whether it comes only when an epoch was committed.
+        """
+
+    def stop(self, turn: Any = None) -> None:
+        """Stop the job after the epoch that is running, and wait for its end.
+
+        Args:
+            turn: What `turn` gave. Default: one that is asked for now.
+        """
 
     def savepoint(
         self,
@@ -74,6 +92,7 @@ class RunningJob(Protocol):
         directory: str | None = None,
         stops: bool = False,
         ends_event_time: bool = False,
+        turn: Any = None,
     ) -> str:
         """Write a savepoint between two epochs, and return where it is.
 
@@ -83,6 +102,7 @@ class RunningJob(Protocol):
                 `execution.checkpointing.savepoint-dir`.
             stops: Whether no epoch follows.
             ends_event_time: Whether, before that, one more epoch ends all event time.
+            turn: What `turn` gave. Default: one that is asked for now.
 
         Raises:
             SavepointError: If there is nothing to save, or nowhere to save it to.

@@ -7,6 +7,7 @@ import logging
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import closing
 from typing import Any
 
 from penstock.checkpoint.storage import Storage
@@ -25,6 +26,7 @@ from penstock.errors import (
 )
 from penstock.executors.base import JobRequest
 from penstock.executors.epoch_feed import EpochFeed, EpochResult
+from penstock.executors.epoch_gate import GateTurn
 from penstock.executors.late_records import warn_of_late_records
 from penstock.executors.listeners import tell_all
 from penstock.executors.progress_line import ProgressLine
@@ -103,9 +105,11 @@ class Job:
         except BaseException as error:  # noqa: BLE001 - the waiting client raises it
             self._error = error
         finally:
-            self._ended.set()
-            self._feed.wake()
-            self._gate.close()
+            # Who asked for a savepoint before that gets it.
+            with self._gate.between():
+                self._ended.set()
+                self._feed.wake()
+                self._gate.close()
 
     def _write_last_savepoint(self) -> None:
         with self._gate.between():
@@ -282,13 +286,17 @@ class Job:
         if is_running:
             self._interrupt()
 
-    def stop(self) -> None:
+    def turn(self, *, after_first: bool = False) -> GateTurn:
+        """Ask for a turn between two epochs: see `RunningJob`."""
+        return self._gate.turn(after_first=after_first)
+
+    def stop(self, turn: GateTurn | None = None) -> None:
         """Stop the job after the epoch that is running; it counts as finished.
 
         Raises:
             PenstockError: What the job failed with before.
         """
-        with self._gate.between():
+        with self._gate.between(turn):
             self._end_here()
         self.wait()
 
@@ -304,10 +312,22 @@ class Job:
         directory: str | None = None,
         stops: bool = False,
         ends_event_time: bool = False,
+        turn: GateTurn | None = None,
     ) -> str:
         """Write a savepoint: see `RunningJob`."""
+        with closing(turn or self.turn(after_first=True)) as taken:
+            return self._savepoint(path, directory, stops, ends_event_time, taken)
+
+    def _savepoint(
+        self,
+        path: str | None,
+        directory: str | None,
+        stops: bool,
+        ends_event_time: bool,
+        turn: GateTurn,
+    ) -> str:
         target = self._savepoints.place(path, directory)
-        with self._gate.between(after_first=True):
+        with self._gate.between(turn):
             self._check_running()
             if stops and ends_event_time:
                 self._savepoints.check_before_the_end(target)
