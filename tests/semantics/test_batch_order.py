@@ -38,6 +38,7 @@ from penstock.datastream.window import (
     WindowAssigner,
 )
 from penstock.graph.transformation import OperatorTransformation
+from penstock.runtime.sorted_records import SortedRecords
 from penstock.testing import local_environment
 
 Numbers = tuple[int, ...]
@@ -270,6 +271,81 @@ def test_order_of_time(new_environment: NewEnvironment, backend: str) -> None:
 
     for name, results in found.items():
         assert Counter(results) == expected(KINDS[name.split(",")[0]], SOME), name
+
+
+LETTERS = st.sampled_from("ab")
+ROWS = st.lists(
+    st.tuples(LETTERS, st.integers(0, 5), st.integers(0, 3), st.integers()), max_size=30
+)
+"""Records of a key, an event time, a field with many equal values, and what tells them apart."""
+
+Row4 = tuple[str, int, int, int]
+
+AGGREGATIONS: dict[str, tuple[Callable[[Any], DataStream], Callable[[Row4, Row4], Row4]]] = {
+    "sum": (lambda keyed: keyed.sum(2), lambda a, b: (*a[:2], a[2] + b[2], a[3])),
+    "min": (lambda keyed: keyed.min(2), lambda a, b: (*a[:2], min(a[2], b[2]), a[3])),
+    "max": (lambda keyed: keyed.max(2), lambda a, b: (*a[:2], max(a[2], b[2]), a[3])),
+    "min_by": (lambda keyed: keyed.min_by(2), lambda a, b: b if b[2] < a[2] else a),
+    "max_by": (lambda keyed: keyed.max_by(2), lambda a, b: b if b[2] > a[2] else a),
+    "reduce": (
+        lambda keyed: keyed.reduce(lambda a, b: (*a[:3], hash((a[3], b[3])))),
+        lambda a, b: (*a[:3], hash((a[3], b[3]))),
+    ),
+}
+
+
+def joined_in_order(rows: list[Row4], join: Callable[[Row4, Row4], Row4]) -> Counter[Row4]:
+    found: dict[str, Row4] = {}
+    for row in rows:
+        found[row[0]] = join(found[row[0]], row) if row[0] in found else row
+    return Counter(found.values())
+
+
+def check_aggregations(
+    env: StreamExecutionEnvironment, rows: list[Row4], *, is_timed: bool
+) -> None:
+    stream = env.from_collection(rows)
+    if is_timed:
+        stream = stream.assign_timestamps_and_watermarks(STRATEGY)
+    results = {
+        name: aggregate(stream.key_by(lambda row: row[0]))
+        for name, (aggregate, _) in AGGREGATIONS.items()
+    }
+    in_order = sorted(rows, key=lambda row: row[1]) if is_timed else rows
+    for name, found in collect(results).items():
+        assert Counter(found) == joined_in_order(in_order, AGGREGATIONS[name][1]), name
+
+
+@settings(max_examples=30)
+@given(rows=ROWS, is_timed=st.booleans(), parallelism=st.integers(1, 3))
+def test_aggregations_take_records_in_the_order_of_time(
+    rows: list[Row4], is_timed: bool, parallelism: int
+) -> None:
+    env = local_environment().set_runtime_mode(RuntimeExecutionMode.BATCH)
+    check_aggregations(env.set_parallelism(parallelism), rows, is_timed=is_timed)
+
+
+@pytest.mark.parametrize("backend", ["hashmap", "rocksdb"])
+def test_aggregations_in_the_order_of_time(new_environment: NewEnvironment, backend: str) -> None:
+    rows = [("abc"[n % 3], n * 7 % 10, n * 3 % 4, n) for n in range(60)]
+    env = new_environment(2, state__backend__type=backend)
+    env.set_runtime_mode(RuntimeExecutionMode.BATCH)
+    check_aggregations(env, rows, is_timed=True)
+
+
+def test_aggregations_hold_nothing_back_that_has_no_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def add(*_: object) -> None:
+        raise AssertionError("held back")
+
+    monkeypatch.setattr(SortedRecords, "add", add)
+    env = local_environment().set_runtime_mode(RuntimeExecutionMode.BATCH)
+    rows = env.from_collection([("a", 1), ("b", 2), ("a", 3)])
+    assert sorted(rows.key_by(lambda row: row[0]).sum(1).execute_and_collect()) == [
+        ("a", 4),
+        ("b", 2),
+    ]
 
 
 def test_windows_that_cannot_show_the_order_hold_nothing_back() -> None:

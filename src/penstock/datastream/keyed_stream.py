@@ -206,15 +206,15 @@ class KeyedStream(DataStream):
         self, method: str, aggregation: type[Aggregation], field: int | str
     ) -> DataStream:
         check_field(field, f"{method}()", self._transformation.output_type)
-        operator = ReduceOperator(aggregation(field), sorts_in_batch=False)
+        operator = ReduceOperator(aggregation(field), shows_keys=False)
         return self._reduced("Keyed Aggregation", operator)
 
     def sum(self, position_to_sum: int | str = 0) -> DataStream:
         """Add up a field of the records of each key.
 
-        The other fields are those of the key's first record. Records may be tuples, lists, rows,
-        dicts, objects with attributes, or plain numbers, whose field 0 is the number itself. Records
-        are not changed but copied.
+        The other fields are those of the key's first record, which in BATCH mode is the one with the least
+        timestamp. Records may be tuples, lists, rows, dicts, objects with attributes, or plain numbers, whose
+        field 0 is the number itself. Records are not changed but copied.
 
         Args:
             position_to_sum: The position of the field, from 0, or its name.
@@ -238,7 +238,8 @@ class KeyedStream(DataStream):
     def min(self, position_to_min: int | str = 0) -> DataStream:
         """Find the least value of a field among the records of each key.
 
-        The other fields are those of the key's first record; `min_by` gives the whole record.
+        The other fields are those of the key's first record, in BATCH mode by time; `min_by` gives the whole
+        record.
 
         Args:
             position_to_min: The position of the field, from 0, or its name.
@@ -262,7 +263,8 @@ class KeyedStream(DataStream):
     def max(self, position_to_max: int | str = 0) -> DataStream:
         """Find the greatest value of a field among the records of each key.
 
-        The other fields are those of the key's first record; `max_by` gives the whole record.
+        The other fields are those of the key's first record, in BATCH mode by time; `max_by` gives the whole
+        record.
 
         Args:
             position_to_max: The position of the field, from 0, or its name.
@@ -286,6 +288,8 @@ class KeyedStream(DataStream):
     def min_by(self, position_to_min_by: int | str = 0) -> DataStream:
         """Find, among the records of each key, the first one with the least value of a field.
 
+        In BATCH mode the first one is that with the least timestamp.
+
         Args:
             position_to_min_by: The position of the field, from 0, or its name.
 
@@ -307,6 +311,8 @@ class KeyedStream(DataStream):
 
     def max_by(self, position_to_max_by: int | str = 0) -> DataStream:
         """Find, among the records of each key, the first one with the greatest value of a field.
+
+        In BATCH mode the first one is that with the least timestamp.
 
         Args:
             position_to_max_by: The position of the field, from 0, or its name.

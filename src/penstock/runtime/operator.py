@@ -64,6 +64,9 @@ class StreamOperator:
     sorts_in_batch: bool = False
     """Whether in BATCH mode its keyed records come at the end, key by key and by their timestamps."""
 
+    takes_untimed_at_once: bool = False
+    """Whether, of those, records without a timestamp need not wait: they come first, as they came."""
+
     has_broadcast_state: bool = False
     """Whether the operator has broadcast state, of which every subtask has the whole."""
 

@@ -236,8 +236,10 @@ class Subtask:
         """Begin where the last epoch ended."""
         epoch = self._epoch
         self._clock.previous = max(self._clock.previous, progress.clock)
-        sorts = self._layout.program.batch and self.chain.operators[0].sorts_in_batch
+        head = self.chain.operators[0]
+        sorts = self._layout.program.batch and head.sorts_in_batch
         self._sorted = SortedRecords() if sorts else None
+        self._takes_untimed = head.takes_untimed_at_once
         self._gates = InputGates(
             self.name,
             epoch.number,
@@ -273,8 +275,9 @@ class Subtask:
         number, gate = self._gates.begin_buffer(buffer.channel, buffer.sequence, watermark)
         for element in decode(buffer.payload):
             if isinstance(element, Block):
-                if self._sorted is not None and element.keys is not None:
-                    self._sorted.add(number, element)
+                held = None if element.keys is None else self._sorted
+                if held is not None and not (self._takes_untimed and element.timestamps is None):
+                    held.add(number, element)
                 else:
                     self.process(element, number=number)
             elif isinstance(element, Watermark):

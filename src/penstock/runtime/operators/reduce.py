@@ -25,12 +25,13 @@ class ReduceOperator(FunctionOperator):
 
     Args:
         function: The user's function.
-        sorts_in_batch: Whether in BATCH mode it is to see the records of a key in the order of their
-            timestamps, for which they are held in memory.
+        shows_keys: Whether the function may show that in BATCH mode keys come one after the other. If not,
+            only records with a timestamp are held in memory to be sorted.
     """
 
     method = "reduce"
     is_stateful = True
+    sorts_in_batch = True
 
     holds_fixed: bool = True
     """Whether all in the table is known to be plain, and such as nobody can change."""
@@ -38,9 +39,9 @@ class ReduceOperator(FunctionOperator):
     may_hold_kept: bool = False
     """Whether anything in the table may be held as a `Kept`: so it is where `keep` was called."""
 
-    def __init__(self, function: Any, *, sorts_in_batch: bool = True) -> None:
+    def __init__(self, function: Any, *, shows_keys: bool = True) -> None:
         super().__init__(function)
-        self.sorts_in_batch = sorts_in_batch
+        self.takes_untimed_at_once = not shows_keys
 
     def process_block(self, block: Block) -> None:
         collector = Collector(self.output)
