@@ -116,6 +116,28 @@ class DamagedStateError(PenstockError):
     """Raised when a state file is missing, truncated, or not what was written."""
 
 
+class LostEpochError(DamagedStateError):
+    """Raised when the metadata of an epoch is gone that was committed, as something shows that came of it."""
+
+    @classmethod
+    def after(cls, last: int, shown: int, where: str, by: str) -> LostEpochError:
+        """Return the error for a job.
+
+        Args:
+            last: The last epoch whose metadata is there; -1 for none.
+            shown: The epoch that was committed.
+            where: The job's checkpoint location, or where its output goes.
+            by: What shows that.
+        """
+        found = f"the last one that is there is epoch {last}" if last >= 0 else "none is there"
+        return cls(
+            f"The metadata of epoch {shown} is gone, and {found}: {by} that epoch {shown} was committed ({where}).",
+            hint="Restore the checkpoint location from a backup. To go on from what is there, which delivers again "
+            "what came after it, start at a new location with this one as execution.state-recovery.path; to "
+            "begin anew, give the job a new location.",
+        )
+
+
 class UnknownFieldError(ColumnNotFoundError, KeyError, ValueError):
     """Raised when a field of a row is asked for by a name that the row does not have.
 

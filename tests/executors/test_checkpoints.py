@@ -19,6 +19,7 @@ from penstock.errors import (
     DamagedStateError,
     InvalidConfigurationValueError,
     LocationInUseError,
+    LostEpochError,
 )
 from penstock.executors.checkpoints import Checkpoints
 from penstock.inspection import verify_checkpoint
@@ -386,6 +387,54 @@ class TestStartsThatAreKilled:
         again = opened()
         assert again.generation == 4
         assert again.last() is not None
+
+
+class TestMetadataThatWasDeleted:
+    """A job that went back an epoch without a word would deliver other results under the same number."""
+
+    def deleted(self, opened: Open, *numbers: int) -> Checkpoints:
+        checkpoints = opened()
+        checkpoints.last()
+        for number in range(4):
+            record = commit(checkpoints, number)
+        checkpoints.note_published(record)
+        checkpoints.close()
+        store = StoredEpochs(checkpoints.storage)
+        store.numbers()
+        for number in numbers:
+            store.forget(number)
+        return checkpoints
+
+    @pytest.mark.parametrize("numbers", [(3,), (2, 3), (1, 2, 3)])
+    def test_is_named_after_a_run_that_ended_in_order(
+        self, opened: Open, numbers: tuple[int, ...]
+    ) -> None:
+        self.deleted(opened, *numbers)
+        for _ in range(2):
+            with pytest.raises(LostEpochError, match="The metadata of epoch 3 is gone"):
+                opened().last()
+
+    def test_is_named_if_a_later_driver_had_found_it(self, opened: Open) -> None:
+        checkpoints = self.deleted(opened)
+        opened().last()
+        checkpoints.storage.delete(["published", *checkpoints.storage.names("epochs")[-1:]])
+
+        for _ in range(2):
+            with pytest.raises(LostEpochError, match="the last one that is there is epoch 2"):
+                opened().last()
+
+    def test_may_be_gone_back_behind_by_name(self, opened: Open) -> None:
+        self.deleted(opened, 3)
+        record = opened(epoch=1).last()
+        assert record is not None
+        again = opened().last()
+        assert again == record
+
+    def test_of_earlier_epochs_is_no_loss(self, opened: Open) -> None:
+        self.deleted(opened, 1, 2)
+        last = opened().last()
+        assert last is not None
+        assert last.number == 3
 
 
 def files_below(checkpoints: Checkpoints) -> int:

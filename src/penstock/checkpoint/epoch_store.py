@@ -162,6 +162,15 @@ class StoredEpochs:
         plain = json.loads(body)
         return (generation, plain["begins"]), set(plain["earlier"])
 
+    def lost(self) -> int | None:
+        """Return the last epoch that counted when the newest driver began, if its record and all later are gone."""
+        eras = eras_at(self._storage)
+        if not eras:
+            return None
+        _, earlier = self._read_era(max(eras))
+        then = max((int(match[1]) for match in map(_NAME.fullmatch, earlier) if match), default=-1)
+        return then if then > max(self._counting(), default=-1) else None
+
     def take_over(self, generation: int) -> None:
         if not self._has_era:
             counting = self._counting()

@@ -54,6 +54,7 @@ from penstock.errors import (
     CheckpointsOpenToOthersWarning,
     DamagedStateError,
     InvalidConfigurationValueError,
+    LostEpochError,
     PenstockError,
 )
 from penstock.runtime.private_folder import stranger_of
@@ -163,6 +164,7 @@ class Checkpoints:
         self._go_back()
         self._take_over()
         last = self._read_kept()
+        self._check_published(last)
         self._delete_leftovers(last)
         if last is None and self._savepoint_path:
             self._begin_from(self._savepoint_path)
@@ -188,8 +190,28 @@ class Checkpoints:
             self.lineage = self._noted_lineage()
         return last
 
+    def _check_published(self, last: EpochRecord | None) -> None:
+        """Make sure that nothing was delivered of an epoch whose metadata is gone."""
+        found = _content(self.storage, _PUBLISHED) if self.is_durable else None
+        # Earlier versions noted no more than the digest.
+        _, number, lineage = [*(found or b"").decode().split(), "", "", ""][:3]
+        known = -1 if last is None else last.number
+        if number and int(number) > known and (last is None or lineage == self.lineage):
+            raise LostEpochError.after(
+                known, int(number), str(self.location), f"the file {_PUBLISHED!r} there says"
+            )
+
     def _take_over(self) -> None:
-        """Let nothing count any more that earlier drivers commit."""
+        """Let nothing count any more that earlier drivers commit.
+
+        Raises:
+            LostEpochError: If an epoch is gone that an earlier driver found.
+        """
+        if isinstance(self._store, StoredEpochs) and (lost := self._store.lost()) is not None:
+            last = max(self._store.numbers(), default=-1)
+            raise LostEpochError.after(
+                last, lost, str(self.location), "a driver that began later has noted"
+            )
         if self.generation > 1:
             with self._as_the_newest():
                 self._store.take_over(self.generation)
@@ -334,15 +356,16 @@ class Checkpoints:
         """Return a name for a folder of Spark's, in the job's storage, that was never given before."""
         return engine_folder(self.generation)
 
-    def note_published(self) -> None:
+    def note_published(self, record: EpochRecord) -> None:
         """Note that what the last epoch prepared was delivered."""
-        self._published = self.digest if self.is_durable else ""
+        noted = f"{self.digest} {record.number} {record.lineage}"
+        self._published = noted if self.is_durable else ""
 
     def is_published(self, record: EpochRecord) -> bool:
         """Whether what the last epoch prepared is known to be delivered: else it may be, or not."""
         if not self.is_durable:
             return False
-        if _content(self.storage, _PUBLISHED) == self.digest.encode():
+        if (_content(self.storage, _PUBLISHED) or b"").split()[:1] == [self.digest.encode()]:
             return True
         # Spark notes that a micro-batch is done once its epoch is delivered.
         engine = record.engine

@@ -159,7 +159,7 @@ class EpochRunner:
 
     def _deliver(self, record: EpochRecord) -> None:
         self._publish(record)
-        self._checkpoints.note_published()
+        self._checkpoints.note_published(record)
 
     def run(
         self,

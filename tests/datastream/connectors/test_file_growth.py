@@ -16,7 +16,7 @@ from penstock.common import Configuration, Encoder, WatermarkStrategy
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.datastream.connectors.file_committer import FileCommitter
 from penstock.datastream.connectors.file_system import BucketAssigner, FileSink, RollingPolicy
-from penstock.errors import UserFunctionError
+from penstock.errors import LostEpochError, UserFunctionError
 from penstock.executors.checkpoints import Checkpoints
 from penstock.inspection import verify_checkpoint
 from penstock.testing import TestingSource
@@ -121,6 +121,23 @@ class TestAJobWithoutACheckpointLocation:
 
         folders = staged(tmp_path / "out")
         assert sorted("-once-" in folder for folder in folders) == [False, True]
+
+
+def test_an_epoch_that_is_published_and_not_known_any_more_is_named(tmp_path: Path) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        kill_at(patch, 5)
+        env = environment(tmp_path, "job")
+        program(env, tmp_path / "out", lambda found: found)
+        with pytest.raises(KilledError):
+            env.execute()
+    assert contents(tmp_path / "out") == [FIRST]
+    for name in ("epochs/00000004", "published"):
+        (tmp_path / "job" / name).unlink()
+
+    env = environment(tmp_path, "job")
+    program(env, tmp_path / "out", lambda found: found)
+    with pytest.raises(LostEpochError, match=r"epoch 4 is gone.*FileSink has published"):
+        env.execute()
 
 
 def run_once(out: Path, held: Any) -> None:

@@ -22,12 +22,14 @@ from penstock.datastream.connectors.postgres import PostgresSink
 from penstock.datastream.connectors.postgres_table import PostgresTable
 from penstock.errors import (
     InvalidArgumentError,
+    LostEpochError,
     LostOutputError,
     PsycopgNotFoundError,
     SinkNotWritableError,
     SinkRowError,
     SinkTableError,
 )
+from penstock.runtime.sinks import Uncommitted
 from penstock.testing import TestingSource
 
 if TYPE_CHECKING:
@@ -100,6 +102,21 @@ class TestEpochs:
         assert database.rows("select lineage, sink, epoch from tested.epochs") == [
             ("lineage", SINK_ID, 2)
         ]
+
+    def test_that_the_job_does_not_know_any_more_are_named(
+        self, database: Database, new_job: NewJob
+    ) -> None:
+        job = new_job(sink_of(database))
+        job.run([[(1, "a")]])
+        job.run([[(2, "b")]])
+        committer = job.sink.create_committer()
+        committer.open()
+        committer.drop(Uncommitted("lineage", after=1, sink_id=SINK_ID))
+        committer.drop(Uncommitted("another", after=-1, sink_id=SINK_ID))
+        with pytest.raises(LostEpochError, match="The metadata of epoch 1 is gone"):
+            committer.drop(Uncommitted("lineage", after=0, sink_id=SINK_ID))
+        committer.close()
+        committer.drop(Uncommitted("lineage", sink_id=SINK_ID, is_over=True))
 
     def test_of_attempts_that_failed_are_not_written(
         self, database: Database, new_job: NewJob

@@ -12,6 +12,7 @@ from penstock.datastream.connectors.file_staging import (
     Staging,
     file_errors,
 )
+from penstock.errors import LostEpochError
 from penstock.runtime.sinks import CommitContext, Committer, Uncommitted
 
 
@@ -86,8 +87,12 @@ class FileCommitter(Committer):
         staging = Staging(self._base_path, uncommitted.sink_id, uncommitted.lineage)
         if uncommitted.is_over:
             staging.remove()
-        else:
-            staging.drop(uncommitted.after, uncommitted.generation)
+            return
+        if (published := staging.published_epoch()) > uncommitted.after:
+            raise LostEpochError.after(
+                uncommitted.after, published, self._base_path, "its FileSink has published so much"
+            )
+        staging.drop(uncommitted.after, uncommitted.generation)
 
     def open_files(self, committables: list[FileCommittable]) -> Mapping[str, OpenFile]:
         """Return the pieces of the files that are open."""

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.datastream.connectors.postgres_table import PostgresTable
 from penstock.datastream.connectors.postgres_writer import StagedRows
-from penstock.errors import LostOutputError
-from penstock.runtime.sinks import CommitContext, Committer
+from penstock.errors import LostEpochError, LostOutputError
+from penstock.runtime.sinks import CommitContext, Committer, Uncommitted
 
 if TYPE_CHECKING:
     from psycopg import Connection, Cursor
@@ -79,6 +79,19 @@ class PostgresCommitter(Committer):
                     hint="Start the job from an earlier epoch: see `penstock checkpoint list`.",
                 ) from None
             self._table.copy(cursor, rows, staged=staged)
+
+    def drop(self, uncommitted: Uncommitted) -> None:
+        """Make sure that no epoch was written that the job does not know; what was staged is not in the table."""
+        if uncommitted.is_over:
+            return
+        table, connection = self._table, self._connected()
+        owner = uncommitted.lineage, uncommitted.sink_id
+        with table.errors(), connection.transaction(), connection.cursor() as cursor:
+            written = table.last_epoch(cursor, *owner)
+        if written > uncommitted.after:
+            raise LostEpochError.after(
+                uncommitted.after, written, table.name, "the table penstock_epochs of its sink says"
+            )
 
     def close(self) -> None:
         """Close the connection."""
