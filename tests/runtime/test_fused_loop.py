@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from penstock.runtime.fused_loop import FILE_NAME, new_loop
+from penstock.runtime.fused_loop import FILE_NAME, new_loop, width_of
 
 
 def test_each_loop_has_code_of_its_own() -> None:
@@ -46,3 +46,51 @@ def test_sixty_operators_are_no_trouble() -> None:
     loop.run(None, [lambda value: value + 1] * 60, [1], None, results, None, None, None)
 
     assert results == [61]
+
+
+def test_a_function_alone_is_called_by_python_itself() -> None:
+    for kind, function, found, counts in (
+        ("map", lambda value: value + 1, [2, 3, 4], ()),
+        ("filter", lambda value: value > 1, [2, 3], (1,)),
+    ):
+        results: list[int] = []
+        loop = new_loop((kind,), timed=False, known=True)
+        given = loop.run(None, [function], [1, 2, 3], None, results, None, None, None)
+
+        assert (results, given) == (found, counts)
+        assert set(loop.places.values()) == {(0, "rest")}
+
+
+def test_a_loop_for_tuples_takes_other_values_too() -> None:
+    class Fused:
+        def __init__(self) -> None:
+            self.noted: list[object] = []
+            self.alone: list[object] = []
+
+        def note_width(self, place: int, value: object) -> None:
+            self.noted.append((place, value))
+
+        def emit_alone(self, value: object, *_: object) -> None:
+            self.alone.append(value)
+
+    values = [
+        (1, "a"),
+        (2, 2.5),
+        3,
+        (4,),
+        (5, 5, 5),
+        (),
+        (6, [6]),
+        [7, 7],
+        "8",
+        (9, None),
+        (10, (0,)),
+    ]
+    fused, results = Fused(), list[object]()
+    loop = new_loop(("map",), timed=False, widths=(0, 2))
+    loop.run(fused, [lambda value: value], values, None, results, None, None, None)
+
+    assert fused.alone == [(6, [6]), [7, 7]]
+    assert results == [value for value in values if value not in fused.alone]
+    assert fused.noted == [(1, value) for value in (3, (4,), (5, 5, 5), (), "8", (10, (0,)))]
+    assert list(map(width_of, ((1, "a"), 3, (), (1, (2,)), [1], (1,) * 9))) == [2, 0, *[None] * 4]

@@ -379,6 +379,24 @@ class TestFailures:
         assert FILE_NAME not in str(failure)
         assert "Operator 'op3' failed on the record 12" in str(failure)
 
+    @pytest.mark.parametrize(
+        ("operator", "error"),
+        [
+            (MapOperator(lambda value: 10 // (value - 2)), "ZeroDivisionError"),
+            (FilterOperator(fails_on_two), "ZeroDivisionError: by nothing"),
+            (FilterOperator(ends_on_two), "StopIteration"),
+            (FilterOperator(lambda value: value != 2 or Undecided()), "ArithmeticError: undecided"),
+        ],
+    )
+    def test_of_one_alone_name_the_record_too(self, operator: StreamOperator, error: str) -> None:
+        """Python itself calls its function, as nobody has to look at the results."""
+        built = Built(line(operator))
+        for values in ([1, 2, 3], [1, 2]):
+            with pytest.raises(UserFunctionError) as raised:
+                built.chain.process(Block(values, is_immutable=True, is_harmless=True))
+            assert (raised.value.operator, raised.value.record) == ("op0", "2")
+            assert error in str(raised.value)
+
     def test_of_a_reduce_name_the_record_and_not_the_result_so_far(self) -> None:
         def add(left: int, right: int) -> int:
             return left + fails_on_two(right)

@@ -40,6 +40,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
+from itertools import compress
 from types import CodeType, FunctionType
 from typing import Any, Final, NamedTuple
 
@@ -48,6 +49,9 @@ from penstock.runtime.mutability import IMMUTABLE_TYPES, Kept, copied_if_possibl
 
 FILE_NAME: Final = "<penstock chain>"
 
+REST: Final = "rest"
+"""The variable with what is left of the records, where no other one has the record."""
+
 WIDEST: Final = 8
 """How many items a tuple has at most for which a loop is written."""
 
@@ -55,12 +59,18 @@ _NAMES: Final = {
     "__name__": __name__,
     "NOTHING": object(),
     "STRANGE": tuple((object(),) * width for width in range(WIDEST + 1)),
+    "RuntimeError": RuntimeError,
     "copied": copied_if_possible,
+    "bool": bool,
+    "compress": compress,
     "is_immutable": is_immutable,
     "FIXED": IMMUTABLE_TYPES,
     "Kept": Kept,
     "ValueError": ValueError,
+    "iter": iter,
     "len": len,
+    "list": list,
+    "map": map,
     "tuple": tuple,
     "type": type,
     "zip": zip,
@@ -170,6 +180,9 @@ class _Text:
         self._put(f"def {'_'.join(kinds)}({_PARAMETERS}):")
         self._indent += 1
         self._put(f"{', '.join(f'f{position}' for position in range(len(kinds)))}, = functions")
+        if self._is_known and not self._timed and kinds in {("map",), ("filter",)}:
+            self._write_alone(kinds[0])
+            return
         counts = [f"n{position}" for position, kind in enumerate(kinds) if kind in DROPPING]
         for count in counts:
             self._put(f"{count} = 0")
@@ -189,6 +202,18 @@ class _Text:
             self._keep(may_be_many="flat_map" in kinds)
         self._indent = 1
         self._put(f"return ({''.join(f'{count}, ' for count in counts)})")
+
+    def _write_alone(self, kind: str) -> None:
+        """Have Python itself call the only function there is: what it gives need not be looked at."""
+        self._variable = REST
+        self._put(f"{REST} = iter(values)")
+        called = f"map(f0, {REST})"
+        self._put(f"found = list({called if kind == 'map' else f'map(bool, {called})'})", 0)
+        # It takes a StopIteration that a function raises for the end of the records.
+        self._put("if len(found) != len(values):")
+        self._put("    raise RuntimeError('the function raised StopIteration')", 0)
+        self._put(f"results.extend({'found' if kind == 'map' else 'compress(values, found)'})")
+        self._put(f"return ({'' if kind == 'map' else 'len(values) - len(results),'})")
 
     def _seen(self, place: int) -> list[str]:
         return [f"seen{place}_{item}" for item in range(max(self._widths[place], 1))]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from types import FrameType
 from typing import Any, Final, cast
 
 from penstock.runtime.elements import BLOCK_SIZE, Block
 from penstock.runtime.fixed_results import makes_fixed, reads_names
-from penstock.runtime.fused_loop import DROPPING, Loop, Place, Widths, new_loop, width_of
+from penstock.runtime.fused_loop import DROPPING, REST, Loop, Place, Widths, new_loop, width_of
 from penstock.runtime.harmless import are_plain, is_harmless
 from penstock.runtime.mutability import copied_if_possible
 from penstock.runtime.operator import StreamOperator
@@ -253,8 +253,10 @@ class FusedOperators:
         if stack is None or place is None:
             # It comes from further down the chain, and says so itself.
             return error
-        record = record_text(stack.tb_frame.f_locals[place.variable])
-        return function_failure(error, self._operators[place.position].name, record)
+        name = self._operators[place.position].name
+        return function_failure(
+            error, name, _failing_record(stack.tb_frame.f_locals, place.variable)
+        )
 
     def _count(self, records: int, counts: tuple[int, ...]) -> None:
         """Count for each operator what came in and, but for the last, what went out."""
@@ -269,3 +271,16 @@ class FusedOperators:
                 records = next(changes)
             if position < last:
                 operator.metrics.records_out += records
+
+
+def _failing_record(found: Mapping[str, Any], variable: str) -> str:
+    """Return the text of the record that was being processed.
+
+    Args:
+        found: The local variables of a loop.
+        variable: The one that tells it.
+    """
+    if variable != REST:
+        return record_text(found[variable])
+    values = found["values"]
+    return record_text(values[len(values) - found[REST].__length_hint__() - 1])

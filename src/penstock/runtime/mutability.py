@@ -18,7 +18,7 @@ import fractions
 import types
 import uuid
 import zoneinfo
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import lru_cache
 from itertools import chain
 from typing import Any, Final
@@ -32,6 +32,9 @@ IMMUTABLE_TYPES: Final[frozenset[type]] = frozenset(
     | {uuid.UUID, zoneinfo.ZoneInfo, range, type(...)}
 )
 """Types of which no instance can be changed; for a first look, as `type(value) in IMMUTABLE_TYPES`."""
+
+NO_PAIR: Final = (object(), object())
+"""Stands for what is no pair, where the two values of pairs are looked at one by one: for nothing is asked as often."""
 
 _are_of_immutable_types: Final = IMMUTABLE_TYPES.issuperset
 
@@ -80,7 +83,7 @@ def are_immutable(values: Iterable[Any]) -> bool:
     return all(type(value) in IMMUTABLE_TYPES or is_immutable(value) for value in values)
 
 
-def all_immutable(values: list[Any]) -> bool:
+def all_immutable(values: Collection[Any]) -> bool:
     """As `are_immutable`, in a fifth of the time for many values of few types."""
     kinds = set(map(type, values))
     if kinds <= IMMUTABLE_TYPES:

@@ -237,8 +237,10 @@ class KeyGroupStreamPartitioner(_PickingPartitioner):
         found: list[Any] | None = None if of_block is None else of_block(block)
         if found is not None:
             return found
-        is_harmless_here = block.is_harmless and is_harmless(self._key_selector)
-        if not is_harmless_here and not block.is_immutable:
+        can_wait = block.is_known_immutable or (
+            block.is_harmless and is_harmless(self._key_selector)
+        )
+        if not can_wait and not block.is_immutable:
             return None
         values = iter(block.values)
         try:

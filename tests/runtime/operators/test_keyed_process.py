@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from tests.runtime.programs import Harness, records_of
 from tests.runtime.strategies import blocks
 
@@ -188,3 +189,42 @@ def test_only_functions_with_timers_of_their_own_want_epochs_without_records() -
     without.process([5], None, ["a"])
     without.operator.process_watermark(9)
     assert without.output.records() == []
+
+
+class Shapes:
+    """Gives values of all shapes, and changes afterwards what can be changed in them."""
+
+    def process_element(self, value: list[str], ctx: KeyedProcessContext) -> Iterator[Any]:
+        for shape in value:
+            found = SHAPES[shape]()
+            yield found
+            for item in (found, *found) if isinstance(found, (list, tuple)) else ():
+                if isinstance(item, list):
+                    item.append("changed")
+
+
+SHAPES: dict[str, Any] = {
+    "number": lambda: 1,
+    "text": lambda: "a",
+    "none": lambda: None,
+    "pair": lambda: (1, "a"),
+    "other pair": lambda: ("a", 2.5),
+    "empty": tuple,
+    "one": lambda: (1,),
+    "wide": lambda: (1, 2, 3),
+    "nested": lambda: (1, (2, 3)),
+    "list": lambda: [1, 2],
+    "list in a pair": lambda: (1, [2]),
+    "list in a wide one": lambda: (1, 2, [3]),
+    "dict": lambda: {1: [2]},
+}
+
+
+@given(st.lists(st.lists(st.sampled_from(sorted(SHAPES)), max_size=6), max_size=6))
+def test_results_of_all_shapes_come_out_as_they_were(shapes: list[list[str]]) -> None:
+    harness = ready(function=Shapes())
+    found: list[str] = []
+    harness.output.collect = lambda block: found.extend(map(repr, block.values))  # type: ignore[method-assign]
+    harness.process(shapes, None, [0] * len(shapes))
+
+    assert found == [repr(SHAPES[shape]()) for record in shapes for shape in record]

@@ -127,3 +127,28 @@ def test_refuses_records_without_keys() -> None:
 
 def test_is_stateful() -> None:
     assert ReduceOperator.is_stateful
+
+
+@pytest.mark.parametrize("backend", ["hashmap", "rocksdb"])
+def test_what_was_read_from_a_file_may_be_anything(backend: str) -> None:
+    harness, other = (Harness(ReduceOperator(joined), backend=backend) for _ in range(2))
+    operator = cast("ReduceOperator", harness.operator)
+    operator.look_at_table(sets_fixed=True)
+    assert (operator.holds_fixed, operator.may_hold_kept) == (True, False)
+
+    process(other, [("a", 1)])
+    for frame in other.operator.state.changes():
+        operator.state.apply(frame)
+    operator.look_at_table(sets_fixed=True)
+    assert (operator.holds_fixed, operator.may_hold_kept) == (False, True)
+
+    operator.look_at_table(sets_fixed=True)
+    assert not operator.holds_fixed
+
+
+def test_what_may_be_anything_was_set_once_and_for_all() -> None:
+    operator = cast("ReduceOperator", Harness(ReduceOperator(joined)).operator)
+    operator.look_at_table(sets_fixed=False)
+    operator.look_at_table(sets_fixed=True)
+
+    assert (operator.holds_fixed, operator.may_hold_kept) == (False, False)

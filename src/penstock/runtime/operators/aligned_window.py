@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from penstock.errors import InvalidArgumentError
 from penstock.runtime.elements import MAX_TIMESTAMP, Block
-from penstock.runtime.mutability import IMMUTABLE_TYPES, Kept, are_immutable, own
+from penstock.runtime.mutability import IMMUTABLE_TYPES, NO_PAIR, Kept, are_immutable, own
 from penstock.runtime.operators.window import WindowOperator
 from penstock.runtime.operators.window_contents import (
     AggregatedRecords,
@@ -234,6 +234,7 @@ def reducing(call: Callable[[Any, Any], Any]) -> Callable[..., tuple[dict[Any, A
 
     def join(known: Known, hold: Keep, keys: list[Any], values: Iterator[Any]) -> Any:
         joined: dict[Any, Any] = {}
+        fixed = IMMUTABLE_TYPES
         so_far, new = joined.get, []
         for value, key in zip(values, keys, strict=True):
             before = so_far(key, ABSENT)
@@ -246,7 +247,11 @@ def reducing(call: Callable[[Any, Any], Any]) -> Callable[..., tuple[dict[Any, A
             if type(before) is Kept:
                 before = before.value()
             result = call(before, value)
-            joined[key] = result if type(result) in IMMUTABLE_TYPES else hold(result, key)
+            if type(result) not in fixed:
+                one, other = result if type(result) is tuple and len(result) == 2 else NO_PAIR
+                if type(one) not in fixed or type(other) not in fixed:
+                    result = hold(result, key)
+            joined[key] = result
         return joined, new
 
     return join
@@ -267,6 +272,7 @@ def aggregating(function: Any) -> Callable[..., tuple[dict[Any, Any], list[Any]]
 
     def join(known: Known, hold: Keep, keys: list[Any], values: Iterator[Any]) -> Any:
         joined: dict[Any, Any] = {}
+        fixed = IMMUTABLE_TYPES
         so_far, new, call = joined.get, [], function.add
         for value, key in zip(values, keys, strict=True):
             accumulator = so_far(key, ABSENT)
@@ -278,7 +284,11 @@ def aggregating(function: Any) -> Callable[..., tuple[dict[Any, Any], list[Any]]
             if type(accumulator) is Kept:
                 accumulator = accumulator.value()
             result = call(value, accumulator)
-            joined[key] = result if type(result) in IMMUTABLE_TYPES else hold(result, key)
+            if type(result) not in fixed:
+                one, other = result if type(result) is tuple and len(result) == 2 else NO_PAIR
+                if type(one) not in fixed or type(other) not in fixed:
+                    result = hold(result, key)
+            joined[key] = result
         return joined, new
 
     return join

@@ -48,34 +48,35 @@ class Collector:
         """What takes results and their timestamps; see `start`."""
         return self._main.values, self._main.timestamps
 
-    def types_to_gather(
-        self, result: Any, timestamp: int | None
-    ) -> tuple[type | None, type | None] | None:
-        """Emit a result if it cannot be added to `lists`, which are others then, and return None.
-
-        Returns:
-            Otherwise two types: all pairs of values of these can be added. None twice if there are no such.
-        """
+    def is_to_gather(self, result: Any, timestamp: int | None) -> bool:
+        """Whether a result can be added to `lists`; if not it is emitted, and `lists` are others then."""
         is_pair = type(result) is tuple and len(result) == 2
         if is_pair and isinstance(result[0], OutputTag):
             self.collect_side(result[0].tag_id, result[1], timestamp)
-            return None
+            return False
         if not is_immutable(result):
             self.emit_alone(result, timestamp)
-            return None
-        if is_pair and IMMUTABLE_TYPES.issuperset(map(type, result)):
-            return type(result[0]), type(result[1])
-        return None, None
+            return False
+        return True
 
     def collect(self, results: Iterable[Any], timestamp: int | None) -> None:
         """Take the results of one record or timer, with its timestamp (milliseconds)."""
         values, timestamps = self._main.values, self._main.timestamps
         assert timestamps is not None
         for result in results:
-            if type(result) is tuple and len(result) == 2 and isinstance(result[0], OutputTag):
+            is_pair = type(result) is tuple and len(result) == 2
+            if (
+                is_pair
+                and type(result[0]) in IMMUTABLE_TYPES
+                and type(result[1]) in IMMUTABLE_TYPES
+            ):
+                is_fixed = True
+            elif is_pair and isinstance(result[0], OutputTag):
                 self.collect_side(result[0].tag_id, result[1], timestamp)
                 continue
-            if type(result) in IMMUTABLE_TYPES or is_immutable(result):
+            else:
+                is_fixed = type(result) in IMMUTABLE_TYPES or is_immutable(result)
+            if is_fixed:
                 values.append(result)
                 timestamps.append(timestamp)
                 if len(values) < BLOCK_SIZE:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from penstock.runtime.elements import BLOCK_SIZE, MAX_TIMESTAMP, Block
 from penstock.runtime.epoch import Epoch
-from penstock.runtime.mutability import IMMUTABLE_TYPES, copied
+from penstock.runtime.mutability import IMMUTABLE_TYPES, NO_PAIR, copied
 from penstock.runtime.operators.collector import Collector
 from penstock.runtime.operators.function_operator import FunctionOperator
 from penstock.runtime.state.backend import KeyedStateBackend
@@ -23,7 +23,6 @@ from penstock.runtime.user_code import (
 )
 
 _SERVICE: Final = "user-timers"
-_NO_PAIR: Final = (object(), object())
 
 
 class UserTimers:
@@ -130,9 +129,7 @@ class KeyedProcessOperator(FunctionOperator):
         self._process(block, self._call)
 
     def _process(self, block: Block, call: Callable[..., Any]) -> None:
-        keys = block.keys
-        if keys is None:
-            raise TypeError(f"{self.name!r} got records without keys.")
+        keys = self._keys_of(block)
         context, state, collector = self._context, self.state, self._collector
         is_plain = not state.works_for_every_record
         is_timed = block.timestamps is not None
@@ -142,7 +139,9 @@ class KeyedProcessOperator(FunctionOperator):
         # The types of the last pair: if nobody could change that, nobody can change one like it.
         first: type | None = None
         second: type | None = None
-        kind = type
+        pair: type | None = tuple
+        wide: type | None = None
+        kind, fixed, length, size = type, IMMUTABLE_TYPES, len, BLOCK_SIZE
         try:
             # Each call less makes counting records a tenth faster.
             for value, key, timestamp in zip(rest, keys, timestamps, strict=True):
@@ -155,22 +154,35 @@ class KeyedProcessOperator(FunctionOperator):
                 if results is None:
                     continue
                 for result in results:
-                    one, other = result if kind(result) is tuple and len(result) == 2 else _NO_PAIR
+                    try:
+                        one, other = result if kind(result) is pair else NO_PAIR
+                    except ValueError:  # wider tuples come, or narrower ones
+                        pair, wide = None, tuple
+                        one, other = NO_PAIR
                     is_known = kind(one) is first and kind(other) is second
-                    if not is_known and kind(result) not in IMMUTABLE_TYPES:
-                        types = collector.types_to_gather(result, timestamp)
-                        found, times = collector.lists
-                        if types is None:
+                    if (
+                        not is_known
+                        and kind(result) not in fixed
+                        and (kind(result) is not wide or not fixed.issuperset(map(kind, result)))
+                    ):
+                        if kind(one) in fixed and kind(other) in fixed:
+                            first, second = kind(one), kind(other)
+                        elif not collector.is_to_gather(result, timestamp):
+                            found, times = collector.lists
                             continue
-                        first, second = types
                     found.append(result)
                     if times is not None:
                         times.append(timestamp)
-                    if len(found) == BLOCK_SIZE:
+                    if length(found) == size:
                         found, times = collector.start(timed=is_timed)
         except FAILURES as error:
             raise self._failure(error, block, rest) from error
         collector.flush()
+
+    def _keys_of(self, block: Block) -> list[Any]:
+        if block.keys is None:
+            raise TypeError(f"{self.name!r} got records without keys.")
+        return block.keys
 
     def process_watermark(self, timestamp: int) -> None:
         assert self.timers is not None

@@ -12,7 +12,14 @@ from itertools import chain
 from typing import Any, Final
 
 from penstock.errors import MutatedKeyError
-from penstock.runtime.mutability import IMMUTABLE_TYPES, Kept, given, kept, own
+from penstock.runtime.mutability import (
+    IMMUTABLE_TYPES,
+    Kept,
+    all_immutable,
+    given,
+    kept,
+    own,
+)
 from penstock.runtime.stable_hash import stable_hash
 from penstock.runtime.state.frames import Change, TablePart, read_pickles, table_parts
 from penstock.runtime.state.tables import (
@@ -255,12 +262,17 @@ class _Lists:
 
     def get(self, key: Any) -> list[Any]:
         elements = self._entries.get(key, ())
-        return [held.value() if type(held) is Kept else held for held in elements]
+        return list(map(given, elements)) if Kept in set(map(type, elements)) else list(elements)
 
     def extend(self, key: Any, values: Collection[Any]) -> None:
         if not values:
             return
-        if not IMMUTABLE_TYPES.issuperset(map(type, values)):
+        # Many are looked at together, one alone in the time of a call.
+        if len(values) > 1:
+            are_held = all_immutable(values)
+        else:
+            are_held = type(next(iter(values))) in IMMUTABLE_TYPES
+        if not are_held:
             values = [self._hold(value, key) for value in values]
         elements = self._entries.get(key)
         if elements is None:
