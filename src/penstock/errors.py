@@ -414,6 +414,10 @@ class UnclaimedStateError(PenstockError):
     """Raised when a checkpoint holds state of an operator that the program does not have."""
 
 
+class KeyFieldOrderError(PenstockError):
+    """Raised when keys are rows with the fields of those that a checkpoint keeps state under, in another order."""
+
+
 class UnclaimedOutputError(PenstockError):
     """Raised when an epoch is committed and not delivered, and the program has not the sink it is for."""
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import pytest
@@ -12,6 +13,7 @@ from penstock.checkpoint.epoch_record import (
     EpochRecord,
     JobRecord,
     OperatorRecord,
+    RowNames,
     VertexRecord,
     decode,
     digest_of,
@@ -66,6 +68,8 @@ RECORD = EpochRecord(
     engine={"query": "q"},
 )
 
+ROWS = frozenset({RowNames("c", "", ("a", "b")), RowNames("c broadcast", "rules", ("b", "a"))})
+
 texts = st.text(max_size=8)
 counts = st.integers(0, 2**63)
 plain = st.recursive(
@@ -102,6 +106,10 @@ records = st.builds(
     operators=st.dictionaries(texts, plain, max_size=2),
     duration=counts,
     engine=st.dictionaries(texts, plain, max_size=2),
+    old_rows=st.none()
+    | st.frozensets(
+        st.builds(RowNames, texts, texts, st.lists(texts, max_size=2).map(tuple)), max_size=2
+    ),
 )
 
 
@@ -152,10 +160,43 @@ def test_damage_of_any_byte_is_found(data: st.DataObject) -> None:
 def test_another_form_is_refused() -> None:
     body = json.loads(encode(RECORD).partition(b"\n")[2])
 
-    with pytest.raises(DamagedStateError, match=f"has the form 2; .* reads {FORMAT}") as raised:
-        decode(written({**body, "format": 2}), WHERE)
+    other = FORMAT + 1
+    with pytest.raises(
+        DamagedStateError, match=f"has the form {other}; .* reads {FORMAT}"
+    ) as raised:
+        decode(written({**body, "format": other}), WHERE)
     assert raised.value.hint == "Use the version of penstock that wrote it."
     assert decode(written(body), WHERE) == RECORD
+
+
+def first_form(**changed: object) -> EpochRecord:
+    """Return what is read where the version before had written the record."""
+    body = json.loads(encode(RECORD).partition(b"\n")[2])
+    for name in ("read", "is_drained", "pieces", "old_rows"):
+        del body[name]
+    for vertex in body["job"]["vertices"]:
+        vertex["operators"] = [operator[:5] for operator in vertex["operators"]]
+    return decode(written({**body, "format": 1, **changed}), WHERE)
+
+
+def test_the_first_form_is_read() -> None:
+    found = first_form()
+
+    assert found == dataclasses.replace(RECORD, old_rows=None)
+    # Who begins from it writes it anew, and has not looked at its keys either.
+    assert decode(encode(found), WHERE) == found
+    assert decode(encode(dataclasses.replace(found, old_rows=ROWS)), WHERE).old_rows == ROWS
+
+
+@pytest.mark.parametrize("finished", [[], [0]])
+@pytest.mark.parametrize("is_last", [True, False])
+def test_of_the_first_form_a_job_was_drained_whose_sources_had_all_ended_before_it(
+    finished: list[int], is_last: bool
+) -> None:
+    found = first_form(finished=finished, is_last=is_last)
+
+    assert found.is_drained == (finished == [0] and not is_last)
+    assert found.finished == (frozenset() if found.is_drained else frozenset(finished))
 
 
 def test_names_the_files_of_the_state() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from tests.executors.control import Gates, holding, taking
+from tests.executors.old_checkpoints import make_old
 
 from penstock.checkpoint.savepoint import read_savepoint
 from penstock.checkpoint.storage import LocalStorage
@@ -101,13 +102,16 @@ def stopped(gates: Gates, client: JobClient, folder: Path, *, drained: bool) -> 
 @pytest.mark.parametrize("backend", ["hashmap", "rocksdb"])
 @pytest.mark.parametrize("parallelism", [1, 3])
 @pytest.mark.parametrize("moves", [True, False])
+@pytest.mark.parametrize("is_old", [True, False], ids=["by the version before", "by this one"])
 class TestAfterADrain:
     def test_all_records_come_and_event_time_begins_anew(
-        self, name: str, moves: bool, parallelism: int, backend: str, tmp_path: Path
+        self, name: str, is_old: bool, moves: bool, parallelism: int, backend: str, tmp_path: Path
     ) -> None:
         program, gates, stream = held(name, tmp_path / "job", backend=backend)
         sums, windows = program.sums(name, stream)
         path = stopped(gates, program.env.execute_async("job"), tmp_path, drained=True)
+        if is_old:
+            make_old(Path(path) if moves else tmp_path / "job")
         assert (sums, windows) == ([1, 3], [3])
 
         start = (tmp_path / "other", {"path": path}) if moves else (tmp_path / "job", {})
@@ -119,7 +123,7 @@ class TestAfterADrain:
         assert (sums, windows) == ([6, 10, 35], [7, 25])
 
     def test_sources_that_had_ended_before_hold_nothing_back(
-        self, name: str, moves: bool, parallelism: int, backend: str, tmp_path: Path
+        self, name: str, is_old: bool, moves: bool, parallelism: int, backend: str, tmp_path: Path
     ) -> None:
         def union(program: Program, stream: DataStream) -> DataStream:
             return stream.connect(program.numbers([[5]], "ended")).map(abs_of_two()).uid("both")
@@ -127,6 +131,8 @@ class TestAfterADrain:
         program, gates, stream = held(name, tmp_path / "job", backend=backend)
         program.sums(name, union(program, stream))
         path = stopped(gates, program.env.execute_async("job"), tmp_path, drained=True)
+        if is_old:
+            make_old(Path(path) if moves else tmp_path / "job")
 
         start = (tmp_path / "other", {"path": path}) if moves else (tmp_path / "job", {})
         again = Program(start[0], parallelism=parallelism, backend=backend, **start[1])

@@ -11,8 +11,11 @@ from typing import Any, Final, NamedTuple
 from penstock.checkpoint.handles import StateHandle
 from penstock.errors import DamagedStateError
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """The version of the metadata's form."""
+
+_FIRST_FORM: Final = 1
+"""The form of the versions that sorted the fields of rows made of keyword arguments by their names."""
 
 SubtaskId = tuple[int, int]
 """The index of a vertex, and that of one of its subtasks; see `penstock.runtime.epoch.SHARED`."""
@@ -99,6 +102,20 @@ class JobRecord(NamedTuple):
     sources: tuple[str, ...] = ()
 
 
+class RowNames(NamedTuple):
+    """The names of rows that are keys, or are in keys.
+
+    Attributes:
+        store: What the state is kept in: the id of its operator, with what follows it for broadcast state.
+        state: The state, of keys in its maps; empty for the keys that the stream is keyed by.
+        names: The names of the fields, in their order.
+    """
+
+    store: str
+    state: str
+    names: tuple[str, ...]
+
+
 @dataclass(frozen=True)
 class EpochRecord:
     """What is known of an epoch that is complete. All of it is plain data that JSON can hold.
@@ -127,6 +144,8 @@ class EpochRecord:
         folded_at: When changelogs were last folded, in milliseconds of Unix time.
         engine: What the executor has to find again, such as where Spark keeps its offsets.
         pieces: Of a fork or a savepoint, the copies of files that sinks go on with, by what they call them.
+        old_rows: The names of rows that were keys when a version sorted the names of rows made of keyword
+            arguments; None if state is of such a version, and was not looked through yet.
     """
 
     number: int
@@ -149,6 +168,7 @@ class EpochRecord:
     folded_at: int = 0
     engine: dict[str, Any] = field(default_factory=dict)
     pieces: Mapping[str, StateHandle] = field(default_factory=dict)
+    old_rows: frozenset[RowNames] | None = frozenset()
 
     def next_wake_up(self) -> int | None:
         """Return when an epoch is due even without records (milliseconds); None for never."""
@@ -177,6 +197,7 @@ def encode(record: EpochRecord) -> bytes:
         "handles": [[*owner, list(map(list, found))] for owner, found in record.handles.items()],
         "progress": [[*owner, found] for owner, found in record.progress.items()],
         "finished": sorted(record.finished),
+        "old_rows": None if record.old_rows is None else sorted(map(list, record.old_rows)),
     }
     body = json.dumps(plain, separators=(",", ":"), sort_keys=True).encode()
     return digest_of(body).encode() + b"\n" + body
@@ -209,11 +230,13 @@ def decode(data: bytes, where: str) -> EpochRecord:
             hint="Start from an earlier epoch: see `penstock checkpoint list`.",
         )
     plain = json.loads(body)
-    if (found := plain.pop("format")) != FORMAT:
+    if (found := plain.pop("format")) not in {_FIRST_FORM, FORMAT}:
         raise DamagedStateError(
             f"The metadata {where} has the form {found}; this version of penstock reads {FORMAT}.",
             hint="Use the version of penstock that wrote it.",
         )
+    if found == _FIRST_FORM:
+        plain = _from_first_form(plain)
     return EpochRecord(
         **{
             **plain,
@@ -229,8 +252,26 @@ def decode(data: bytes, where: str) -> EpochRecord:
                 known: StateHandle._make(handle)
                 for known, handle in plain.get("pieces", {}).items()
             },
+            "old_rows": _row_names(plain["old_rows"]),
         }
     )
+
+
+def _from_first_form(plain: dict[str, Any]) -> dict[str, Any]:
+    """Return what metadata of the first form says in the present one.
+
+    It did not say that a job had been drained: all of its sources counted as ended, though the job had not.
+    """
+    every = list(range(len(plain["job"]["sources"])))
+    is_drained = plain["finished"] == every and not plain["is_last"]
+    finished = [] if is_drained else plain["finished"]
+    return {**plain, "finished": finished, "is_drained": is_drained, "old_rows": None}
+
+
+def _row_names(plain: list[Any] | None) -> frozenset[RowNames] | None:
+    if plain is None:
+        return None
+    return frozenset(RowNames(store, state, tuple(names)) for store, state, names in plain)
 
 
 def _job_to_plain(job: JobRecord) -> dict[str, Any]:

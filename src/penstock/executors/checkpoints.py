@@ -41,7 +41,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from penstock.checkpoint.epoch_record import EpochRecord, digest_of_record
+from penstock.checkpoint.epoch_record import EpochRecord
 from penstock.checkpoint.epoch_store import EpochStore, MemoryEpochStore, StoredEpochs
 from penstock.checkpoint.generations import Generation
 from penstock.checkpoint.leftovers import Leftovers, engine_folder
@@ -177,7 +177,7 @@ class Checkpoints:
         last = self._store.get(numbers[-1]) if numbers else None
         # What Spark remembers may go beyond a fork until the first epoch after it is committed.
         self.is_fork = last is not None and last.is_fork
-        self.digest = "" if last is None else digest_of_record(last)
+        self.digest = "" if last is None else self._store.digest(last.number)
         for number in numbers[: -self._retained]:
             self._store.forget(number)
         earlier = map(self._intact, numbers[-self._retained : -1])

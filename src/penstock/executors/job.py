@@ -13,6 +13,7 @@ from penstock.checkpoint.storage import Storage
 from penstock.errors import CheckpointMismatchError, InconsistentEpochError, LostBufferError
 from penstock.executors.checkpoints import Checkpoints
 from penstock.executors.epoch_feed import EpochFeed, EpochResult
+from penstock.executors.old_rows import old_rows_after
 from penstock.executors.profile_log import ProfileLog
 from penstock.executors.publishing import claimed
 from penstock.runtime.buffer import Buffer
@@ -246,6 +247,7 @@ class EpochRunner:
             reads={source: known.read.get(source, 0) for source in self._bounded},
             generation=self._checkpoints.generation,
             pieces=self._last.pieces if self._last else {},
+            old_rows=self._last.old_rows if self._last else frozenset(),
             is_last=is_last,
             location=self._checkpoints.location,
             keeps_state=self._checkpoints.is_durable,
@@ -276,6 +278,7 @@ class EpochRunner:
             committed_at=(now := time.time_ns() // 1_000_000),
             folded_at=now if epoch.may_fold or self._last is None else self._last.folded_at,
             engine=self._engine,
+            old_rows=old_rows_after(epoch, outcome, self._described),
         )
 
     def _read_after(self, epoch: Epoch) -> dict[int, int]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
-from penstock.checkpoint.epoch_record import SubtaskId
+from penstock.checkpoint.epoch_record import RowNames, SubtaskId
 from penstock.checkpoint.handles import StateHandle
 from penstock.checkpoint.leftovers import PREPARED, STATE, file_name
 from penstock.checkpoint.storage import Storage, open_storage
@@ -40,6 +40,7 @@ class Epoch:
         state: For each subtask with state, the files it is made of, oldest first.
         progress: How far each subtask has come.
         pieces: Copies of files that sinks go on with, by what they call them; see `EpochRecord`.
+        old_rows: The names of rows among keys of an earlier version; see `EpochRecord`.
     """
 
     job_id: str
@@ -59,6 +60,12 @@ class Epoch:
     state: Mapping[SubtaskId, tuple[StateHandle, ...]] = field(default_factory=dict)
     progress: Mapping[SubtaskId, SubtaskProgress] = field(default_factory=dict)
     pieces: Mapping[str, StateHandle] = field(default_factory=dict)
+    old_rows: frozenset[RowNames] | None = frozenset()
+
+    @property
+    def asks_for_rows(self) -> bool:
+        """Whether the driver has to hear of rows among keys."""
+        return self.old_rows is None or bool(self.old_rows)
 
     def own_epoch(self, source: int | None) -> int:
         """Return which epoch of its own a source gives."""

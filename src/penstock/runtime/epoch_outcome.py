@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from penstock.checkpoint.epoch_record import SubtaskId
+from penstock.checkpoint.epoch_record import RowNames, SubtaskId
 from penstock.checkpoint.handles import StateHandle
 from penstock.errors import PenstockError
 from penstock.runtime.buffer import Buffer
@@ -64,6 +64,8 @@ class EpochOutcome:
         prepared: What sinks prepared, as pairs of the sink's id and a committable.
         calls: How many subtasks ran.
         profiles: Where the time of each task of the engine went, if that was asked for.
+        kept_rows: The names of rows among the keys of state, if that was asked for.
+        seen_rows: The same of keys that came.
     """
 
     operators: dict[str, OperatorReport] = field(default_factory=dict)
@@ -74,6 +76,8 @@ class EpochOutcome:
     prepared: list[tuple[str, Any]] = field(default_factory=list)
     calls: int = 0
     profiles: list[TaskProfile] = field(default_factory=list)
+    kept_rows: set[RowNames] = field(default_factory=set)
+    seen_rows: set[RowNames] = field(default_factory=set)
 
     @classmethod
     def of(cls, program: Program, buffers: Iterable[Buffer]) -> EpochOutcome:
@@ -110,6 +114,8 @@ class EpochOutcome:
         report: SubtaskReport = message.content
         if report.handles is not None:
             self.handles[message.vertex, message.sender] = report.handles
+        self.kept_rows |= report.kept_rows
+        self.seen_rows |= report.seen_rows
         vertex = program.vertices[message.vertex]
         for spec, metrics in zip(vertex.operators, report.metrics, strict=True):
             self._add_metrics(spec.operator_id, spec.name, metrics)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from penstock.checkpoint.epoch_record import RowNames
 from penstock.checkpoint.handles import StateHandle
 from penstock.runtime.progress import SubtaskProgress
 
@@ -63,6 +64,8 @@ class SubtaskReport:
         attempt: Tells the attempts of this task apart.
         progress: How far it has come.
         timers: The number of timers of each operator.
+        kept_rows: The names of rows among the keys of its state, if the driver has to hear of them.
+        seen_rows: The same of keys that came.
     """
 
     metrics: list[OperatorCounts]
@@ -71,3 +74,5 @@ class SubtaskReport:
     attempt: str
     progress: SubtaskProgress
     timers: tuple[int, ...] = ()
+    kept_rows: frozenset[RowNames] = frozenset()
+    seen_rows: frozenset[RowNames] = frozenset()

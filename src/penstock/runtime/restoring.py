@@ -122,7 +122,8 @@ def _read(record: EpochRecord, source: str) -> int:
     """Return how many epochs of its own a bounded source has given."""
     if record.read is not None:
         return record.read.get(source, 0)
-    return record.number + 1 if source in record.job.sources else 0
+    # In an epoch that drained a job nothing was read.
+    return record.number + (not record.is_drained) if source in record.job.sources else 0
 
 
 def with_key_groups_of(job: JobRecord, program: Program) -> Program:

@@ -275,6 +275,7 @@ class Subtask:
         number, gate = self._gates.begin_buffer(buffer.channel, buffer.sequence, watermark)
         for element in decode(buffer.payload):
             if isinstance(element, Block):
+                self._note_rows(element)
                 held = None if element.keys is None else self._sorted
                 if held is not None and not (self._takes_untimed and element.timestamps is None):
                     held.add(number, element)
@@ -286,6 +287,11 @@ class Subtask:
                 gate.status(element)
             elif isinstance(element, CheckpointBarrier):
                 gate.barrier(buffer.channel, element)
+
+    def _note_rows(self, block: Block) -> None:
+        head = self.chain.operators[0]
+        if block.keys is not None and head.is_stateful and head.state.row_keys is not None:
+            head.state.row_keys.see(block.keys)
 
     def process(self, block: Block, *, number: int = 0) -> None:
         """Send records through the chain.
@@ -359,7 +365,8 @@ class Subtask:
             for operator in self.chain.operators
         )
         progress = self._progress()
-        report = SubtaskReport(metrics, attempts, handles, self._attempt, progress, timers)
+        rows = () if self._state is None else self._state.row_names()
+        report = SubtaskReport(metrics, attempts, handles, self._attempt, progress, timers, *rows)
         self._tell_driver("report", report)
         if is_finishing:
             self.close()

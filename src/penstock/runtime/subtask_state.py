@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from penstock.checkpoint.epoch_record import RowNames
 from penstock.checkpoint.folding import Handles, Part, joinable, next_part, round_start, with_file
 from penstock.checkpoint.handles import (
     StateHandle,
@@ -16,6 +17,7 @@ from penstock.checkpoint.handles import (
 from penstock.errors import StateClassNotFoundError
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.state.backend import KeyedStateBackend
+from penstock.runtime.state.row_names import RowsAmongKeys
 from penstock.runtime.state_memory import StateMemory, default_limit
 from penstock.runtime.user_code import with_operator
 
@@ -72,6 +74,10 @@ class SubtaskState:
             StateTypeMismatchError: If a file holds a state of another type than the program has.
         """
         self.is_in_use = True
+        for name, store in self._stores.items():
+            store.row_keys = (
+                (store.row_keys or RowsAmongKeys(name)) if epoch.asks_for_rows else None
+            )
         self._handles = tuple(handles)
         versions = [_EMPTY, *(handle.version for handle in handles)]
         # Of a foreign file several parts may be taken: it counts where it comes last.
@@ -117,6 +123,13 @@ class SubtaskState:
         self._note_use()
         self.is_in_use = False
         return self._handles
+
+    def row_names(self) -> tuple[frozenset[RowNames], frozenset[RowNames]]:
+        """Return the names of rows among the keys that state was read for, and among those that came."""
+        asked = [store.row_keys for store in self._stores.values() if store.row_keys is not None]
+        kept: set[RowNames] = set().union(*(rows.kept for rows in asked))
+        seen: set[RowNames] = set().union(*(rows.seen for rows in asked))
+        return frozenset(kept), frozenset(seen)
 
     def _measure(self) -> None:
         """Estimate how much memory the state takes: what its files have, and some for each entry."""

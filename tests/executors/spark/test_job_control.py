@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
+from tests.executors.old_checkpoints import make_old
 
 from penstock.checkpoint.epoch_record import EpochRecord
 from penstock.checkpoint.savepoint import read_savepoint
@@ -248,9 +249,14 @@ def test_a_savepoint_may_end_event_time(
     assert read_savepoint(LocalStorage(path)).is_drained
 
 
+@pytest.mark.parametrize("is_old", [True, False], ids=["by the version before", "by this one"])
 @pytest.mark.parametrize("moves", [True, False])
 def test_a_job_goes_on_after_its_event_time_was_ended(
-    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str], moves: bool
+    spark: SparkSession,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    moves: bool,
+    is_old: bool,
 ) -> None:
     inputs = Inputs(tmp_path)
     inputs.add(1, 2)
@@ -263,6 +269,8 @@ def test_a_job_goes_on_after_its_event_time_was_ended(
         advance_to_end_of_event_time=True, savepoint_directory=str(tmp_path)
     ).result()
     assert printed(capsys) == [3]
+    if is_old:
+        make_old(Path(path) if moves else tmp_path / "job")
 
     inputs.add(3, 4)
     inputs.add(5, 13)

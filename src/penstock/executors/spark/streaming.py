@@ -189,6 +189,8 @@ class StreamingRun:
             known = last.engine["sources"]
             planned = last.engine.get("is_planned", True)
             self._shift = last.engine.get("shift", 0)
+            if self._is_drained_of_old(last):
+                self._shift, planned = 1, False
             if isinstance(self._log, DiskLog):
                 self._log.drop_damaged(folder, last.number - self._shift)
             if sources != known or self._checkpoints.is_fork:
@@ -211,6 +213,14 @@ class StreamingRun:
         self._engine = {"folder": folder, "sources": sources}
         self._tell_engine(is_planned=True)
         return folder
+
+    def _is_drained_of_old(self, last: EpochRecord) -> bool:
+        """Whether an earlier version drained the job, which did not note that Spark has not heard of the epoch."""
+        if not last.is_drained or "shift" in last.engine:
+            return False
+        commits = f"{last.engine['folder']}/commits"
+        # That version took Spark's next micro-batch, if the job was started again, for this epoch.
+        return f"{commits}/{last.number}" not in self._checkpoints.storage.names(commits)
 
     def _tell_engine(self, *, is_planned: bool) -> None:
         """Let the metadata say what the next start has to know.

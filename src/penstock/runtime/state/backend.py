@@ -25,6 +25,7 @@ from penstock.runtime.state.frames import (
     write_frames,
 )
 from penstock.runtime.state.own_keys import only_of
+from penstock.runtime.state.row_names import RowsAmongKeys
 from penstock.runtime.state.states import (
     STATE_CLASSES,
     KeyedAggregatingState,
@@ -57,6 +58,7 @@ class KeyedStateBackend(ABC):
     Attributes:
         current_key: The key of the record or timer that is being processed. Set it by
             `set_current_key`.
+        row_keys: Notes the names of rows among keys; None if nobody wants to know.
     """
 
     is_keyed: bool = True
@@ -73,6 +75,7 @@ class KeyedStateBackend(ABC):
         self.clock = clock
         self.operator = operator
         self.current_key: Any = None
+        self.row_keys: RowsAmongKeys | None = None
         self._tracks_changes = True
         self._states: dict[str, KeyedState] = {}
         # The types of states, as the program or a file says.
@@ -305,6 +308,8 @@ class KeyedStateBackend(ABC):
                 self._note_type(part)
                 continue
             own = part if only is None else only_of(part, lambda key: self._is_in(key, only))
+            if self.row_keys is not None:
+                self.row_keys.keep(own)
             if not isinstance(own, TimerPart):
                 self._apply(own)
                 self._applied.add(own.table)

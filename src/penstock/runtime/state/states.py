@@ -20,6 +20,7 @@ from penstock.runtime.state.descriptors import (
     ReducingStateDescriptor,
     StateDescriptor,
 )
+from penstock.runtime.state.row_names import RowsAmongKeys, SeenMaps
 from penstock.runtime.state.tables import (
     ABSENT,
     VOID_NAMESPACE,
@@ -35,9 +36,10 @@ from penstock.runtime.user_code import UserFunction
 
 
 class KeyContext(Protocol):
-    """Knows the key of the record or timer that is being processed."""
+    """Knows the key of the record or timer that is being processed, and who wants to know of rows among keys."""
 
     current_key: Any
+    row_keys: RowsAmongKeys | None
 
 
 class KeyedState(State):
@@ -259,6 +261,11 @@ class KeyedMapState(KeyedState, MapState[Any, Any]):
     """A map for each key."""
 
     _view: MapView
+
+    def rebind(self) -> None:
+        super().rebind()
+        if self._context.row_keys is not None:
+            self._view = SeenMaps(self._view, self._context.row_keys, self.descriptor.name)
 
     @property
     def view(self) -> MapView:

@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.checkpoint.epoch_record import RowNames
+from penstock.common import Row
+from penstock.common.data_frame_row import row_factory
+from penstock.runtime.state.frames import TablePart, TimerPart
+from penstock.runtime.state.row_names import RowsAmongKeys, in_another_order
+from penstock.runtime.timers.internal_timer import InternalTimer
+from penstock.runtime.timers.timer_frames import write_frames
+
+AB = Row(a=1, b=2)
+
+
+@dataclasses.dataclass(frozen=True)
+class Order:
+    row: Any
+    note: Any = dataclasses.field(default=None, compare=False)
+
+
+def seen(*keys: Any) -> set[tuple[str, ...]]:
+    rows = RowsAmongKeys("count")
+    rows.see(keys)
+    return {found.names for found in rows.seen}
+
+
+@pytest.mark.parametrize(
+    "key",
+    [AB, (1, AB), (1, (AB,)), frozenset([AB]), Row(AB), Row(only=AB), Order(AB), Order((AB,))],
+)
+def test_rows_are_found_wherever_they_are_in_a_key(key: Any) -> None:
+    assert seen(1, "a", key) == {("a", "b")}
+
+
+def test_rows_of_data_frames_and_of_templates_have_names_too() -> None:
+    assert seen(row_factory(["b", "a"])((1, 2)), Row("c", "b")(1, 2)) == {("b", "a"), ("c", "b")}
+
+
+@pytest.mark.parametrize(
+    "key", [1, None, "a", (1, "a"), Row(1, 2), Row(only=1), Order(1, AB), Row(1, 2)(3, 4), b""]
+)
+def test_other_keys_have_no_order(key: Any) -> None:
+    assert not seen(key)
+
+
+def part(table: str, kind: str, *keys: Any) -> TablePart:
+    return TablePart(table, kind, None, [], list(keys), list(keys), are_pickled=False)
+
+
+def test_keys_of_tables_maps_and_timers_are_kept() -> None:
+    rows = RowsAmongKeys("count")
+    rows.keep(part("value", "value", AB))
+    rows.keep(part("map", "map", (1, Row(d=1, c=2)), (Row(f=1, e=2), 2)))
+    timers = [(InternalTimer(1, Row(h=1, g=2), None), True)]
+    rows.keep(TimerPart("timers", b"".join(write_frames(timers))))
+
+    assert rows.kept == {
+        RowNames("count", "", ("a", "b")),
+        RowNames("count", "map", ("d", "c")),
+        RowNames("count", "", ("f", "e")),
+        RowNames("count", "", ("h", "g")),
+    }
+    assert not rows.seen
+
+
+names = st.lists(st.sampled_from("abc"), min_size=2, max_size=3, unique=True).map(tuple)
+rows = st.frozensets(st.builds(RowNames, st.sampled_from("xy"), st.sampled_from("s "), names))
+
+
+@given(old=rows, new=rows)
+def test_names_that_are_old_ones_in_another_order_are_found(
+    old: frozenset[RowNames], new: frozenset[RowNames]
+) -> None:
+    due = [
+        (one, other)
+        for one in new - old
+        for other in old
+        if one[:2] == other[:2] and sorted(one.names) == sorted(other.names)
+    ]
+    found = in_another_order(old, new)
+
+    assert found in due if due else found is None
