@@ -27,8 +27,19 @@ def location(tmp_path: Path) -> Path:
     return Path(shutil.copytree(OLD, tmp_path / "old"))
 
 
-def results(key: Any, on_record: Any = lambda record: record, *rest: Any, **settings: str) -> Any:
-    environment = new_environment(*(rest or (2,)), **settings)
+def itself(record: Any) -> Any:
+    return record
+
+
+def results(
+    key: Any,
+    on_record: Any = itself,
+    parallelism: int = 2,
+    location: Path | None = None,
+    backend: str = "hashmap",
+    **settings: str,
+) -> Counter[str]:
+    environment = new_environment(parallelism, location, backend, **settings)
     return Counter(map(repr, run(environment, build(environment, key, on_record))))
 
 
@@ -43,13 +54,14 @@ def until_the_third_epoch(record: Any) -> Any:
 def test_state_timers_and_windows_go_on(
     moves: bool, parallelism: int, backend: str, location: Path, tmp_path: Path
 ) -> None:
-    place, settings = location / "stopped", {}
+    place = location / "stopped"
+    settings: dict[str, Any] = {}
     if moves:
         settings = {"execution__state_recovery__path": str(place)}
         place = tmp_path / "new"
     before = results(item_and_shop, until_the_third_epoch, 2, tmp_path / "first")
 
-    found = results(item_and_shop, lambda record: record, parallelism, place, backend, **settings)
+    found = results(item_and_shop, itself, parallelism, place, backend, **settings)
 
     assert before
     assert before + found == results(item_and_shop)
@@ -61,16 +73,14 @@ def test_keys_that_are_others_now_are_refused(backend: str, location: Path) -> N
     before = epochs.numbers()
 
     with pytest.raises(KeyFieldOrderError, match=r"\(shop, item\), .* the order \(item, shop\)"):
-        results(shop_and_item, lambda record: record, 2, place, backend)
+        results(shop_and_item, itself, 2, place, backend)
 
     assert epochs.numbers() == before
 
 
 @pytest.mark.parametrize("parallelism", [1, 2, 3])
 def test_a_job_that_was_drained_reads_on(parallelism: int, backend: str, location: Path) -> None:
-    found = results(
-        item_and_shop, lambda record: record, parallelism, location / "drained", backend
-    )
+    found = results(item_and_shop, itself, parallelism, location / "drained", backend)
 
     counts = {text for text in results(item_and_shop) if text.startswith("((")}
     late = {text for text in counts if int(text.split(", ")[1].rstrip(")")) >= 300}

@@ -233,7 +233,7 @@ def test_keys_that_are_what_they_were_go_on(make: Make, backend: str, tmp_path: 
     def as_key(number: int) -> Any:
         return make(number, 1) if isinstance(make, Row) else make(number)
 
-    keeps = {"execution__checkpointing__num_retained": "9"}
+    keeps: dict[str, Any] = {"execution__checkpointing__num_retained": "9"}
     found = job.run(as_key, until=3, **keeps)
     make_old(job.location)
     found += job.run(as_key, until=5, **keeps)
@@ -271,7 +271,7 @@ def test_a_job_that_goes_back_is_refused_as_well(way: str, tmp_path: Path) -> No
     job = Job(tmp_path / "job", of_values)
     job.run(in_order, until=3, execution__checkpointing__num_retained="3")
     make_old(job.location)
-    settings = {"execution__state_recovery__epoch": "1"}
+    settings: dict[str, Any] = {"execution__state_recovery__epoch": "1"}
     new = job.location
     if way == "savepoint":
         new = tmp_path / "new"

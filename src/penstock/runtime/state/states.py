@@ -263,9 +263,8 @@ class KeyedMapState(KeyedState, MapState[Any, Any]):
     _view: MapView
 
     def rebind(self) -> None:
-        super().rebind()
-        if self._context.row_keys is not None:
-            self._view = SeenMaps(self._view, self._context.row_keys, self.descriptor.name)
+        view, rows = self._table.enter(self._namespace), self._context.row_keys
+        self._view = view if rows is None else SeenMaps(view, rows, self.descriptor.name)
 
     @property
     def view(self) -> MapView:
