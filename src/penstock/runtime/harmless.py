@@ -27,7 +27,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from itertools import chain
 from types import CodeType, FunctionType
-from typing import Any, Final
+from typing import Any, Final, cast
 
 PLAIN_TYPES: Final = frozenset({int, float, str, bool, type(None)})
 _ARE_PLAIN: Final = PLAIN_TYPES.issuperset
@@ -73,7 +73,8 @@ def is_harmless(function: Any) -> bool:
     """
     if type(function) is not FunctionType:
         return False
-    code, known, builtin = function.__code__, function.__globals__, function.__builtins__
+    code, known = function.__code__, function.__globals__
+    builtin = cast(Any, function).__builtins__  # mypy forgets it where it reads its own cache
     try:
         names = _global_names(code)
     except TypeError:  # a constant that cannot be hashed, and so be changed
