@@ -159,9 +159,8 @@ class KeyedProcessOperator(FunctionOperator):
                     except ValueError:  # wider tuples come, or narrower ones
                         pair, wide = None, tuple
                         one, other = NO_PAIR
-                    is_known = kind(one) is first and kind(other) is second
                     if (
-                        not is_known
+                        (kind(one) is not first or kind(other) is not second)
                         and kind(result) not in fixed
                         and (kind(result) is not wide or not fixed.issuperset(map(kind, result)))
                     ):
