@@ -162,10 +162,16 @@ class Checkpoints:
         if self.is_durable:
             self._leftovers.note_drafts()
         self._go_back()
-        self._take_over()
-        last = self._read_kept()
-        self._check_published(last)
-        self._delete_leftovers(last)
+        try:
+            self._take_over()
+            last = self._read_kept()
+            self._check_published(last)
+            self._delete_leftovers(last)
+        except LostEpochError:
+            # A driver that was superseded meanwhile may see what the newer one has done.
+            if self._claim is not None:
+                self._claim.check()
+            raise
         if last is None and self._savepoint_path:
             self._begin_from(self._savepoint_path)
             last = self._read_kept()

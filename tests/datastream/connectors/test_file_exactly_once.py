@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 from tests.datastream.connectors.sink_job import SINK_ID, SinkJob
 
 from penstock.common import Encoder, Types
+from penstock.datastream.connectors.file_committer import FileCommitter
+from penstock.datastream.connectors.file_staging import Staging
 from penstock.datastream.connectors.file_system import (
     BucketAssigner,
     BucketContext,
@@ -25,6 +27,7 @@ from penstock.datastream.connectors.file_system import (
 from penstock.datastream.connectors.file_writer import _Part
 from penstock.datastream.formats.parquet import ParquetBulkWriters
 from penstock.errors import LostOutputError
+from penstock.runtime.sinks import Uncommitted
 
 
 class ByRemainder(BucketAssigner):
@@ -300,6 +303,18 @@ class TestTheHiddenFolder:
         job.run([[20]], ends=True)
         assert hidden(tmp_path / "out") == []
         assert visible(tmp_path / "out") == list(range(21))
+
+    def test_keeps_what_later_drivers_write_when_a_start_clears_it(self, tmp_path: Path) -> None:
+        paths = {}
+        for epoch, generation in ((4, 1), (5, 1), (5, 2), (5, 3), (6, 3)):
+            staging = Staging(str(tmp_path), "sink", "lineage", generation)
+            _, path = staging.new_path(epoch, 0)
+            Path(path).touch()
+            paths[epoch, generation] = Path(path)
+        FileCommitter(str(tmp_path)).drop(Uncommitted("lineage", 4, 2, sink_id="sink"))
+
+        left = {made for made, path in paths.items() if path.exists()}
+        assert left == {(4, 1), (5, 3), (6, 3)}
 
     def test_is_one_for_each_history(self, new_job: NewJob, tmp_path: Path) -> None:
         jobs = [new_job(LATER, lineage=lineage) for lineage in "ab"]
