@@ -99,13 +99,8 @@ def test_one_that_goes_on_while_the_next_begins(
     other = Stalled(trial, f"{second}.before", 0)
 
     assert "LocationInUseError" in first.release()
-    error = other.release()
-
-    if point == "epochs.before":  # the first one committed what the second was about to
-        assert "EpochTakenError" in error
-        assert trial.live("local", 2).code == 0
-    else:
-        assert error == ""
+    # What the first one committed meanwhile does not count.
+    assert other.release() == ""
     trial.check()
 
 
