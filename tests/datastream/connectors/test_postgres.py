@@ -110,13 +110,20 @@ class TestEpochs:
         job.run([[(1, "a")]])
         job.run([[(2, "b")]])
         committer = job.sink.create_committer()
-        committer.open()
         committer.drop(Uncommitted("lineage", after=1, sink_id=SINK_ID))
         committer.drop(Uncommitted("another", after=-1, sink_id=SINK_ID))
         with pytest.raises(LostEpochError, match="The metadata of epoch 1 is gone"):
             committer.drop(Uncommitted("lineage", after=0, sink_id=SINK_ID))
         committer.close()
         committer.drop(Uncommitted("lineage", sink_id=SINK_ID, is_over=True))
+
+    def test_are_asked_for_before_the_table_that_remembers_them_is_there(
+        self, database: Database
+    ) -> None:
+        committer = sink_of(database).create_committer()
+        committer.drop(Uncommitted("lineage", sink_id=SINK_ID))
+        committer.open()
+        committer.close()
 
     def test_of_attempts_that_failed_are_not_written(
         self, database: Database, new_job: NewJob

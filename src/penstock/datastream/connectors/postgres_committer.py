@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pickle
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from penstock.datastream.connectors.postgres_table import PostgresTable
 from penstock.datastream.connectors.postgres_writer import StagedRows
-from penstock.errors import LostEpochError, LostOutputError
+from penstock.errors import LostEpochError, LostOutputError, SinkError
 from penstock.runtime.sinks import CommitContext, Committer, Uncommitted
 
 if TYPE_CHECKING:
@@ -84,10 +85,14 @@ class PostgresCommitter(Committer):
         """Make sure that no epoch was written that the job does not know; what was staged is not in the table."""
         if uncommitted.is_over:
             return
-        table, connection = self._table, self._connected()
-        owner = uncommitted.lineage, uncommitted.sink_id
-        with table.errors(), connection.transaction(), connection.cursor() as cursor:
-            written = table.last_epoch(cursor, *owner)
+        table, written = self._table, uncommitted.after
+        # What is wrong with the database is told when the committer is opened, which may come later.
+        with suppress(SinkError), table.errors():
+            connection = self._connected()
+            with connection.transaction(), connection.cursor() as cursor:
+                table.create_epochs_table(cursor)
+                written = table.last_epoch(cursor, uncommitted.lineage, uncommitted.sink_id)
+        self.close()
         if written > uncommitted.after:
             raise LostEpochError.after(
                 uncommitted.after, written, table.name, "the table penstock_epochs of its sink says"
