@@ -266,7 +266,8 @@ def test_batches_that_would_never_be_full() -> None:
         lambda: AsyncOptions(cache=5),  # type: ignore[arg-type]
         lambda: AsyncOptions(batching=5),  # type: ignore[arg-type]
         lambda: AsyncOptions(threads=0),
-        lambda: OnFailure.fallback("none"),
+        lambda: OnFailure.fallback("none"),  # type: ignore[arg-type]
+        lambda: OnFailure.fallback(("a", 1)),  # type: ignore[arg-type]
         lambda: OnFailure.fallback(power),  # type: ignore[arg-type]
         lambda: AsyncRetryStrategy.fixed_delay(1, 1, None, square),  # type: ignore[arg-type]
         lambda: OnFailure.side_output("failed"),  # type: ignore[arg-type]

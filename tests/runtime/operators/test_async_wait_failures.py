@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -19,6 +20,7 @@ from penstock.datastream import (
     OnFailure,
     ProcessCapacity,
     ResultCache,
+    ResultFuture,
 )
 from penstock.errors import (
     AsyncResultError,
@@ -418,21 +420,54 @@ class TestFailure:
             harness.process_element(Ask("a", failures=1))
 
     @pytest.mark.parametrize(
-        "result", [None, "abc", b"abc", {"a": 1}, 7, Point(1, 2), Row(1, 2), Row(a=1), Record()]
+        "result",
+        [
+            *(None, "abc", b"abc", {"a": 1}, 7, Point(1, 2), Row(1, 2), Row(a=1), Record()),
+            *(("a", 1), (), {1, 2}, frozenset(), deque([1]), range(2)),
+        ],
+        ids=lambda result: type(result).__name__,
     )
-    def test_what_is_no_list_of_results(self, result: Any) -> None:
+    @pytest.mark.parametrize(
+        "form", ["async", "plain", "callback", "fallback", "cached", "batched"]
+    )
+    def test_what_is_no_list_of_results(self, form: str, result: Any) -> None:
         async def wrong(value: Any) -> Any:
-            return value
+            if form == "fallback":
+                raise ServerError
+            return [result] if form == "batched" else result
 
-        with AsyncFunctionHarness(wrong) as harness:
+        def completes(value: Any, future: ResultFuture) -> None:
+            future.complete(result)
+
+        functions = {"plain": lambda value: result, "callback": completes}
+        options = {
+            "cached": AsyncOptions(cache=ResultCache(10)),
+            "batched": AsyncOptions(batching=Batching(1)),
+            "fallback": AsyncOptions(on_failure=OnFailure.fallback(lambda ask, error: result)),
+        }
+        with AsyncFunctionHarness(functions.get(form, wrong), options=options.get(form)) as harness:
             with pytest.raises(AsyncResultError) as caught:
-                harness.process_element(result)
+                harness.process_element("a")
             assert f"returned {result!r}, where a list of results is due" in str(caught.value)
             assert "Operator 'AsyncWait' failed on the record" in str(caught.value)
+            assert "Hint: return [result]" in str(caught.value)
 
-    def test_what_can_be_iterated_is_a_list(self) -> None:
+    def test_a_generator_is_no_list(self) -> None:
         async def several(value: int) -> Any:
             return (number for number in range(value))
+
+        with (
+            AsyncFunctionHarness(several) as harness,
+            pytest.raises(AsyncResultError, match="returned <generator object"),
+        ):
+            harness.process_element(3)
+
+    def test_a_list_of_another_class(self) -> None:
+        class Results(list[Any]):
+            pass
+
+        async def several(value: int) -> Any:
+            return Results(range(value))
 
         with AsyncFunctionHarness(several) as harness:
             harness.process_element(3)

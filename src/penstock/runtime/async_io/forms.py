@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Executor
 from typing import Any
 
-from penstock.common.types import Row
 from penstock.errors import AsyncResultError
 from penstock.runtime.async_io.result_future import ResultFuture
 from penstock.runtime.mutability import copied_if_possible
@@ -90,34 +89,22 @@ def _plain_form(
 
 
 def frozen(results: Any) -> Any:
-    """Return a list or tuple of results as they are now; anything else as it is.
+    """Return a list of results as they are now; anything else as it is.
 
     A function that is under way for several records may change at any time what it gave out.
     """
-    return list(map(copied_if_possible, results)) if type(results) in (list, tuple) else results
+    return list(map(copied_if_possible, results)) if isinstance(results, list) else results
 
 
 def checked_results(results: Any) -> Any:
     """Return the results of a call as a list, as they are now; see `frozen`.
 
     Raises:
-        AsyncResultError: If they are none: a text, one record, or no collection at all.
+        AsyncResultError: If they are no list. A tuple, for one, may well be a single result.
     """
-    kind = type(results)
-    if kind is list or kind is tuple:
+    if isinstance(results, list):
         return frozen(results)
-    if isinstance(results, Iterable) and not _is_one_result(results):
-        return list(map(copied_if_possible, results))
     raise AsyncResultError(
         f"The function returned {record_text(results)}, where a list of results is due.",
-        hint="Return a list: [result] for one result, [] for none.",
-    )
-
-
-def _is_one_result(value: Any) -> bool:
-    """Return whether a value can be iterated over and is one result all the same: what has fields."""
-    return (
-        isinstance(value, (str, bytes, bytearray, tuple, Row))
-        or hasattr(value, "keys")
-        or hasattr(value, "_fields")
+        hint="return [result] for one result, list(results) for several, [] for none.",
     )

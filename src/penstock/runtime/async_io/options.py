@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import Enum
@@ -221,7 +221,7 @@ class OnFailure:
     """
 
     kind: FailureKind = FailureKind.FAIL
-    results: Sequence[Any] | Callable[[Any, BaseException], Sequence[Any]] = ()
+    results: list[Any] | Callable[[Any, BaseException], list[Any]] | None = None
     tag: OutputTag | None = None
 
     @staticmethod
@@ -236,7 +236,7 @@ class OnFailure:
 
     @staticmethod
     def fallback(
-        results: Sequence[Any] | Callable[[Any, BaseException], Sequence[Any]],
+        results: list[Any] | Callable[[Any, BaseException], list[Any]],
     ) -> OnFailure:
         """Emit other results.
 
@@ -246,7 +246,7 @@ class OnFailure:
         Raises:
             InvalidArgumentError: If it is neither a function nor a list.
         """
-        if not callable(results) and not isinstance(results, (list, tuple)):
+        if not callable(results) and not isinstance(results, list):
             raise InvalidArgumentError(
                 f"OnFailure.fallback() was given {results!r}.",
                 hint="Give a list of results, or a function of record and error that returns one.",

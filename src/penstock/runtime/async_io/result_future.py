@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterable
 from typing import Any
 
 from penstock.errors import AsyncResultError
@@ -23,15 +22,15 @@ class ResultFuture:
         self._thread = threading.get_ident()
         self._outcome: asyncio.Future[tuple[Any, BaseException | None]] = loop.create_future()
 
-    def complete(self, result: Iterable[Any]) -> None:
+    def complete(self, result: list[Any]) -> None:
         """Complete the call with its results; from any thread.
 
         Args:
             result: A list of results; an empty one for none.
         """
         # Whoever completes it may change the results before the loop sees them.
-        is_sized = type(result) in (list, tuple)
-        self._settle_soon(list(map(copied_if_possible, result)) if is_sized else result, None)
+        is_list = isinstance(result, list)
+        self._settle_soon(list(map(copied_if_possible, result)) if is_list else result, None)
 
     def complete_exceptionally(self, error: BaseException) -> None:
         """Say that the call failed; from any thread.
