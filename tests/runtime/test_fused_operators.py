@@ -61,6 +61,10 @@ class OwnFlatMap(ByItself, FlatMapOperator):
         return self._call(value) or ()
 
 
+class OwnProcess(ProcessOperator):
+    """Of another type, with its own loop."""
+
+
 class OwnReduce(ReduceOperator):
     pass
 
@@ -75,6 +79,7 @@ APART: dict[type[StreamOperator], type[Any]] = {
     MapOperator: OwnMap,
     FilterOperator: OwnFilter,
     FlatMapOperator: OwnFlatMap,
+    ProcessOperator: OwnProcess,
     ReduceOperator: OwnReduce,
     SinkOperator: OwnSink,
 }
@@ -103,6 +108,14 @@ def yielding(value: Any) -> Iterator[Any]:
     yield value + 1
 
 
+def timed(value: int, context: Any) -> Iterator[Any] | None:
+    """Mind the time of the record, and give some results to a side output."""
+    if value % 5 == 0:
+        return None
+    return iter([value + (context.timestamp() or 0) % 7, (SIDE, value), -value])
+
+
+SIDE = OutputTag("side")
 STEPS: list[StreamOperator] = [
     MapOperator(lambda value: value + 3),
     MapOperator(lambda value: -value),
@@ -110,13 +123,14 @@ STEPS: list[StreamOperator] = [
     FilterOperator(lambda value: value > -20),
     FlatMapOperator(dropping),
     FlatMapOperator(yielding),
+    ProcessOperator(timed),
 ]
 
 
 @settings(max_examples=200, deadline=None)
 @given(
     st.booleans(),
-    st.lists(st.sampled_from(STEPS), min_size=2, max_size=7),
+    st.lists(st.sampled_from(STEPS), min_size=2, max_size=6),
     st.booleans(),
     st.lists(
         blocks(st.integers(-50, 50), with_timestamps=None, with_keys=True), min_size=1, max_size=3
@@ -135,7 +149,12 @@ def test_give_and_count_what_they_give_apart(
         built = Built(line(*operators))
         for block in given:
             built.chain.process(block)
-        left = [record for output in built.left.values() for record in output.records()]
+        left = [
+            record
+            for output in built.left.values()
+            for tag in (None, "side")
+            for record in output.records(tag)
+        ]
         states = [
             list(operator.table.values())
             for operator in built.chain.operators
@@ -173,6 +192,14 @@ class TestWhatRunsAsOne:
         specs = line(reduce, MapOperator(self.note("b")), SinkOperator(self.note("c")))
 
         assert self.calls(*specs) == ["b", "c", "a", "b", "c"]
+
+    def test_a_process_function_and_those_around_it(self) -> None:
+        specs = line(
+            MapOperator(self.note("a")),
+            ProcessOperator(lambda value, context: [self.note("b")(value)]),
+            MapOperator(self.note("c")),
+        )
+        assert self.calls(*specs) == ["a", "b", "c", "a", "b", "c"]
 
     def test_not_where_values_are_copied(self) -> None:
         assert self.calls(*self.two(), object_reuse=False) == ["a", "a", "b", "b"]
@@ -359,6 +386,11 @@ class TestFailures:
             (FlatMapOperator(lambda value: [fails_on_two(value)]), "ZeroDivisionError: by nothing"),
             (FlatMapOperator(lambda value: [ends_on_two(value)]), "StopIteration"),
             (FlatMapOperator(breaks_off), "ZeroDivisionError: by nothing"),
+            (
+                ProcessOperator(lambda value, context: [fails_on_two(value)]),
+                "ZeroDivisionError: by nothing",
+            ),
+            (ProcessOperator(lambda value, context: breaks_off(value)), "ZeroDivisionError"),
             (SinkOperator(fails_on_two), "ZeroDivisionError: by nothing"),
             (SinkOperator(ends_on_two), "StopIteration"),
         ],

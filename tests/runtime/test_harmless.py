@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 from collections.abc import Callable
+from operator import attrgetter, itemgetter
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -295,8 +296,8 @@ def test_what_harmless_functions_make_is_not_copied(monkeypatch: pytest.MonkeyPa
         copies.append(value)
         return copy.deepcopy(value)
 
-    for module in ("fused_operators", "partitioners"):
-        monkeypatch.setattr(f"penstock.runtime.{module}.copied_if_possible", counting)
+    for name in ("unshared.copied_if_plain", "partitioners.copied_if_possible"):
+        monkeypatch.setattr(f"penstock.runtime.{name}", counting)
     env = local_environment()
     env.set_runtime_mode(RuntimeExecutionMode.STREAMING)
     numbers = env.from_source(
@@ -321,3 +322,10 @@ def test_a_key_selector_changes_the_records_of_its_own_branch_only() -> None:
     found = collect({"others": numbers.rebalance().map(len), "keyed": keyed.map(len)})
 
     assert found == {"others": [3] * 100, "keyed": [2] * 100}
+
+
+@given(st.lists(st.integers() | st.text() | st.tuples(st.integers()), min_size=1, max_size=3))
+def test_what_gets_items_by_plain_names_is_harmless(names: list[Any]) -> None:
+    assert is_harmless(itemgetter(*names))
+    assert not is_harmless(itemgetter(*names, slice(1)))
+    assert not is_harmless(attrgetter("a"))

@@ -6,12 +6,20 @@ import threading
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.common import Row
+from penstock.runtime.harmless import PLAIN_TYPES
 from penstock.runtime.job_pickle import loads
-from penstock.runtime.mutability import Kept, copied, copied_if_possible, is_immutable, kept
+from penstock.runtime.mutability import (
+    Kept,
+    copied,
+    copied_if_plain,
+    copied_if_possible,
+    is_immutable,
+    kept,
+)
 from penstock.runtime.mutability import given as given_back
 
 
@@ -160,3 +168,129 @@ def _change(value: Any) -> None:
         value[0] = "changed"
     else:
         value.append(1)
+
+
+class Thing:
+    def __init__(self, content: Any) -> None:
+        self.content = content
+
+
+def parts_of(value: Any) -> list[Any]:
+    """What a value holds, in its order."""
+    if isinstance(value, Thing):
+        return [value.content]
+    if isinstance(value, dict):
+        return [part for item in value.items() for part in item]
+    return list(value) if isinstance(value, (list, tuple, Row)) else []
+
+
+def shape(value: Any) -> list[Any]:
+    """All that is in a value, and where it holds what it holds elsewhere too."""
+    places: dict[int, int] = {}
+    found: list[Any] = []
+    waiting = [value]
+    while waiting:
+        part = waiting.pop()
+        if is_immutable(part):
+            found.append(part)
+        elif id(part) in places:
+            found.append(("again", places[id(part)]))
+        else:
+            places[id(part)] = len(places)
+            content = part if isinstance(part, (set, bytearray)) else len(parts_of(part))
+            found.append((type(part), content))
+            waiting += parts_of(part)
+    return found
+
+
+def mutable_ids(value: Any) -> set[int]:
+    """The objects in a value that can be changed; not tuples, which hold such objects."""
+    found: dict[int, Any] = {}
+    waiting = [value]
+    while waiting:
+        part = waiting.pop()
+        if id(part) not in found:
+            found[id(part)] = part
+            waiting += parts_of(part)
+    return {key for key, part in found.items() if not is_immutable(part)}
+
+
+leaves: st.SearchStrategy[Any] = (
+    st.none() | st.booleans() | st.integers(0, 300) | st.floats(allow_nan=False)
+)
+leaves |= st.text(max_size=2) | st.sampled_from([Link(1), Order, b"ab", 2j])
+keys = st.text(max_size=2) | st.integers(0, 9)
+
+
+@st.composite
+def values(draw: st.DrawFn, holds_itself: bool = True) -> Any:
+    """A value, parts of which may be in it again and again, or hold it."""
+    made: list[Any] = [draw(leaves), [], {}]
+    for _ in range(draw(st.integers(1, 8))):
+        parts = st.sampled_from(made) | leaves
+        kind = draw(st.sampled_from([list, dict, tuple, set, bytearray, Row, Thing]))
+        if kind is dict:
+            made.append(draw(st.dictionaries(keys, parts, max_size=3)))
+        elif kind is set:
+            made.append(draw(st.sets(keys, max_size=3)))
+        elif kind is bytearray:
+            made.append(bytearray(draw(st.binary(max_size=3))))
+        elif kind is Thing:
+            made.append(Thing(draw(parts)))
+        elif kind is Row:
+            made.append(Row(*draw(st.lists(parts, min_size=1, max_size=3))))
+        else:
+            made.append(kind(draw(st.lists(parts, max_size=3))))
+    value = made[-1]
+    if holds_itself and draw(st.booleans()):
+        inside = [part for part in made if type(part) is list]
+        draw(st.sampled_from(inside)).append(value)
+    return value
+
+
+@settings(max_examples=100, deadline=None)
+@given(values())
+def test_a_copy_has_the_same_in_it_and_shares_nothing_that_can_be_changed(value: Any) -> None:
+    before = shape(value)
+    found = copied(value)
+    assert shape(found) == before == shape(value)
+    assert not mutable_ids(found) & mutable_ids(value)
+
+    plain = copied_if_plain(value)
+    if plain is not None:
+        assert shape(plain) == before
+        assert not mutable_ids(plain) & mutable_ids(value)
+
+    held = kept(value)
+    if type(held) is Kept:
+        one, other = held.value(), held.value()
+        assert shape(one) == shape(other) == shape(loads(held.data)) == before
+        assert not mutable_ids(one) & (mutable_ids(other) | mutable_ids(value))
+        last = held.taken()
+        assert shape(last) == before
+        assert not mutable_ids(last) & (mutable_ids(one) | mutable_ids(other) | mutable_ids(value))
+    else:
+        assert is_immutable(value)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.recursive(leaves, lambda inner: st.lists(inner) | st.dictionaries(keys, inner)))
+def test_plain_are_only_numbers_texts_and_what_holds_them(value: Any) -> None:
+    def is_plain(part: Any) -> bool:
+        if type(part) in (list, dict):
+            return all(map(is_plain, parts_of(part)))
+        return type(part) in PLAIN_TYPES
+
+    assert (copied_if_plain(value) is not None) == (type(value) in (list, dict) and is_plain(value))
+
+
+def test_large_values_are_copied_too() -> None:
+    wide = [[number] for number in range(1000)]
+    deep: list[Any] = []
+    for _ in range(150):
+        deep = [deep]
+    for value in (wide, deep):
+        found = copied(value)
+        assert found == value
+        assert not mutable_ids(found) & mutable_ids(value)
+        assert kept(value).value() == value

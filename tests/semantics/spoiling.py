@@ -133,4 +133,29 @@ class Plain(Spoiling):
         yield now, len(now)
 
 
-FUNCTIONS: list[type[Spoiling]] = [Identity, Buffer, Inside, Plain]
+class Fresh(Spoiling):
+    """Gives out what it has just made, and keeps some of it, or of what is in it."""
+
+    def __call__(self, value: Any) -> Iterator[Any]:
+        now = text(value)
+        self.spoil_all(but=value)
+        yield {"now": now, "all": [[now], {"length": len(now)}, (now, [1])]}
+        yield {"now": now, "all": [self.remember([now]), [1]]}
+        if zlib.crc32(now.encode()) % 3 == 0:
+            yield self.remember([now, {1}])
+        yield [now, (1, self.remember({"now": now}))]
+        yield [now, (1, {"now": now})]
+
+
+class InPlace(Spoiling):
+    """Changes what it is given and gives it out again, or a new dict around it."""
+
+    def __call__(self, value: Any) -> Iterator[Any]:
+        self.spoil_all(but=value)
+        if zlib.crc32(text(value).encode()) % 3 == 0:
+            self.remember(value)
+        spoil(value)
+        yield value if zlib.crc32(text(value).encode()) % 2 else {"value": value}
+
+
+FUNCTIONS: list[type[Spoiling]] = [Identity, Buffer, Inside, Plain, Fresh, InPlace]

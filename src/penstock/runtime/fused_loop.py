@@ -46,6 +46,7 @@ from typing import Any, Final, NamedTuple
 
 from penstock.runtime.elements import BLOCK_SIZE
 from penstock.runtime.mutability import IMMUTABLE_TYPES, Kept, copied_if_possible, is_immutable
+from penstock.runtime.output_tag import OutputTag
 
 FILE_NAME: Final = "<penstock chain>"
 
@@ -66,7 +67,9 @@ _NAMES: Final = {
     "is_immutable": is_immutable,
     "FIXED": IMMUTABLE_TYPES,
     "Kept": Kept,
+    "OutputTag": OutputTag,
     "ValueError": ValueError,
+    "isinstance": isinstance,
     "iter": iter,
     "len": len,
     "list": list,
@@ -76,7 +79,10 @@ _NAMES: Final = {
     "zip": zip,
 }
 
-DROPPING: Final = frozenset({"filter", "flat_map"})
+NESTING: Final = frozenset({"flat_map", "process"})
+"""The kinds that begin a loop inside the loop: over the results for a record."""
+
+DROPPING: Final = NESTING | {"filter"}
 """The kinds after which there may be another number of records; the loop returns a number for each."""
 
 
@@ -98,8 +104,8 @@ class Loop(NamedTuple):
     Attributes:
         run: Runs it: takes the `FusedOperators`, the functions, values, timestamps, the lists that take
             the results and their timestamps, and keys and state if there is a `reduce`. Returns for each
-            operator of the `DROPPING` kinds, in their order, how many records a filter dropped or a
-            flat_map gave.
+            operator of the `DROPPING` kinds, in their order, how many records a filter dropped or one of the
+            `NESTING` kinds gave.
         places: What the lines do that call functions of the user.
     """
 
@@ -117,9 +123,10 @@ def new_loop(
     """Make a loop.
 
     Args:
-        kinds: The kinds of operators: `map`, `filter`, `flat_map`, perhaps `reduce` as the first, and
-            perhaps `sink` as the last.
-        timed: Whether each result has to come with the timestamp of the record it is of.
+        kinds: The kinds of operators: `map`, `filter`, `flat_map`, `process`, perhaps `reduce` as the first,
+            and perhaps `sink` as the last.
+        timed: Whether each result has to come with the timestamp of the record it is of, or a function may
+            ask for it.
         known: Whether nobody can change a result while it waits: it is known to be one of the values, which
             nobody can change, or functions make nothing else.
         widths: What results to expect; others are all right, and take longer.
@@ -194,12 +201,16 @@ class _Text:
         if kinds[0] == "reduce":
             self._put("known, keep = table.get, fused.keep")
             self._put("may_be_kept = fused.reduce.may_hold_kept")
+        for position, kind in enumerate(kinds):
+            if kind == "process":
+                self._put(f"c{position} = fused.operators[{position}].record_context")
+                self._put(f"c{position}.record_timestamp = None")
         self._put(self._head(keyed=kinds[0] == "reduce"))
         self._indent += 1
         for position, kind in enumerate(kinds):
             _STEPS[kind](self, position)
         if kinds[-1] != "sink":
-            self._keep(may_be_many="flat_map" in kinds)
+            self._keep(may_be_many=not NESTING.isdisjoint(kinds))
         self._indent = 1
         self._put(f"return ({''.join(f'{count}, ' for count in counts)})")
 
@@ -236,7 +247,7 @@ class _Text:
         self._put("else:")
         if not self._is_known:
             self._put(f"    if may_be_kept and kind({result}) is Kept:")
-            self._put(f"        {result} = {result}.value()", position)
+            self._put(f"        {result} = {result}.taken()", position)
         self._put(f"    {result} = f{position}({result}, {before})", position)
         if self._is_known:
             self._put(f"table[k] = {result}", position)
@@ -263,6 +274,23 @@ class _Text:
         self._put(f"for {result} in {found}:", position)
         self._indent += 1
         self._variable = result
+        self._put(f"n{position} += 1")
+
+    def _process(self, position: int) -> None:
+        found, context, result = f"r{position}", f"c{position}", f"v{position + 1}"
+        if self._timed:
+            self._put(f"{context}.record_timestamp = t")
+        self._put(f"{found} = f{position}({self._variable}, {context})", position)
+        self._put(f"if {found} is None:")
+        self._put("    continue")
+        self._put(f"for {result} in {found}:", position)
+        self._indent += 1
+        self._variable = result
+        is_pair = f"type({result}) is tuple and len({result}) == 2"
+        self._put(f"if {is_pair} and isinstance({result}[0], OutputTag):")
+        time = "t" if self._timed else "None"
+        self._put(f"    fused.collect_side({position}, {result}, {time})")
+        self._put("    continue")
         self._put(f"n{position} += 1")
 
     def _sink(self, position: int) -> None:
@@ -323,5 +351,6 @@ _STEPS: Final[Mapping[str, Callable[[_Text, int], None]]] = {
     "map": _Text._map,  # noqa: SLF001
     "filter": _Text._filter,  # noqa: SLF001
     "flat_map": _Text._flat_map,  # noqa: SLF001
+    "process": _Text._process,  # noqa: SLF001
     "sink": _Text._sink,  # noqa: SLF001
 }

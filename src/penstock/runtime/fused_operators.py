@@ -9,27 +9,42 @@ from typing import Any, Final, cast
 
 from penstock.runtime.elements import BLOCK_SIZE, Block
 from penstock.runtime.fixed_results import makes_fixed, reads_names
-from penstock.runtime.fused_loop import DROPPING, REST, Loop, Place, Widths, new_loop, width_of
+from penstock.runtime.fused_loop import (
+    DROPPING,
+    NESTING,
+    REST,
+    Loop,
+    Place,
+    Widths,
+    new_loop,
+    width_of,
+)
 from penstock.runtime.harmless import are_plain, is_harmless
-from penstock.runtime.mutability import copied_if_possible
 from penstock.runtime.operator import StreamOperator
 from penstock.runtime.operators.filter import FilterOperator
 from penstock.runtime.operators.flat_map import FlatMapOperator
 from penstock.runtime.operators.function_operator import FunctionOperator
 from penstock.runtime.operators.map import MapOperator
+from penstock.runtime.operators.process import ProcessOperator
 from penstock.runtime.operators.reduce import ReduceOperator
 from penstock.runtime.operators.sink import SinkOperator
+from penstock.runtime.output_tag import OutputTag
+from penstock.runtime.unshared import to_wait
 from penstock.runtime.user_code import FAILURES, function_failure, record_text
 
 _KINDS: Final[dict[type[StreamOperator], str]] = {
     MapOperator: "map",
     FilterOperator: "filter",
     FlatMapOperator: "flat_map",
+    ProcessOperator: "process",
     ReduceOperator: "reduce",
     SinkOperator: "sink",
 }
 
-_MOST_FLAT_MAPS: Final = 16
+_MOST_NESTED: Final = 16
+
+_VARIABLES: Final = 2
+"""How many variables a result is in while it is looked at: one of the loop, and one of `emit_alone`."""
 
 _WORTH_ASKING: Final = 8
 """For fewer records it takes longer to ask whether functions are harmless than to look at results."""
@@ -43,8 +58,8 @@ def can_join(run: Sequence[StreamOperator], operator: StreamOperator) -> bool:
     """
     if isinstance(operator, ReduceOperator) and (operator.batch or run):
         return False
-    flat_maps = sum(isinstance(before, FlatMapOperator) for before in run)
-    return type(operator) in _KINDS and flat_maps < _MOST_FLAT_MAPS
+    nested = sum(_KINDS[type(before)] in NESTING for before in run)
+    return type(operator) in _KINDS and nested < _MOST_NESTED
 
 
 class FusedOperators:
@@ -69,6 +84,11 @@ class FusedOperators:
         self.reduce = operators[0] if isinstance(operators[0], ReduceOperator) else None
         self._passes_values = {"filter", "sink"}.issuperset(self._kinds)
         self._may_be_harmless = {"map", "filter"}.issuperset(self._kinds)
+        self._processes = {
+            position: operator
+            for position, operator in enumerate(operators)
+            if isinstance(operator, ProcessOperator)
+        }
         self._makes_mutable = False
         self._widths: Widths = (0, 0)
         self._loops: dict[tuple[bool, bool, Widths], Loop] = {}
@@ -81,7 +101,9 @@ class FusedOperators:
     def process_block(self, block: Block) -> None:
         """Send the records of a block through all operators, one record after the other."""
         values, timestamps = block.values, block.timestamps
-        timed = self._has_results and self._changes_number and timestamps is not None
+        timed = timestamps is not None and (
+            bool(self._processes) or (self._has_results and self._changes_number)
+        )
         self._is_fixed = self._is_fixed_for(block)
         self._is_harmless = self._is_fixed or (self._makes_mutable and self._is_harmless_for(block))
         # Several values are such as nobody else has, so that a sink may keep them.
@@ -95,7 +117,7 @@ class FusedOperators:
         times: list[int | None] | None = [] if timed else None
         self._times = None if timed else timestamps
         self._emitted = 0
-        self._has_copies = False
+        self._has_mutable, self._plain = False, 0
         reduce = self.reduce
         keys = None if reduce is None else reduce.keys_of(block)
         table = None if reduce is None else reduce.table
@@ -110,6 +132,8 @@ class FusedOperators:
             reduce.mark_changed(block)
         if len(self._operators) > 1:
             self._count(len(values), counts)
+        for process in self._processes.values():
+            process.collector.flush()
         if results:
             self.emit(results, times)
 
@@ -126,14 +150,27 @@ class FusedOperators:
             results.copy(),
             self._times_of(len(results)) if times is None else times.copy(),
             is_immutable=True
-            if self._is_fixed or not (self._has_copies or self._is_harmless)
+            if self._is_fixed or not (self._has_mutable or self._is_harmless)
             else None,
-            is_harmless=self._is_harmless,
+            is_harmless=self._is_harmless or self._plain == len(results),
         )
         results.clear()
         if times is not None:
             times.clear()
         self._operators[-1].output.collect(block)
+
+    def collect_side(
+        self, position: int, result: tuple[OutputTag, Any], timestamp: int | None
+    ) -> None:
+        """Take a result for a side output.
+
+        Args:
+            position: The position of the operator whose function gave it.
+            result: The tag of the side output, and the value.
+            timestamp: Its timestamp (milliseconds), if it has one.
+        """
+        tag, value = result
+        self._processes[position].collector.collect_side(tag.tag_id, value, timestamp)
 
     def emit_alone(
         self,
@@ -142,7 +179,10 @@ class FusedOperators:
         results: list[Any],
         times: list[int | None] | None,
     ) -> None:
-        """Pass on a result that can be changed, after those so far; or a copy of it with those, if that will do.
+        """Take a result that can be changed.
+
+        It waits with those so far if nobody else has it, or a copy of it does, if that will do. Else it is passed
+        on after them.
 
         Args:
             result: The result.
@@ -152,14 +192,16 @@ class FusedOperators:
         """
         self._makes_mutable = True
         output = self._operators[-1].output
-        copy = copied_if_possible(result) if output.copies_will_do else result
-        if copy is result:
+        waiting = to_wait(result, _VARIABLES, may_copy=output.copies_will_do)
+        if waiting is None:
             self.emit(results, times)
             found = self._times_of(1) if times is None else [timestamp]
             output.collect(Block([result], found, is_immutable=False))
             return
-        self._has_copies = True
-        results.append(copy)
+        held, is_plain = waiting
+        self._has_mutable = True
+        self._plain += is_plain
+        results.append(held)
         if times is not None:
             times.append(timestamp)
         if len(results) >= BLOCK_SIZE:
@@ -188,7 +230,7 @@ class FusedOperators:
     @cached_property
     def _makes_fixed(self) -> bool:
         """Whether all functions that make results can only make such, if given such; by their code."""
-        return "flat_map" not in self._kinds and all(map(makes_fixed, self._makers))
+        return NESTING.isdisjoint(self._kinds) and all(map(makes_fixed, self._makers))
 
     @cached_property
     def _watched(self) -> Sequence[Callable[..., Any]]:
@@ -267,7 +309,7 @@ class FusedOperators:
                 operator.metrics.records_in += records
             if kind == "filter":
                 records -= next(changes)
-            elif kind == "flat_map":
+            elif kind in NESTING:
                 records = next(changes)
             if position < last:
                 operator.metrics.records_out += records

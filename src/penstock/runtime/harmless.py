@@ -9,6 +9,7 @@ function that can reach nothing but its arguments and what nobody can change:
   a method of numbers, texts, lists and the like, or a global one that stands for a plain constant, or for one
   of the built-in functions that depend on their arguments alone. It sets neither attributes nor global
   variables, and imports nothing. Its constants and defaults are plain. The same holds for functions inside it.
+- Or it is an `operator.itemgetter`.
 - What it is given is plain: of numbers, texts, tuples, lists, dicts and sets, of just these types, so that no
   code of a user's class runs; and nobody else has it.
 
@@ -26,10 +27,11 @@ import dis
 from collections.abc import Iterable
 from functools import lru_cache
 from itertools import chain
+from operator import itemgetter
 from types import CodeType, FunctionType
-from typing import Any, Final, cast
+from typing import Any, Final
 
-PLAIN_TYPES: Final = frozenset({int, float, str, bool, type(None)})
+PLAIN_TYPES: Final[frozenset[type]] = frozenset({int, float, str, bool, type(None)})
 _ARE_PLAIN: Final = PLAIN_TYPES.issuperset
 _ABSENT: Final = object()
 
@@ -71,10 +73,13 @@ def is_harmless(function: Any) -> bool:
         >>> is_harmless(lambda pair: {"sum": sum(pair)}), is_harmless(lambda pair: seen)
         (True, False)
     """
-    if type(function) is not FunctionType:
-        return False
-    code, known = function.__code__, function.__globals__
-    builtin = cast(Any, function).__builtins__  # mypy forgets it where it reads its own cache
+    if type(function) is itemgetter:
+        return is_plain_constant(function.__reduce__()[1])
+    return type(function) is FunctionType and _can_do_no_harm(function)
+
+
+def _can_do_no_harm(function: Any) -> bool:
+    code, known, builtin = function.__code__, function.__globals__, function.__builtins__
     try:
         names = _global_names(code)
     except TypeError:  # a constant that cannot be hashed, and so be changed

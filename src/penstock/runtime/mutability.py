@@ -24,6 +24,8 @@ from itertools import chain
 from typing import Any, Final
 
 from penstock.common.types import Row, copy_of_row
+from penstock.runtime.copying import Copier, Copies, RowCopier
+from penstock.runtime.harmless import PLAIN_TYPES
 from penstock.runtime.job_pickle import dumps, loads
 
 IMMUTABLE_TYPES: Final[frozenset[type]] = frozenset(
@@ -32,6 +34,9 @@ IMMUTABLE_TYPES: Final[frozenset[type]] = frozenset(
     | {uuid.UUID, zoneinfo.ZoneInfo, range, type(...)}
 )
 """Types of which no instance can be changed; for a first look, as `type(value) in IMMUTABLE_TYPES`."""
+
+CONTAINERS: Final[frozenset[type]] = frozenset({dict, list, set, Row, bytearray})
+"""Types of which each instance can be changed; for a first look, too."""
 
 NO_PAIR: Final = (object(), object())
 """Stands for what is no pair, where the two values of pairs are looked at one by one: for nothing is asked as often."""
@@ -51,6 +56,8 @@ def is_immutable(value: Any) -> bool:
         return True
     if kind is tuple and _are_of_immutable_types(map(type, value)):
         return True
+    if kind in CONTAINERS:
+        return False
     contents = _contents_of(kind)
     return contents is not None and (contents is _nothing or _holds_immutables_only(value))
 
@@ -108,16 +115,11 @@ def copied(value: Any) -> Any:
         >>> copied(basket) == basket, copied(basket)[1] is basket[1]
         (True, False)
     """
-    kind: Any = type(value)
-    shallow = _SHALLOW_COPY.get(kind)
-    if shallow is None and is_immutable(value):
+    if type(value) in IMMUTABLE_TYPES:
         return value
-    if shallow is None and _is_all_in_attributes(kind):
-        shallow = _copied_object
-    if shallow is not None:
-        found = shallow(value)
-        if found is not None:
-            return found
+    found = _copy_of_object(value, {})
+    if found is not None:
+        return found
     try:
         return loads(dumps(value))
     except Exception:  # noqa: BLE001 - classes of functions, for instance, are copied, but not pickled
@@ -132,42 +134,38 @@ def copied_if_possible(value: Any) -> Any:
         return value
 
 
-def _copied_list(value: list[Any]) -> list[Any] | None:
-    return value.copy() if _are_of_immutable_types(map(type, value)) else None
+def copied_if_plain(value: Any) -> Any:
+    """Return a copy of a list, dict, set or tuple of plain values or of others like it; None for all else.
+
+    What is plain, `penstock.runtime.harmless` says.
+
+    Example:
+        >>> copied_if_plain({"all": [1, 2]}), copied_if_plain({"all": [1, 2j]})
+        ({'all': [1, 2]}, None)
+    """
+    return _copy_of_plain(value, {})
 
 
-def _copied_dict(value: dict[Any, Any]) -> dict[Any, Any] | None:
-    is_flat = _are_of_immutable_types(map(type, value.values()))
-    return value.copy() if is_flat and _are_of_immutable_types(map(type, value)) else None
+class _ObjectCopier(RowCopier):
+    """Copies as well what is an object of a class as most are, and shares what nobody can change."""
+
+    def _copy_of_other(self, value: Any, copies: Copies) -> Any:
+        kind: Any = type(value)
+        if is_immutable(value):
+            return value
+        if not _is_all_in_attributes(kind):
+            return None
+        found = copies[id(value)] = object.__new__(kind)
+        attributes = self.copy_of_dict(value.__dict__, copies)
+        if attributes is None:
+            return None
+        found.__dict__.update(attributes)
+        return found
 
 
-def _copied_row(value: Row) -> Row | None:
-    return copy_of_row(value) if _are_of_immutable_types(map(type, value)) else None
-
-
-def _copied_object(value: Any) -> Any:
-    attributes = value.__dict__
-    if not _are_of_immutable_types(map(type, attributes.values())):
-        return None
-    found = object.__new__(type(value))
-    found.__dict__.update(attributes)
-    return found
-
-
-_COPY: Final[dict[type, Callable[[Any], Any]]] = {
-    list: list.copy,
-    dict: dict.copy,
-    Row: copy_of_row,
-    bytearray: bytearray.copy,
-}
-
-_SHALLOW_COPY: Final[dict[type, Callable[[Any], Any]]] = {
-    list: _copied_list,
-    dict: _copied_dict,
-    Row: _copied_row,
-    bytearray: bytearray.copy,
-}
-"""What copies what holds nothing that can be changed; None is returned for one that does."""
+_copy_of_plain: Final = Copier(PLAIN_TYPES).copy
+_copy_of_container: Final = RowCopier(IMMUTABLE_TYPES).copy
+_copy_of_object: Final = _ObjectCopier(IMMUTABLE_TYPES).copy
 
 
 class Kept:
@@ -176,11 +174,13 @@ class Kept:
     __slots__ = ("_copy", "_held")
 
     def __init__(self, value: Any) -> None:
-        shallow = _SHALLOW_COPY.get(type(value))
-        held = None if shallow is None else shallow(value)
-        # What holds nothing that can be changed is copied in a fraction of the time that pickling takes.
-        self._copy: Callable[[Any], Any] = loads if held is None else _COPY[type(value)]
-        self._held: Any = dumps(value) if held is None else held
+        copies: Copies = {}
+        self._held = _copy_of_container(value, copies)
+        self._copy: Callable[[Any], Any] = (
+            _copied_again if copies else _COPY.get(type(value), loads)
+        )
+        if self._held is None:
+            self._copy, self._held = loads, dumps(value)
 
     @property
     def data(self) -> bytes:
@@ -191,6 +191,24 @@ class Kept:
         """Return the value, as an object that nobody else has."""
         return self._copy(self._held)
 
+    def taken(self) -> Any:
+        """Return the value, as an object that nobody else has; this one is not to be asked again."""
+        return loads(self._held) if self._copy is loads else self._held
+
+
+_COPY: Final[dict[type, Callable[[Any], Any]]] = {
+    dict: dict.copy,
+    list: list.copy,
+    set: set.copy,
+    Row: copy_of_row,
+    bytearray: bytearray.copy,
+}
+"""What copies a container that holds nothing which can be changed."""
+
+
+def _copied_again(value: Any) -> Any:
+    return _copy_of_container(value, {})
+
 
 def kept(value: Any) -> Any:
     """Return what to hold of a value: the value itself, or a `Kept` if it can be changed."""
@@ -199,7 +217,7 @@ def kept(value: Any) -> Any:
     if (
         kind in IMMUTABLE_TYPES
         or (kind is tuple and _are_of_immutable_types(map(type, value)))
-        or is_immutable(value)
+        or (kind not in CONTAINERS and is_immutable(value))
     ):
         return value
     return Kept(value)

@@ -149,7 +149,7 @@ class RescalePartitioner(RebalancePartitioner):
         self._count = max(end - self._first, 1)
         self._next = 0
 
-    def split(self, block: Block) -> Iterator[tuple[int, Block]]:
+    def _split(self, block: Block) -> Iterator[tuple[int, Block]]:
         yield from self._deal(block, self._first, self._count)
 
 

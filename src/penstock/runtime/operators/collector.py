@@ -6,17 +6,18 @@ from collections.abc import Iterable
 from typing import Any
 
 from penstock.runtime.elements import BLOCK_SIZE, Block
-from penstock.runtime.mutability import IMMUTABLE_TYPES, copied_if_possible, is_immutable
+from penstock.runtime.mutability import IMMUTABLE_TYPES, is_immutable
 from penstock.runtime.output import Output
 from penstock.runtime.output_tag import OutputTag
+from penstock.runtime.unshared import to_wait
 
 
 class Collector:
     """Gathers single results into blocks, one for the main output and one for each side output.
 
-    A tuple of an `OutputTag` and a value goes to that side output. A result that can be changed is emitted
-    at once, and those before it: who made it may change it as soon as it is asked for the next. Or a copy
-    of it waits with the others, if that will do.
+    A tuple of an `OutputTag` and a value goes to that side output. A result that can be changed waits with
+    the others if nobody else has it, or a copy of it does, if that will do. Else it is emitted at once, and those
+    before it: who made it may change it as soon as it is asked for the next.
 
     Args:
         output: Where the blocks go.
@@ -25,7 +26,8 @@ class Collector:
     def __init__(self, output: Output) -> None:
         self._output = output
         self._is_timed = True
-        self._has_copies = False
+        self._has_mutable = False
+        self._plain = 0
         self._main = Block([], [])
         self._sides: dict[str, Block] = {}
 
@@ -55,7 +57,7 @@ class Collector:
             self.collect_side(result[0].tag_id, result[1], timestamp)
             return False
         if not is_immutable(result):
-            self.emit_alone(result, timestamp)
+            self.emit_alone(result, timestamp, variables=3)
             return False
         return True
 
@@ -87,22 +89,29 @@ class Collector:
             values, timestamps = self._main.values, self._main.timestamps
             assert timestamps is not None
 
-    def emit_alone(self, value: Any, timestamp: int | None) -> None:
-        """Emit a result that can be changed, after those that were gathered; or gather a copy of it."""
-        if self._output.copies_will_do:
-            copy = copied_if_possible(value)
-            if copy is not value:
-                self._gather_copy(copy, timestamp)
-                return
+    def emit_alone(self, value: Any, timestamp: int | None, *, variables: int = 2) -> None:
+        """Emit a result that can be changed, after those that were gathered; or gather it or a copy of it.
+
+        Args:
+            value: The result.
+            timestamp: Its timestamp (milliseconds), if it has one.
+            variables: How many variables it is in here and where it was collected.
+        """
+        waiting = to_wait(value, variables, may_copy=self._output.copies_will_do)
+        if waiting is not None:
+            held, is_plain = waiting
+            self._plain += is_plain
+            self._gather(held, timestamp)
+            return
         if self._main.values:
             self._emit_main()
         timestamps: list[int | None] | None = None if timestamp is None else [timestamp]
         self._output.collect(Block([value], timestamps, is_immutable=False))
 
-    def _gather_copy(self, copy: Any, timestamp: int | None) -> None:
-        self._has_copies = True
+    def _gather(self, value: Any, timestamp: int | None) -> None:
+        self._has_mutable = True
         main = self._main
-        main.values.append(copy)
+        main.values.append(value)
         if main.timestamps is not None:
             main.timestamps.append(timestamp)
         if len(main.values) >= BLOCK_SIZE:
@@ -138,14 +147,16 @@ class Collector:
 
     def _emit_main(self) -> None:
         block, self._main = self._main, Block([], [] if self._is_timed else None)
-        has_copies, self._has_copies = self._has_copies, False
+        is_immutable = None if self._has_mutable else True
+        is_harmless = self._plain > 0 and self._plain == len(block.values)
+        self._has_mutable, self._plain = False, 0
         if block.values:
-            self._output.collect(_slim(block, is_immutable=None if has_copies else True))
+            self._output.collect(_slim(block, is_immutable=is_immutable, is_harmless=is_harmless))
 
 
-def _slim(block: Block, *, is_immutable: bool | None = True) -> Block:
+def _slim(block: Block, *, is_immutable: bool | None = True, is_harmless: bool = False) -> Block:
     """Drop the timestamps of a block if no record has one."""
     timestamps = block.timestamps
     if timestamps is not None and set(timestamps) == {None}:
         timestamps = None
-    return Block(block.values, timestamps, is_immutable=is_immutable)
+    return Block(block.values, timestamps, is_immutable=is_immutable, is_harmless=is_harmless)

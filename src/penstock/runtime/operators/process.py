@@ -83,6 +83,16 @@ class ProcessOperator(FunctionOperator):
         self._context = ProcessContext(timers)
         super().open()
 
+    @property
+    def record_context(self) -> ProcessContext:
+        """What the function may ask about the record it is called with."""
+        return self._context
+
+    @property
+    def collector(self) -> Collector:
+        """What takes results in the epoch that runs."""
+        return self._collector
+
     def begin_epoch(self, epoch: Epoch) -> None:
         self._collector = Collector(self.output)
 

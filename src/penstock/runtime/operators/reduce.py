@@ -62,7 +62,7 @@ class ReduceOperator(FunctionOperator):
                 before = known(key, _NOTHING)
                 if before is not _NOTHING:
                     if type(before) is Kept:
-                        before = before.value()
+                        before = before.taken()
                     value = call(before, value)  # noqa: PLW2901
                 table[key] = value if type(value) in IMMUTABLE_TYPES else keep(value, key)
                 yield value

@@ -35,7 +35,9 @@ _LIBRARIES: Final = ("pyspark", "pyarrow", "py4j", "cloudpickle", "rocksdict")
 _COSTS: Final = {
     "runtime/buffer.py": Cost.SERIALIZATION,
     "runtime/job_pickle.py": Cost.SERIALIZATION,
+    "runtime/copying.py": Cost.SERIALIZATION,
     "runtime/mutability.py": Cost.SERIALIZATION,
+    "runtime/unshared.py": Cost.SERIALIZATION,
     "runtime/record_size.py": Cost.SERIALIZATION,
     "runtime/state/": Cost.STATE,
     "runtime/timers/": Cost.STATE,

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple, Protocol
 
 from penstock.errors import ValueNotSerializableError
-from penstock.runtime.mutability import IMMUTABLE_TYPES, kept
+from penstock.runtime.mutability import CONTAINERS, IMMUTABLE_TYPES, Kept, kept
 from penstock.runtime.user_code import record_text
 
 VOID_NAMESPACE: Final = None
@@ -172,7 +172,7 @@ class StateTable(ABC):
             else:
                 return value
         try:
-            return kept(value)
+            return Kept(value) if type(value) in CONTAINERS else kept(value)
         except Exception as error:
             raise not_serializable(value, self.operator, self.name, key, error) from error
 
