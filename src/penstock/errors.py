@@ -323,6 +323,10 @@ class NoCheckpointLocationWarning(UserWarning):
     """Warns that a streaming job has state and no checkpoint location: the state dies with the job."""
 
 
+class UnclaimedStateWarning(UserWarning):
+    """Warns of an operator that has asked for new states, and not for others that its checkpoint holds."""
+
+
 class CheckpointsOpenToOthersWarning(UserWarning):
     """Warns that others can write where checkpoints are: what a job restores is unpickled, which runs code."""
 

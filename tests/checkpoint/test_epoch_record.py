@@ -172,7 +172,7 @@ def test_another_form_is_refused() -> None:
 def first_form(**changed: object) -> EpochRecord:
     """Return what is read where the version before had written the record."""
     body = json.loads(encode(RECORD).partition(b"\n")[2])
-    for name in ("read", "is_drained", "pieces", "old_rows"):
+    for name in ("read", "is_drained", "pieces", "old_rows", "states"):
         del body[name]
     for vertex in body["job"]["vertices"]:
         vertex["operators"] = [operator[:5] for operator in vertex["operators"]]

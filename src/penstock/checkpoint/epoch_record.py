@@ -146,6 +146,8 @@ class EpochRecord:
         pieces: Of a fork or a savepoint, the copies of files that sinks go on with, by what they call them.
         old_rows: The names of rows that were keys when a version sorted the names of rows made of keyword
             arguments; None if state is of such a version, and was not looked through yet.
+        states: The names of the states that each operator has asked for so far, by its id. Metadata of earlier
+            versions has none.
     """
 
     number: int
@@ -169,6 +171,7 @@ class EpochRecord:
     engine: dict[str, Any] = field(default_factory=dict)
     pieces: Mapping[str, StateHandle] = field(default_factory=dict)
     old_rows: frozenset[RowNames] | None = frozenset()
+    states: Mapping[str, list[str]] = field(default_factory=dict)
 
     def next_wake_up(self) -> int | None:
         """Return when an epoch is due even without records (milliseconds); None for never."""

@@ -16,6 +16,7 @@ from penstock.executors.epoch_feed import EpochFeed, EpochResult
 from penstock.executors.old_rows import old_rows_after
 from penstock.executors.profile_log import ProfileLog
 from penstock.executors.publishing import claimed
+from penstock.executors.unclaimed_states import UnclaimedStates
 from penstock.runtime.buffer import Buffer
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.epoch_outcome import EpochOutcome
@@ -71,6 +72,7 @@ class EpochRunner:
         self._engine: dict[str, Any] = {}
         self._last: EpochRecord | None = None
         self._restored = Restored()
+        self._states = UnclaimedStates({}, self._described)
 
     def resume(self) -> EpochRecord | None:
         """Go on from the last epoch that was committed, and return it; None to begin anew.
@@ -96,6 +98,7 @@ class EpochRunner:
                     ignore_unclaimed_state=self._checkpoints.ignores_unclaimed,
                     storage=self._storage,
                 )
+            self._states = UnclaimedStates(last.states, self._described)
         return last
 
     def _claimed(self, last: EpochRecord) -> EpochRecord:
@@ -279,6 +282,7 @@ class EpochRunner:
             folded_at=now if epoch.may_fold or self._last is None else self._last.folded_at,
             engine=self._engine,
             old_rows=old_rows_after(epoch, outcome, self._described),
+            states=self._states.after(outcome.states),
         )
 
     def _read_after(self, epoch: Epoch) -> dict[int, int]:

@@ -66,6 +66,7 @@ class EpochOutcome:
         profiles: Where the time of each task of the engine went, if that was asked for.
         kept_rows: The names of rows among the keys of state, if that was asked for.
         seen_rows: The same of keys that came.
+        states: The names of the states that each operator has asked for, by its id.
     """
 
     operators: dict[str, OperatorReport] = field(default_factory=dict)
@@ -78,6 +79,7 @@ class EpochOutcome:
     profiles: list[TaskProfile] = field(default_factory=list)
     kept_rows: set[RowNames] = field(default_factory=set)
     seen_rows: set[RowNames] = field(default_factory=set)
+    states: dict[str, set[str]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, program: Program, buffers: Iterable[Buffer]) -> EpochOutcome:
@@ -116,6 +118,8 @@ class EpochOutcome:
             self.handles[message.vertex, message.sender] = report.handles
         self.kept_rows |= report.kept_rows
         self.seen_rows |= report.seen_rows
+        for operator_id, names in report.states.items():
+            self.states.setdefault(operator_id, set()).update(names)
         vertex = program.vertices[message.vertex]
         for spec, metrics in zip(vertex.operators, report.metrics, strict=True):
             self._add_metrics(spec.operator_id, spec.name, metrics)

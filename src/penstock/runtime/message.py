@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from penstock.checkpoint.epoch_record import RowNames
@@ -66,6 +66,7 @@ class SubtaskReport:
         timers: The number of timers of each operator.
         kept_rows: The names of rows among the keys of its state, if the driver has to hear of them.
         seen_rows: The same of keys that came.
+        states: The names of the states that each operator has asked for, by its id.
     """
 
     metrics: list[OperatorCounts]
@@ -76,3 +77,4 @@ class SubtaskReport:
     timers: tuple[int, ...] = ()
     kept_rows: frozenset[RowNames] = frozenset()
     seen_rows: frozenset[RowNames] = frozenset()
+    states: dict[str, frozenset[str]] = field(default_factory=dict)

@@ -365,8 +365,9 @@ class Subtask:
             for operator in self.chain.operators
         )
         progress = self._progress()
-        rows = () if self._state is None else self._state.row_names()
-        report = SubtaskReport(metrics, attempts, handles, self._attempt, progress, timers, *rows)
+        state = self._state
+        names = () if state is None else (*state.row_names(), state.asked_for())
+        report = SubtaskReport(metrics, attempts, handles, self._attempt, progress, timers, *names)
         self._tell_driver("report", report)
         if is_finishing:
             self.close()

@@ -124,6 +124,14 @@ class SubtaskState:
         self.is_in_use = False
         return self._handles
 
+    def asked_for(self) -> dict[str, frozenset[str]]:
+        """Return the names of the states that each operator has asked for, by the operator's id."""
+        found: dict[str, frozenset[str]] = {}
+        for name, store in self._stores.items():
+            operator_id = name.partition(" ")[0]
+            found[operator_id] = found.get(operator_id, frozenset()) | store.asked_for
+        return found
+
     def row_names(self) -> tuple[frozenset[RowNames], frozenset[RowNames]]:
         """Return the names of rows among the keys that state was read for, and among those that came."""
         asked = [store.row_keys for store in self._stores.values() if store.row_keys is not None]

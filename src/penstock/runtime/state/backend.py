@@ -59,6 +59,7 @@ class KeyedStateBackend(ABC):
         current_key: The key of the record or timer that is being processed. Set it by
             `set_current_key`.
         row_keys: Notes the names of rows among keys; None if nobody wants to know.
+        asked_for: The names of the states that the program has asked for.
     """
 
     is_keyed: bool = True
@@ -77,6 +78,7 @@ class KeyedStateBackend(ABC):
         self.current_key: Any = None
         self.row_keys: RowsAmongKeys | None = None
         self._tracks_changes = True
+        self.asked_for: set[str] = set()
         self._states: dict[str, KeyedState] = {}
         # The types of states, as the program or a file says.
         self._types: dict[str, str] = {}
@@ -147,6 +149,7 @@ class KeyedStateBackend(ABC):
         state = self._states.get(descriptor.name)
         if state is None:
             state = self._states[descriptor.name] = self._make_state(descriptor)
+            self.asked_for.add(descriptor.name)
         elif _type(state.descriptor) != _type(descriptor):
             raise _mismatch(self.operator, descriptor, _type_name(state.descriptor))
         state.set_current_namespace(namespace)

@@ -60,6 +60,7 @@ class HashMapKeyedStateBackend(KeyedStateBackend):
         return table
 
     def table(self, name: str) -> dict[Any, Any]:
+        self.asked_for.add(name)
         found: dict[Any, Any] = self._table(name, _RAW).view(VOID_NAMESPACE).entries
         return found
 

@@ -125,6 +125,7 @@ class RocksDBKeyedStateBackend(KeyedStateBackend):
         return table
 
     def table(self, name: str) -> RawTable:
+        self.asked_for.add(name)
         found: RawTable = self._table(name, _RAW).view(VOID_NAMESPACE).entries
         return found
 
