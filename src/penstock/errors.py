@@ -18,7 +18,14 @@ class PenstockError(Exception):
         The source 'numbers' has no split.
         <BLANKLINE>
         Hint: Give it one.
+
+    Attributes:
+        operator: The name of the operator whose function met the error; None if it was not met in one.
+        record: The text of the record that function was called with, shortened; None if there was none.
     """
+
+    operator: str | None = None
+    record: str | None = None
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
         super().__init__(message if hint is None else f"{message}\n\nHint: {hint}")
@@ -93,7 +100,6 @@ class UserFunctionError(PenstockError):
     """
 
     operator: str = ""
-    record: str | None = None
 
 
 class LostBufferError(PenstockError):
@@ -106,6 +112,14 @@ class InconsistentEpochError(PenstockError):
 
 class JobFailedError(PenstockError):
     """Raised when the engine failed a job for a reason that is not the user's function."""
+
+
+class WorkerLostError(JobFailedError):
+    """Raised when a Python worker or an executor died more often than Spark tries a task: killed, say."""
+
+
+class RecordTooLargeError(PenstockError):
+    """Raised when a record is larger, in pickled form, than what can go from one process to another."""
 
 
 class SourceNotReadableError(PenstockError):
@@ -300,7 +314,6 @@ class AsyncTimeoutError(PenstockError, TimeoutError):
     """
 
     operator: str = ""
-    record: str | None = None
 
 
 class AsyncResultError(PenstockError, TypeError):
@@ -360,10 +373,11 @@ class UnknownOperatorError(InvalidArgumentError):
 
 
 class StateClassNotFoundError(PenstockError, ImportError):
-    """Raised when a class is not there of which something was kept in state."""
+    """Raised when a class is not there of which something was kept in state.
 
-    operator: str | None = None
-    """The name of the operator whose state it is, if that is known."""
+    Attributes:
+        operator: The name of the operator whose state it is, if that is known.
+    """
 
 
 class UnknownStateError(InvalidArgumentError):

@@ -115,8 +115,10 @@ def test_is_none_until_it_is_complete(location: Location) -> None:
 def test_is_not_written_of_damaged_state(location: Location) -> None:
     name = min(location.record.files())
     location.put(name, "not what was written")
-    with pytest.raises(DamagedStateError, match="is damaged"):
+    with pytest.raises(DamagedStateError, match="is damaged") as damaged:
         write_savepoint(location.storage, location.record, location.target("savepoint"))
+    assert "execution.state-recovery.epoch" in str(damaged.value.hint)
+    assert "start from another savepoint" in str(damaged.value.hint)
     with pytest.raises(SavepointError):
         read_savepoint(location.target("savepoint"))
 
@@ -151,9 +153,12 @@ def test_is_refused_where_nothing_can_be_written(location: Location) -> None:
     location.put("file")
     target = location.target("job/file")
 
-    with pytest.raises(SavepointError, match="cannot be written"):
+    with pytest.raises(
+        SavepointError, match=r"No savepoint can be written to .*: .Errno"
+    ) as caught:
         check_place(target, location.storage)
-    with pytest.raises(SavepointError, match="cannot be written"):
+    assert "checkpoint location" not in str(caught.value)
+    with pytest.raises(SavepointError, match=r"No savepoint can be written to .*: .Errno"):
         write_savepoint(location.storage, location.record, target)
 
 

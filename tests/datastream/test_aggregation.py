@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from penstock.common import Row
 from penstock.common.data_frame_row import row_factory
+from penstock.datastream import aggregates
 from penstock.datastream.aggregation import Aggregation, Max, MaxBy, Min, MinBy, Sum
-from penstock.errors import ColumnNotFoundError, UserFunctionError
+from penstock.errors import ColumnNotFoundError, TypeMismatchError
 from penstock.testing import local_environment
 
 KINDS: dict[str, Callable[[int, int], Any]] = {
@@ -111,10 +112,19 @@ def test_a_missing_field_names_operator_and_record() -> None:
 
 def test_fields_that_cannot_be_added_name_operator_and_record() -> None:
     keyed = local_environment().from_collection([("a", 1), ("a", None)]).key_by(0)
-    with pytest.raises(UserFunctionError) as caught:
+    with pytest.raises(TypeMismatchError) as caught:
         list(keyed.sum(1).name("the sum").execute_and_collect())
-    assert caught.value.operator == "the sum"
-    assert caught.value.record == "('a', None)"
+    assert "Operator 'the sum' cannot join the values 1 and None of field 1: " in str(caught.value)
+    assert "your function" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "aggregate", [aggregates.Sum, aggregates.Min, aggregates.Max, aggregates.Mean]
+)
+def test_in_windows_too(aggregate: type[aggregates.Aggregate]) -> None:
+    keyed = local_environment().from_collection([("a", 1), ("a", "2")]).key_by(0).count_window(2)
+    with pytest.raises(TypeMismatchError, match=r"the values .* and '2' of field 1: "):
+        list(keyed.aggregate(aggregate(1)).execute_and_collect())
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -10,7 +10,11 @@ from penstock.common import WatermarkStrategy
 from penstock.datastream import OutputTag
 from penstock.datastream.functions import KeyedProcessFunction, ProcessFunction
 from penstock.datastream.time_domain import TimeDomain
-from penstock.errors import UserFunctionError
+from penstock.errors import (
+    InvalidTimerError,
+    UnsupportedOperationError,
+    UserFunctionError,
+)
 
 
 class Timers(KeyedProcessFunction):
@@ -111,7 +115,7 @@ class TestEventTimers:
 
     @pytest.mark.parametrize("wrong", [1.5, None, "7", True, 2**63])
     def test_for_no_time_are_refused_with_operator_and_record(self, wrong: Any) -> None:
-        with pytest.raises(UserFunctionError, match="InvalidTimerError") as raised:
+        with pytest.raises(InvalidTimerError) as raised:
             fired([[(1,), (2, ("register", wrong))]])
         assert raised.value.operator == "KEYED PROCESS"
         assert raised.value.record == repr((2, ("register", wrong)))
@@ -139,7 +143,9 @@ class TestEventTimers:
         def register(value: Any, ctx: ProcessFunction.Context) -> None:
             ctx.timer_service().register_event_time_timer(3)
 
-        with pytest.raises(UserFunctionError, match="only supported on a keyed stream") as raised:
+        with pytest.raises(
+            UnsupportedOperationError, match="only supported on a keyed stream"
+        ) as raised:
             results(timed([[1]], WatermarkStrategy.no_watermarks()).process(register))
         assert (raised.value.operator, raised.value.record) == ("Process", "1")
 

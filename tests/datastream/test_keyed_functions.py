@@ -14,7 +14,9 @@ from penstock.datastream import (
     RuntimeContext,
 )
 from penstock.datastream.state import ValueStateDescriptor
-from penstock.errors import UserFunctionError
+from penstock.errors import (
+    UnsupportedOperationError,
+)
 from penstock.testing import TestingSource, local_environment
 
 EPOCHS = [[1, 2, 3], [4], [5, 6]]
@@ -76,5 +78,5 @@ def test_filter_has_state() -> None:
 
 def test_without_keys_there_is_no_state() -> None:
     stream = local_environment().from_collection([1]).map(Numbered()).name("numbered")
-    with pytest.raises(UserFunctionError, match="'numbered' asks for keyed state"):
+    with pytest.raises(UnsupportedOperationError, match="'numbered' asks for keyed state"):
         list(stream.execute_and_collect())

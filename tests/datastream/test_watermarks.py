@@ -19,7 +19,11 @@ from tests.datastream.event_time import (
 from penstock.common import Duration, WatermarkStrategy
 from penstock.common.watermark_generator import WatermarkGenerator, WatermarkOutput
 from penstock.datastream import OutputTag
-from penstock.errors import PenstockError, UserFunctionError
+from penstock.errors import (
+    InvalidTimestampError,
+    PenstockError,
+    UserFunctionError,
+)
 from penstock.testing import TestingSource, local_environment
 
 
@@ -174,7 +178,7 @@ class TestWatermarks:
                 output.emit_watermark(watermark)
 
         strategy = WatermarkStrategy.for_generator(Wrong).with_timestamp_assigner(own_time)
-        with pytest.raises(UserFunctionError, match="which is no 64-bit integer") as raised:
+        with pytest.raises(InvalidTimestampError, match="which is no 64-bit integer") as raised:
             seen([[1]], strategy)
         assert (raised.value.operator, raised.value.record) == ("Source: times", "1")
 

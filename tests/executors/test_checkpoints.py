@@ -94,7 +94,7 @@ class TestALocation:
         folder = tmp_path / "job"
         folder.mkdir()
         folder.chmod(0o777)
-        with pytest.warns(CheckpointsOpenToOthersWarning, match="every user of the machine"):
+        with pytest.warns(CheckpointsOpenToOthersWarning, match=r"every user[^$]*: chmod o-w, "):
             opened()
         folder.chmod(0o1777)
         with pytest.warns(CheckpointsOpenToOthersWarning, match="every user of the machine"):
@@ -112,8 +112,10 @@ class TestALocation:
         os.chown(folder, 4711, -1)
         opened()
         tmp_path.chmod(0o1777)
-        with pytest.warns(CheckpointsOpenToOthersWarning, match="the user 4711"):
+        with pytest.warns(CheckpointsOpenToOthersWarning, match="the user 4711") as caught:
             opened()
+        assert f": chown {os.geteuid()}, " in str(caught[0].message)
+        assert "chmod" not in str(caught[0].message)
 
     def test_holds_as_many_epochs_as_asked_for(self, opened: Open) -> None:
         checkpoints = opened(retained=2)

@@ -8,7 +8,8 @@ from typing import Any
 import cloudpickle
 import pytest
 
-from penstock.graph.unpicklable import find_unpicklable
+from penstock.errors import FunctionNotSerializableError
+from penstock.graph.unpicklable import find_unpicklable, pickle_by_value
 from penstock.runtime.operators.map import MapOperator
 
 LOCK_REASON = "is a lock (cannot pickle '_thread.lock' object)."
@@ -83,3 +84,28 @@ def test_an_object_that_contains_itself() -> None:
     counter = Counter()
     counter.parts["self"] = [counter]
     assert LOCK_REASON in explained(counter)
+
+
+class FakeSession:
+    """Of a module of Spark's, and cannot be pickled."""
+
+    __module__ = "pyspark.sql.session"
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+
+
+def test_what_is_of_spark_is_told_to_be_no_use_in_a_function() -> None:
+    spark = FakeSession()
+
+    with pytest.raises(FunctionNotSerializableError) as caught:
+        pickle_by_value(lambda number: (spark, number), "Operator 'Map'")
+
+    assert caught.value.message.endswith(
+        "variable 'spark' is a FakeSession, which cannot be used in a function."
+    )
+    assert "from_data_frame()" in str(caught.value.hint)
+
+
+def test_an_abbreviation_has_its_article() -> None:
+    assert "'lock' is an RLock (" in explained(with_lock(threading.RLock()))

@@ -353,11 +353,15 @@ class TestKeyGroupStream:
     @pytest.mark.parametrize(
         ("key", "problem", "hint"),
         [
-            ([1], "unhashable type: 'list'.", "A key must be hashable: use a tuple"),
+            (
+                [1],
+                "unhashable type: 'list'.",
+                "A key must be hashable: a tuple in place of a list, @dataclass(frozen=",
+            ),
             (
                 len,
                 (
-                    "A builtin_function_or_method cannot be a key, as its hash may differ between "
+                    "A key cannot be of type builtin_function_or_method, as its hash may differ between "
                     "processes: <built-in function len>."
                 ),
                 "A key is None, a number, str, bytes",

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from tests.runtime.programs import Journal, ProgramBuilder, Unpicklable, last_epoch, tasks_for
 from tests.runtime.test_record_writer import BARRIER, Writer
 
-from penstock.errors import ValueNotSerializableError
+from penstock.errors import RecordTooLargeError, ValueNotSerializableError
+from penstock.runtime import buffer as buffer_module
 from penstock.runtime import record_size
 from penstock.runtime.buffer import BUFFER_BYTES, BUFFER_SIZE, Buffer, decode
 from penstock.runtime.carrier import Carrier
@@ -22,6 +23,7 @@ from penstock.runtime.operators.sink import CollectOperator, PrintOperator
 from penstock.runtime.operators.source import SourceOperator
 from penstock.runtime.partitioners import GlobalPartitioner, RebalancePartitioner
 from penstock.runtime.source import NumberRangeSource
+from penstock.testing import local_environment
 
 LARGE = 100_000
 
@@ -179,3 +181,25 @@ def test_what_the_driver_is_told_is_cut_too(operator: Any) -> None:
     assert [buffer.sequence for buffer in buffers] == list(range(len(buffers)))
     results = [message for message in told if message.kind != "report"]
     assert [value for message in results for value in message.values] == values
+
+
+def test_a_record_that_cannot_go_to_another_process_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(buffer_module, "LARGEST_PAYLOAD", 3 * BUFFER_BYTES)
+    writer = Writer(GlobalPartitioner(), 1)
+    writer.output.collect(Block([b"a" * LARGE, b"b" * LARGE, b"c" * 4 * BUFFER_BYTES]))
+
+    with pytest.raises(RecordTooLargeError) as caught:
+        writer.output.emit_barrier(*BARRIER)
+
+    assert "emitted the record b'cccc" in caught.value.message
+    assert "bytes in pickled form. No more than 3,145,728 can go" in caught.value.message
+
+
+def test_so_is_a_result_that_cannot_go_to_the_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(buffer_module, "LARGEST_PAYLOAD", 3 * LARGE)
+    numbers = local_environment().from_collection([1, 2])
+
+    with pytest.raises(RecordTooLargeError, match="emitted the record 'xxx"):
+        list(numbers.map(lambda number: "x" * number * 2 * LARGE).execute_and_collect())

@@ -330,7 +330,7 @@ class TestWhatCannotBeAKey:
             stable_hash(value)
 
         assert raised.value.message == (
-            f"A {type(value).__qualname__} cannot be a key, as it cannot be hashed: {value!r}."
+            f"A key cannot be of type {type(value).__qualname__}, as it cannot be hashed: {value!r}."
         )
         assert raised.value.hint
 
@@ -340,7 +340,7 @@ class TestWhatCannotBeAKey:
             stable_hash(value)
 
         assert raised.value.message == (
-            f"A {type(value).__qualname__} cannot be a key, as its hash may differ between processes: "
+            f"A key cannot be of type {type(value).__qualname__}, as its hash may differ between processes: "
             f"{value!r}."
         )
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.runtime.programs import CollectingOutput, Harness, Unprintable
 
 from penstock.common.types import Row
-from penstock.errors import PenstockError, UserFunctionError
+from penstock.errors import PenstockError, UnsupportedOperationError, UserFunctionError
 from penstock.runtime.context import RuntimeContext
 from penstock.runtime.elements import Block
 from penstock.runtime.metrics import OperatorMetrics
@@ -19,6 +19,7 @@ from penstock.runtime.operators.map import MapOperator
 from penstock.runtime.outputs import CountingOutput
 from penstock.runtime.user_code import (
     UserFunction,
+    described_failure,
     failing_record,
     function_failure,
     record_text,
@@ -273,9 +274,55 @@ def test_of_what_was_opened_the_hint_speaks_of_no_record() -> None:
         divide()
     of_record = str(function_failure(caught.value, "Map", "7"))
     of_opening = str(function_failure(caught.value, "Map", None))
-    assert "send the record to a side output" in of_record
-    assert "record to a side output" not in of_opening
+    assert "keep such records away from it" in of_record
+    assert "such records" not in of_opening
     assert "it was opened or closed" in of_opening
+
+
+def test_only_of_a_function_that_can_the_hint_is_to_send_the_record_aside() -> None:
+    with pytest.raises(ZeroDivisionError) as caught:
+        divide()
+    diverting = function_failure(caught.value, "Process", "7", can_divert=True)
+    assert "or catch the exception and send the record to a side output" in str(diverting.hint)
+    assert "catch" not in str(function_failure(caught.value, "Reduce", "7").hint)
+
+
+def test_on_a_timer_there_is_no_record_to_do_anything_with() -> None:
+    with pytest.raises(ZeroDivisionError) as caught:
+        divide()
+    failure = described_failure(caught.value, "Process", "the timer for 7 of the key 'a'")
+    assert str(failure.hint).endswith("Fix it there.")
+
+
+class TestAnErrorOfPenstockInAFunction:
+    """Comes as it is, with where it was met; its own hint is the only one."""
+
+    @staticmethod
+    def failure() -> PenstockError:
+        def function() -> None:
+            raise UnsupportedOperationError("No keys.", hint="Call key_by().")
+
+        return failure_of(function)
+
+    def test_says_first_what_it_is_and_then_where(self) -> None:
+        failure = self.failure()
+        lines = str(failure).splitlines()
+
+        assert type(failure) is UnsupportedOperationError
+        assert (failure.operator, failure.record) == ("Map", "'x'")
+        assert lines[:2] == ["No keys.", ""]
+        assert "in function" in str(failure)
+        assert 'raise UnsupportedOperationError("No keys."' in str(failure)
+        assert lines[-3:] == ["Operator 'Map' failed on the record 'x'", "", "Hint: Call key_by()."]
+
+    def test_is_told_once(self) -> None:
+        failure = self.failure()
+        assert function_failure(failure, "Behind", "'y'") is failure
+
+    def test_survives_a_pickle(self) -> None:
+        failure = self.failure()
+        copy = pickle.loads(pickle.dumps(failure))
+        assert (type(copy), str(copy), copy.operator) == (type(failure), str(failure), "Map")
 
 
 def test_a_failure_names_the_part_of_the_program() -> None:

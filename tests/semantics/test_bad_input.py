@@ -12,8 +12,14 @@ from typing import Any
 import pytest
 from tests.semantics.conftest import NewEnvironment
 
-from penstock.common import Configuration, Row
-from penstock.datastream import DataStream, MapFunction, RuntimeContext
+from penstock.common import Configuration, Row, Types
+from penstock.datastream import (
+    DataStream,
+    KeyedProcessFunction,
+    MapFunction,
+    RuntimeContext,
+    ValueStateDescriptor,
+)
 from penstock.errors import (
     ColumnNotFoundError,
     DuplicateUidError,
@@ -25,6 +31,8 @@ from penstock.errors import (
     PenstockError,
     SourceNotReadableError,
     UnknownConfigurationKeyError,
+    UnknownFieldError,
+    UnsupportedOperationError,
     UserFunctionError,
     ValueNotSerializableError,
 )
@@ -126,16 +134,17 @@ BAD_PROGRAMS = {
         lambda stream: stream.map(lambda record: Row(name=record[0], size=record[1])).map(
             lambda row: row.weight
         ),
-        UserFunctionError,
+        UnknownFieldError,
         "Map",
         "Row(name='a', size=1)",
         "has no field 'weight'",
+        by_user=False,
     ),
     "unknown field, found by no code of the user's": Bad(
         lambda stream: stream.map(lambda record: Row(name=record[0], size=record[1])).map(
             operator.attrgetter("weight")
         ),
-        UserFunctionError,
+        UnknownFieldError,
         "Map",
         "Row(name='a', size=1)",
         "has no field 'weight'",
@@ -312,3 +321,68 @@ def test_a_job_that_failed_leaves_the_environment_usable(new_environment: NewEnv
         env.execute()
 
     assert sorted(env.from_collection(RECORDS).execute_and_collect()) == RECORDS
+
+
+class _KeepsALock(KeyedProcessFunction):
+    def open(self, runtime_context: RuntimeContext) -> None:
+        kind = ValueStateDescriptor("kept", Types.PICKLED_BYTE_ARRAY())
+        self.kept = runtime_context.get_state(kind)
+
+    def process_element(self, value: Any, ctx: Any) -> None:
+        self.kept.update(threading.Lock())
+
+
+class _AsksForState(MapFunction):
+    def open(self, runtime_context: RuntimeContext) -> None:
+        runtime_context.get_state(ValueStateDescriptor("kept", Types.LONG()))
+
+    def map(self, value: Any) -> Any:
+        return value
+
+
+def _set_timer(value: Any, ctx: Any) -> None:
+    ctx.timer_service().register_event_time_timer(1)
+
+
+@pytest.mark.parametrize(
+    ("build", "kind", "begins", "line"),
+    [
+        (
+            lambda stream: stream.key_by(lambda _: 0).process(_KeepsALock()).name("lock"),
+            ValueNotSerializableError,
+            "Operator 'lock' keeps a value in its state 'kept' that cannot be pickled",
+            "self.kept.update(threading.Lock())",
+        ),
+        (
+            lambda stream: stream.map(_AsksForState()).name("open"),
+            UnsupportedOperationError,
+            "'open' asks for keyed state, but its stream has no keys.",
+            "runtime_context.get_state(",
+        ),
+        (
+            lambda stream: stream.process(_set_timer).name("timer"),
+            UnsupportedOperationError,
+            "Operator 'timer' set or deleted a timer for 1.",
+            "ctx.timer_service().register_event_time_timer(1)",
+        ),
+    ],
+    ids=["lock in state", "state without keys", "timer without keys"],
+)
+def test_errors_of_penstock_in_a_function_come_as_they_are(
+    new_environment: NewEnvironment,
+    build: Callable[[Any], Any],
+    kind: type[Exception],
+    begins: str,
+    line: str,
+) -> None:
+    stream = build(new_environment().from_collection([1]))
+
+    with pytest.raises(kind) as caught:
+        list(stream.execute_and_collect())
+
+    text = str(caught.value)
+    assert text.startswith(begins)
+    assert line in text
+    assert text.count("Hint: ") == 1
+    assert "Traceback" not in text
+    assert not any(f"penstock/{layer}" in text for layer in ("runtime", "datastream"))

@@ -15,7 +15,12 @@ from penstock.datastream import (
     TimeDomain,
     ValueStateDescriptor,
 )
-from penstock.errors import InvalidFunctionError, UserFunctionError
+from penstock.errors import (
+    InvalidFunctionError,
+    ProcessingTimeServiceShutDownError,
+    UnsupportedOperationError,
+    UserFunctionError,
+)
 from penstock.testing import (
     KeyedProcessFunctionHarness,
     ProcessFunctionHarness,
@@ -188,7 +193,7 @@ def test_after_the_end_there_are_no_timers() -> None:
 
     harness = KeyedProcessFunctionHarness(Belated(), 0)
     harness.process_element("a")
-    with pytest.raises(UserFunctionError, match="after the task had ended"):
+    with pytest.raises(ProcessingTimeServiceShutDownError, match="after the task had ended"):
         harness.close()
 
 
@@ -209,7 +214,7 @@ def test_a_function_without_keys_has_time_and_no_timers() -> None:
     harness.process_watermark(4)
     harness.process_element("look", timestamp=5)
     assert harness.extract_output_values() == [("look", 5, 4, 3)]
-    with pytest.raises(UserFunctionError, match="only supported on a keyed stream"):
+    with pytest.raises(UnsupportedOperationError, match="only supported on a keyed stream"):
         harness.process_element("set")
 
 

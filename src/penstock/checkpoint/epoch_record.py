@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final, NamedTuple
 
-from penstock.checkpoint.handles import StateHandle
+from penstock.checkpoint.handles import GO_BACK_HINT, StateHandle
 from penstock.errors import DamagedStateError
 
 FORMAT: Final = 2
@@ -230,7 +230,7 @@ def decode(data: bytes, where: str) -> EpochRecord:
     if digest.decode("ascii", "replace") != digest_of(body):
         raise DamagedStateError(
             f"The metadata {where} is damaged: its checksum is not that of its content.",
-            hint="Start from an earlier epoch: see `penstock checkpoint list`.",
+            hint=GO_BACK_HINT,
         )
     plain = json.loads(body)
     if (found := plain.pop("format")) not in {_FIRST_FORM, FORMAT}:

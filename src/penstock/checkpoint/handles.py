@@ -14,6 +14,12 @@ from penstock.errors import DamagedStateError
 _LENGTH: Final = struct.Struct("<Q")
 _AT_ONCE: Final = 16 << 20
 
+GO_BACK_HINT: Final = (
+    "Go back to an earlier epoch of the job's location: `penstock checkpoint list` shows them, and "
+    "execution.state-recovery.epoch names one. A savepoint has a single epoch: start from another savepoint, "
+    "or restore this one's files from a backup."
+)
+
 
 class StateHandle(NamedTuple):
     """One file of a subtask's state.
@@ -200,7 +206,7 @@ def _verified_chunks(storage: Storage, handle: StateHandle) -> Iterator[bytes]:
         raise DamagedStateError(
             f"The state file {storage.url(handle.name)} is damaged: it has {length} bytes with "
             f"checksum {checksum:#010x}, not {handle.length} with {handle.checksum:#010x}.",
-            hint="Start from an earlier epoch: see `penstock checkpoint list`.",
+            hint=GO_BACK_HINT,
         )
 
 
@@ -211,5 +217,5 @@ def _chunks(storage: Storage, handle: StateHandle) -> Iterator[bytes]:
         raise DamagedStateError(
             f"The state file {storage.url(handle.name)} cannot be read: {error}.",
             hint="The checkpoint folder must be reached by all workers under the same path. If the file "
-            "is lost, start from an earlier epoch: see `penstock checkpoint list`.",
+            f"is lost: {GO_BACK_HINT[0].lower()}{GO_BACK_HINT[1:]}",
         ) from error

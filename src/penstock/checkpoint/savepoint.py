@@ -99,8 +99,9 @@ def _writing(target: Storage) -> Iterator[None]:
     try:
         yield
     except (CheckpointNotReadableError, CheckpointNotWritableError, ObjectStoreError) as error:
+        reason = error.__cause__ if isinstance(error.__cause__, OSError) else error.message
         raise SavepointError(
-            f"No savepoint can be written to {target.location}: {error.message}",
+            f"No savepoint can be written to {target.location}: {reason}",
             hint="Give a place that the driver can write, with room for all state.",
         ) from error
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
+from penstock.common.with_article import with_article
 from penstock.errors import TypeMismatchError, UnsupportedTypeError
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ class TypeInformation(ABC):
 
     def _mismatch(self, value: Any, where: str) -> TypeMismatchError:
         return TypeMismatchError(
-            f"{where} is no {self!r}: {_shortened(value)}, a {type(value).__name__}.",
+            f"{where} is no {self!r}: {_shortened(value)}, {with_article(type(value).__name__)}.",
             hint="Return what was declared, or declare another type: see penstock.common.Types.",
         )
 
@@ -108,7 +109,7 @@ class WrappingTypeInfo(TypeInformation):
     """
 
     def __init__(self, type_info: TypeInformation) -> None:
-        require_type_information([type_info], f"a {type(self).__name__}")
+        require_type_information([type_info], with_article(type(self).__name__))
         self.type_info = type_info
 
     def need_conversion(self) -> bool:

@@ -12,7 +12,12 @@ from typing import Any, Final, Literal
 from penstock.common.data_frame_row import row_factory
 from penstock.common.types import Row
 from penstock.datastream.functions import AggregateFunction
-from penstock.datastream.record_fields import check_field, missing_field, read_field
+from penstock.datastream.record_fields import (
+    check_field,
+    mismatched_fields,
+    missing_field,
+    read_field,
+)
 from penstock.errors import InvalidArgumentError
 from penstock.runtime.column_aggregate import ColumnAggregate
 from penstock.runtime.context import RuntimeContext
@@ -61,7 +66,14 @@ class Aggregate(AggregateFunction):
             found = read_field(value, self._field)
         except (LookupError, AttributeError):
             raise missing_field(f"Operator {self._operator!r}", self._field, value) from None
-        return accumulator if found is None else self.merge(accumulator, self._single(found))
+        if found is None:
+            return accumulator
+        try:
+            return self.merge(accumulator, self._single(found))
+        except TypeError as error:
+            raise mismatched_fields(
+                self._operator, self._field, accumulator, found, error
+            ) from error
 
     def _single(self, found: Any) -> Any:
         """Return the accumulator of one value."""

@@ -6,7 +6,12 @@ from abc import abstractmethod
 from typing import Any, Literal
 
 from penstock.datastream.functions import ReduceFunction
-from penstock.datastream.record_fields import missing_field, read_field, replace_field
+from penstock.datastream.record_fields import (
+    mismatched_fields,
+    missing_field,
+    read_field,
+    replace_field,
+)
 from penstock.runtime.column_aggregate import ColumnAggregate
 from penstock.runtime.context import RuntimeContext
 
@@ -34,7 +39,11 @@ class Aggregation(ReduceFunction):
 
     def reduce(self, value1: Any, value2: Any) -> Any:
         """Join the aggregate so far with a new record."""
-        return self._join(value1, self._read(value1), value2, self._read(value2))
+        known, new = self._read(value1), self._read(value2)
+        try:
+            return self._join(value1, known, value2, new)
+        except TypeError as error:
+            raise mismatched_fields(self._operator, self._field, known, new, error) from error
 
     def _read(self, record: Any) -> Any:
         try:

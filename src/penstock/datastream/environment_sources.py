@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.common.typeinfo import RowTypeInfo, TypeInformation, Types
 from penstock.common.types import row_of
 from penstock.common.watermark_strategy import WatermarkStrategy
+from penstock.common.with_article import with_article
 from penstock.datastream.connectors.base import Source
 from penstock.datastream.named_rows import declared_names, named_row
 from penstock.datastream.stream import DataStream
@@ -190,7 +191,8 @@ class EnvironmentSources:
         """
         if not hasattr(df, "isStreaming") or not hasattr(df, "schema"):
             raise InvalidArgumentError(
-                f"from_data_frame() was given a {type(df).__name__}, which is no Spark DataFrame.",
+                f"from_data_frame() was given {with_article(type(df).__name__)}, which is no Spark "
+                "DataFrame.",
                 hint="spark.createDataFrame(...) makes one of pandas and Arrow data.",
             )
         if split_column is not None and split_column not in df.columns:

@@ -10,7 +10,7 @@ from penstock.common.data_frame_row import DataFrameRow, factory_of, row_factory
 from penstock.common.field_reader import FieldReader
 from penstock.common.typeinfo import RowTypeInfo, TupleTypeInfo, TypeInformation
 from penstock.common.types import Row, field_names_of, row_of
-from penstock.errors import ColumnNotFoundError, InvalidArgumentError
+from penstock.errors import ColumnNotFoundError, InvalidArgumentError, TypeMismatchError
 from penstock.runtime.elements import Block
 from penstock.runtime.row_block import RowBlock
 from penstock.runtime.user_code import record_text
@@ -86,6 +86,17 @@ def missing_field(where: str, field: int | str, record: Any) -> ColumnNotFoundEr
         hint = f"It is of the type {type(record).__name__}; field 0 is the record itself."
     return ColumnNotFoundError(
         f"{where} found no field {field!r} in {record_text(record)}.", hint=hint
+    )
+
+
+def mismatched_fields(
+    operator: str, field: int | str, known: Any, new: Any, error: TypeError
+) -> TypeMismatchError:
+    """Return the error for values of a field that do not go together."""
+    return TypeMismatchError(
+        f"Operator {operator!r} cannot join the values {record_text(known)} and {record_text(new)} of "
+        f"field {field!r}: {error}.",
+        hint="Make numbers of the field in a map() before, or name the field that is meant.",
     )
 
 

@@ -31,6 +31,7 @@ from penstock.common.options import (
     TARGET,
 )
 from penstock.common.time import Duration
+from penstock.common.with_article import with_article
 from penstock.datastream.environment_checkpointing import EnvironmentCheckpointing
 from penstock.datastream.environment_sources import EnvironmentSources
 from penstock.datastream.execution_mode import RuntimeExecutionMode
@@ -107,7 +108,7 @@ class StreamExecutionEnvironment(EnvironmentSources, EnvironmentCheckpointing):
         """
         if spark is not None and not hasattr(spark, "createDataFrame"):
             raise InvalidArgumentError(
-                f"spark is a {type(spark).__name__}, not a SparkSession.",
+                f"spark is {with_article(type(spark).__name__)}, not a SparkSession.",
                 hint="Give SparkSession.builder.getOrCreate(), or leave it out.",
             )
         if configuration is not None:

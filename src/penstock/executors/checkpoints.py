@@ -400,10 +400,10 @@ def _warn_of_others(storage: Storage) -> None:
     if other is not None:
         warnings.warn(
             CheckpointsOpenToOthersWarning(
-                f"The checkpoints at {storage.location} can be replaced by {other}. A job unpickles what it "
+                f"The checkpoints at {storage.location} can be replaced by {other.who}. A job unpickles what it "
                 "restores, so whoever can do that can run code as you.\n\nHint: Keep checkpoints and savepoints "
-                "in a folder that is yours and that only the driver and the workers can write: chmod o-w, or "
-                "another place."
+                f"in a folder that is yours and that only the driver and the workers can write: {other.remedy}, or "
+                "take another place."
             ),
             stacklevel=stack_level_of_user(),
         )

@@ -20,8 +20,8 @@ from penstock.common.job_status import JobStatus
 from penstock.common.running_job import JobProgress
 from penstock.errors import (
     JobCancelledError,
+    PenstockError,
     SavepointError,
-    UserFunctionError,
     WaitInListenerError,
 )
 from penstock.executors.base import JobRequest
@@ -117,7 +117,11 @@ class Job:
             if self._last_savepoint is None:
                 return
             if not self._gate.has_ended:
-                raise SavepointError("The job ended before its event time could be ended.")
+                raise SavepointError(
+                    "The job ended before its event time could be ended.",
+                    hint="It had read all of its input, or was cancelled: there is no savepoint. What it "
+                    "committed stays.",
+                )
             self._savepoints.write(self._last_savepoint)
 
     def _run_once(self) -> None:
@@ -242,7 +246,7 @@ class Job:
             pass
         if self._error is not None:
             self._is_told = True
-            if isinstance(self._error, UserFunctionError):
+            if isinstance(self._error, PenstockError) and self._error.operator is not None:
                 # Its message has the user's frames; those of the engine would stand before them.
                 self._error.with_traceback(None)
             raise self._error
@@ -346,5 +350,6 @@ class Job:
         if self._ended.is_set() or self._gate.is_closed:
             raise SavepointError(
                 "The job has ended, or is about to, so no savepoint can be taken of it.",
-                hint="Start the next job on its checkpoint location, or from an earlier savepoint.",
+                hint="If it was stopped, start the next one on its checkpoint location, where it goes on. If it has read "
+                "all of its input, nothing is left to go on from but a savepoint that was taken before.",
             )

@@ -7,9 +7,18 @@ import inspect
 from collections.abc import Iterator
 from typing import Any, Final
 
+from penstock.common.with_article import with_article
 from penstock.errors import FunctionNotSerializableError
 
 _DEEPEST: Final = 12
+_HINT: Final = (
+    "Make connections, locks, files and clients in open(), not in __init__ or in the script, or give the "
+    "class a __getstate__ that leaves them out. Records have to be plain data."
+)
+_SPARK_HINT: Final = (
+    "Only the program has Spark, its functions run in workers that have none. Read what they need as a "
+    "stream, with from_data_frame(), and connect or join the two."
+)
 
 
 def pickle_by_value(value: Any, what: str) -> bytes:
@@ -27,11 +36,12 @@ def pickle_by_value(value: Any, what: str) -> bytes:
     try:
         return cloudpickle.dumps(value)  # type: ignore[no-any-return]
     except Exception as error:
+        path, culprit, reason = _search(value, error)
+        hint = _SPARK_HINT if _is_of_spark(culprit) else _HINT
         raise FunctionNotSerializableError(
             f"{what} cannot be pickled, so that no worker could run it: "
-            f"{find_unpicklable(value, error)}",
-            hint="Make connections, locks, files and clients in open(), not in __init__ or in the "
-            "script, or give the class a __getstate__ that leaves them out. Records have to be plain data.",
+            f"{_sentence(path, culprit, reason)}",
+            hint=hint,
         ) from error
 
 
@@ -48,18 +58,36 @@ def find_unpicklable(value: Any, error: Exception) -> str:
         >>> find_unpicklable(lambda value: (value, lock), TypeError("cannot pickle"))
         "global variable 'lock' is a lock (cannot pickle '_thread.lock' object)."
     """
+    return _sentence(*_search(value, error))
+
+
+def _search(value: Any, error: Exception) -> tuple[list[str], Any, Exception]:
+    """Return the way to the part that cannot be pickled, the part, and what pickling it raises."""
     path: list[str] = []
     culprit = value
     for _ in range(_DEEPEST):
+        if _is_of_spark(culprit):
+            break
         found = _first_failing_part(culprit)
         if found is None:
             break
         name, culprit, error = found
         path += [name] if name else []
+    return path, culprit, error
+
+
+def _sentence(path: list[str], culprit: Any, error: Exception) -> str:
     reason = " ".join(str(error).split())
     if not path:
         return reason
-    return f"{', '.join(path)} is a {type(culprit).__qualname__} ({reason})."
+    named = f"{', '.join(path)} is {with_article(type(culprit).__qualname__)}"
+    if _is_of_spark(culprit):
+        return f"{named}, which cannot be used in a function."
+    return f"{named} ({reason})."
+
+
+def _is_of_spark(value: Any) -> bool:
+    return type(value).__module__.partition(".")[0] == "pyspark"
 
 
 def _first_failing_part(value: Any) -> tuple[str, Any, Exception] | None:

@@ -287,9 +287,9 @@ class Checkpoint:
         found = exact or [pair for pair in every if pair[1].name == operator]
         if len(found) != 1:
             known = ", ".join(repr(one.uid or one.name) for _, one in every)
-            many = "several operators" if found else "no operator"
+            many = "There are several operators" if found else "There is no operator"
             raise UnknownOperatorError(
-                f"There is {many} {operator!r} in epoch {self.epoch} of {self.job_name!r}.",
+                f"{many} {operator!r} in epoch {self.epoch} of {self.job_name!r}.",
                 hint=f"Give a uid, or an id from operators(). There are {known}.",
             )
         return found[0][0], found[0][1].operator_id

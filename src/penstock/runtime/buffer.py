@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
-from penstock.errors import ValueNotSerializableError
+from penstock.errors import RecordTooLargeError, ValueNotSerializableError
 from penstock.runtime.elements import Block, Element
 from penstock.runtime.job_pickle import dumps, loads
 from penstock.runtime.user_code import record_text
@@ -16,6 +16,9 @@ BUFFER_SIZE: Final = 4096
 BUFFER_BYTES: Final = 1 << 20
 """How many bytes its payload has before it is sent; about, and at most twice that, but for a record that
 is larger by itself."""
+
+LARGEST_PAYLOAD: Final = 2_000_000_000
+"""How many bytes a payload may have: with what is around it, it has to fit an array of Java's."""
 
 _SHORT: Final = 500
 _MOST_DECODED: Final = 4096
@@ -77,6 +80,28 @@ def encode(elements: list[Element], operator: str) -> bytes:
         return dumps(elements)
     except Exception as error:
         raise not_serializable(error, elements, operator) from error
+
+
+def check_size(payload: bytes, operator: str, elements: Iterable[Element]) -> None:
+    """Make sure that a payload can go to another process.
+
+    Args:
+        payload: The payload.
+        operator: The name of the operator that emitted what is in it.
+        elements: What is in it.
+
+    Raises:
+        RecordTooLargeError: If it cannot.
+    """
+    if len(payload) <= LARGEST_PAYLOAD:
+        return
+    values = [value for item in elements if isinstance(item, Block) for value in item.values]
+    what = f"the record {record_text(values[0])}" if len(values) == 1 else f"{len(values)} records"
+    raise RecordTooLargeError(
+        f"Operator {operator!r} emitted {what} with {len(payload):,} bytes in pickled form. No more than "
+        f"{LARGEST_PAYLOAD:,} can go from one process to another.",
+        hint="Emit smaller records: parts of it, or the path of a file that holds it.",
+    )
 
 
 def cut(elements: list[Element], records: int, pieces: int) -> Iterator[list[Element]]:

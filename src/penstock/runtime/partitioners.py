@@ -290,7 +290,8 @@ def _invalid_key(error: Exception, operator: str, record: str | None) -> Invalid
     hint = error.hint if isinstance(error, PenstockError) else None
     return InvalidKeyError(
         f"{what}\nOperator {operator!r} computed it as the key of the record {record}.",
-        hint=hint or "A key must be hashable: use a tuple in place of a list, for instance.",
+        hint=hint
+        or "A key must be hashable: a tuple in place of a list, @dataclass(frozen=True) in place of @dataclass.",
     )
 
 

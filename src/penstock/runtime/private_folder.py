@@ -11,7 +11,7 @@ import os
 import shutil
 import stat
 import tempfile
-from typing import Final
+from typing import Final, NamedTuple
 
 _OTHERS: Final = stat.S_IWGRP | stat.S_IWOTH
 _OF_PROCESS: Final[dict[int, str]] = {}
@@ -45,7 +45,19 @@ def is_private(path: str) -> bool:
     return is_mine and not stat.S_ISLNK(found.st_mode) and not found.st_mode & _OTHERS
 
 
-def stranger_of(folder: str) -> str | None:
+class Stranger(NamedTuple):
+    """Somebody else who can put files into a folder.
+
+    Attributes:
+        who: Who it is.
+        remedy: What keeps them out.
+    """
+
+    who: str
+    remedy: str
+
+
+def stranger_of(folder: str) -> Stranger | None:
     """Return who else can put files into a folder; None if nobody but those whom its mode admits by name.
 
     Example:
@@ -54,13 +66,18 @@ def stranger_of(folder: str) -> str | None:
         ...     stranger_of(folder)
         ...     os.chmod(folder, 0o777)
         ...     stranger_of(folder)
-        'every user of the machine'
+        Stranger(who='every user of the machine', remedy='chmod o-w')
     """
     try:
         found, above = os.stat(folder), os.stat(os.path.dirname(folder) or "/")
     except OSError:
         return None
     if found.st_mode & stat.S_IWOTH:
-        return "every user of the machine"
+        return Stranger("every user of the machine", "chmod o-w")
     is_planted = above.st_mode & stat.S_IWOTH and found.st_uid not in {0, os.geteuid()}
-    return f"the user {found.st_uid}, to whom it belongs" if is_planted else None
+    if not is_planted:
+        return None
+    return Stranger(
+        f"the user {found.st_uid}, to whom it belongs",
+        f"chown {os.geteuid()}, if you know what is in it",
+    )

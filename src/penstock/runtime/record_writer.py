@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from penstock.runtime.buffer import Buffer, channel_number, cut, encode, record_count
+from penstock.runtime.buffer import (
+    Buffer,
+    channel_number,
+    check_size,
+    cut,
+    encode,
+    record_count,
+)
 from penstock.runtime.elements import (
     Block,
     ChannelWatermark,
@@ -166,6 +173,7 @@ class RecordWriterOutput(Output):
             payload = encode(part, self._operator)
             count = records if pieces == 1 else record_count(part)
             if self._size.measured(count, len(payload)):
+                check_size(payload, self._operator, part)
                 self._send_payload(target, self._pending[target], payload)
             else:
                 self._send_pieces(target, part, count, self._size.pieces(count))

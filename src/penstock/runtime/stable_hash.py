@@ -122,7 +122,7 @@ def _hash_other(key: Any) -> int:
         hash(key)
     except TypeError as error:
         raise InvalidKeyError(
-            f"A {kind.__qualname__} cannot be a key, as it cannot be hashed: {_short(key)}.",
+            f"A key cannot be of type {kind.__qualname__}, as it cannot be hashed: {_short(key)}.",
             hint=_HINT,
         ) from error
     raise _not_stable(key)
@@ -142,7 +142,7 @@ def _equals_nothing(name: str) -> InvalidKeyError:
 
 def _not_stable(key: Any) -> InvalidKeyError:
     return InvalidKeyError(
-        f"A {type(key).__qualname__} cannot be a key, as its hash may differ between processes: "
+        f"A key cannot be of type {type(key).__qualname__}, as its hash may differ between processes: "
         f"{_short(key)}.",
         hint=_HINT,
     )

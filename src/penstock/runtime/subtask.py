@@ -7,7 +7,7 @@ from collections.abc import Hashable
 from typing import Any
 
 from penstock.checkpoint.handles import StateHandle
-from penstock.runtime.buffer import BUFFER_BYTES, Buffer, decode, not_serializable
+from penstock.runtime.buffer import BUFFER_BYTES, Buffer, check_size, decode, not_serializable
 from penstock.runtime.elements import (
     BLOCK_SIZE,
     MAX_TIMESTAMP,
@@ -429,11 +429,13 @@ def driver_buffer(layout: Layout, message: Message, vertex: Vertex, sequence: in
 
     Raises:
         ValueNotSerializableError: If the content of the message cannot be pickled.
+        RecordTooLargeError: If it is too large.
     """
     try:
         payload = dumps(tuple(message))
     except Exception as error:
         raise not_serializable(error, [Block(message.values)], vertex.name) from error
+    check_size(payload, vertex.name, [Block(message.values)])
     return Buffer(
         layout.driver_carrier(vertex.level, message.sender),
         DRIVER,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sized
@@ -26,9 +27,11 @@ _RECORD_LENGTH = 500
 FAILURES = (Exception, SystemExit)
 """What a function of the user may end a task with; all else is for the process."""
 
-_TRACEBACK_HINT = (
-    "The traceback above is your function's own. Mend it there, or catch the exception and send the "
-    "record to a side output."
+_TRACEBACK_HINT = "The traceback above is your function's own. Fix it there"
+_DIVERTING_HINT = f"{_TRACEBACK_HINT}, or catch the exception and send the record to a side output."
+_RECORD_HINT = (
+    f"{_TRACEBACK_HINT}, or keep such records away from it: a filter() before it drops them, a process() "
+    "before it can send them to a side output."
 )
 _LIFE_HINT = (
     "The traceback above is your function's own: it was opened or closed, there was no record yet, or none "
@@ -148,21 +151,27 @@ def record_text(value: Any) -> str:
 
 
 def function_failure(
-    error: BaseException, operator: str, record: str | None, *, part: str = "Operator"
+    error: BaseException,
+    operator: str,
+    record: str | None,
+    *,
+    part: str = "Operator",
+    can_divert: bool = False,
 ) -> PenstockError:
     """Turn what a user's function raised into the error the user is shown.
 
-    An error of penstock's own comes from further down the chain, and passes as it is; but not one
-    that the user's function met, as for a field that a row does not have.
+    An error of penstock's own that comes from further down the chain passes as it is; one that the user's
+    function met, as for a field that a row does not have, stays of its class, and is told where.
 
     Args:
         error: What it raised.
         operator: The name of the operator.
         record: The text of the record; None if there is none.
         part: What of the program failed, if that is not the operator itself.
+        can_divert: Whether the function can send a record to a side output.
     """
     what = None if record is None else f"the record {record}"
-    return described_failure(error, operator, what, record, part=part)
+    return described_failure(error, operator, what, record, part=part, can_divert=can_divert)
 
 
 def described_failure(
@@ -172,35 +181,59 @@ def described_failure(
     record: str | None = None,
     *,
     part: str = "Operator",
+    can_divert: bool = False,
 ) -> PenstockError:
     """As `function_failure`, for what need not be a record."""
     frames = _users_frames(error.__traceback__)
     if isinstance(error, StateClassNotFoundError):
         return with_operator(error, operator)
-    is_told = isinstance(error, UserFunctionError) or (
+    where = f"{part} {operator!r} failed"
+    where += "." if what is None else f" on {what}"
+    if isinstance(error, PenstockError):
         # A row does not know who asked it for a field.
-        isinstance(error, PenstockError)
-        and frames is None
-        and not isinstance(error, UnknownFieldError)
-    )
-    if is_told:
-        return error  # type: ignore[return-value]
+        is_of_engine = frames is None and not isinstance(error, UnknownFieldError)
+        is_told = isinstance(error, UserFunctionError) or error.operator or is_of_engine
+        return error if is_told else _placed(error, frames, operator, record, where)
     # Without frames of the user's it was the result that failed, not the function.
     lines = (
         traceback.format_exception_only(error)
         if frames is None
         else traceback.format_exception(type(error), error, frames)
     )
-    text = "".join(lines)
-    where = f"{part} {operator!r} failed"
-    where += "." if what is None else f" on {what}"
-    hint = _TRACEBACK_HINT if what is not None else _LIFE_HINT
-    failure = UserFunctionError(
-        f"{text}\n{where}", hint=hint if frames is not None else _hint_for_result(error)
-    )
+    hint = _hint_for_result(error)
+    if frames is not None:
+        hint = _LIFE_HINT if what is None else _hint_for_traceback(record, can_divert=can_divert)
+    failure = UserFunctionError(f"{''.join(lines)}\n{where}", hint=hint)
     failure.operator = operator
     failure.record = record
     return failure
+
+
+def _placed(
+    error: PenstockError,
+    frames: TracebackType | None,
+    operator: str,
+    record: str | None,
+    where: str,
+) -> PenstockError:
+    """Return one of penstock's own errors that a function of the user met, with the function's lines."""
+    entries = zip(traceback.extract_tb(frames), traceback.walk_tb(frames), strict=True)
+    own = [entry for entry, (frame, _) in entries if not _is_of_package(frame)]
+    lines = "".join(traceback.format_list(own))
+    placed = copy.copy(error)
+    placed.message = f"{error.message}\n\n{lines}{where}"
+    placed.args = (
+        placed.message if error.hint is None else f"{placed.message}\n\nHint: {error.hint}",
+    )
+    placed.operator = operator
+    placed.record = record
+    return placed
+
+
+def _hint_for_traceback(record: str | None, *, can_divert: bool) -> str:
+    if record is None:
+        return f"{_TRACEBACK_HINT}."
+    return _DIVERTING_HINT if can_divert else _RECORD_HINT
 
 
 def with_operator(error: StateClassNotFoundError, operator: str) -> StateClassNotFoundError:

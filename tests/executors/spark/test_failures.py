@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.errors import JobFailedError, NoSinkError, SourceNotReadableError
+from penstock.errors import JobFailedError, NoSinkError, SourceNotReadableError, WorkerLostError
 from penstock.executors.spark.failures import as_penstock_error
 
 
@@ -23,7 +23,6 @@ def test_an_error_of_penstock_is_found_behind_those_of_spark() -> None:
             "something that listens",
         ),
         ("[PATH_NOT_FOUND] Path does not exist: file:/none", SourceNotReadableError, "is right"),
-        ("Python worker exited unexpectedly (crashed)", JobFailedError, "short of memory"),
         ("ModuleNotFoundError: No module named 'pyarrow'", JobFailedError, "PYSPARK_PYTHON"),
         ("[PYTHON_VERSION_MISMATCH] 3.9, 3.11", JobFailedError, "PYSPARK_PYTHON"),
         ("[JAVA_GATEWAY_EXITED] Java gateway process exited", JobFailedError, "pyspark-shell"),
@@ -44,6 +43,47 @@ def test_what_spark_raises_gets_a_name_and_a_hint(
     assert text in error.message
     assert "org.apache" not in error.message
     assert hint in str(error.hint)
+
+
+@pytest.mark.parametrize(
+    ("text", "who", "said"),
+    [
+        (
+            "An error occurred while calling o1.getResult.\n: java.Oh\n\tat a.b(C.java:1)\n" * 100
+            + "Caused by: org.apache.spark.SparkException: Python worker exited unexpectedly (crashed)",
+            "A Python worker",
+            "Python worker exited unexpectedly",
+        ),
+        (
+            "Lost task: ExecutorLostFailure (executor 1 exited) Reason: killed\nDriver stacktrace:",
+            "An executor",
+            "ExecutorLostFailure (executor 1 exited) Reason: killed",
+        ),
+    ],
+)
+def test_a_worker_that_died_is_named_with_what_it_ran(text: str, who: str, said: str) -> None:
+    error = as_penstock_error(RuntimeError(text), "Job 'x'", ["Source: in -> Map", "Count"])
+
+    assert type(error) is WorkerLostError
+    assert error.message == (
+        f"Job 'x': {who} died (killed, or out of memory) while it ran operators of "
+        f"'Source: in -> Map', 'Count'. Spark says: {said}."
+    )
+    assert "spark.executor.memoryOverhead" in str(error.hint)
+
+
+def test_of_many_chains_some_are_named() -> None:
+    error = as_penstock_error(
+        RuntimeError("Python worker exited unexpectedly"), "x", [f"chain {n}" for n in range(50)]
+    )
+    assert "'chain 9' ..." in error.message
+    assert "chain 10" not in error.message
+
+
+def test_frames_of_java_are_left_out() -> None:
+    text = "java.lang.Oh: no\n\tat a.B$.c(D.scala:70)\n\tat e.f(Unknown Source)\nCaused by: i.t\n\t... 3 more"
+    message = as_penstock_error(RuntimeError(text), "Job 'x'").message
+    assert message == "Job 'x' was failed by Spark: java.lang.Oh: no\nCaused by: i.t"
 
 
 def test_what_is_long_is_cut() -> None:

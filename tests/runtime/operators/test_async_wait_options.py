@@ -20,6 +20,7 @@ from penstock.datastream import (
 )
 from penstock.errors import (
     AsyncResultError,
+    InvalidArgumentError,
     UserFunctionError,
 )
 from penstock.testing import AsyncFunctionHarness
@@ -76,7 +77,7 @@ class TestLimits:
         options = AsyncOptions(rate_limit=RateLimit(1, weight=lambda ask: weight))
         with (
             scripted(options=options) as harness,
-            pytest.raises(UserFunctionError, match="The weight of a call cannot be"),
+            pytest.raises(InvalidArgumentError, match="The weight of a call cannot be"),
         ):
             harness.process_element(Ask("a"))
 

@@ -16,7 +16,7 @@ from tests.runtime.programs import Harness
 
 from penstock.errors import (
     LateMergedWindowError,
-    UserFunctionError,
+    WindowStateError,
 )
 from penstock.runtime.operators.merging_window import MergingWindowOperator
 from penstock.runtime.operators.window_call import ProcessCall
@@ -141,7 +141,7 @@ def test_a_window_that_merges_has_no_state() -> None:
         kind=MergingWindowOperator,
     )
     harness.process([1], [0], ["k"])
-    with pytest.raises(UserFunctionError) as failure:
+    with pytest.raises(WindowStateError) as failure:
         harness.operator.process_watermark(9)
 
     text = str(failure.value)

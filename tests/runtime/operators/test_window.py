@@ -12,7 +12,7 @@ from penstock.errors import (
     InvalidTriggerError,
     InvalidWindowError,
     TypeMismatchError,
-    UserFunctionError,
+    UnsupportedOperationError,
 )
 from penstock.runtime.elements import MAX_TIMESTAMP
 from penstock.runtime.operators.window import WindowOperator
@@ -331,7 +331,9 @@ def test_a_function_that_joins_records_has_no_state() -> None:
             assert runtime_context.get_task_name() == "Mine"
             runtime_context.get_state(ValueStateDescriptor("x", Types.LONG()))
 
-    with pytest.raises(UserFunctionError, match="joins the records of the windows of 'Mine'"):
+    with pytest.raises(
+        UnsupportedOperationError, match="joins the records of the windows of 'Mine'"
+    ):
         ready(TumblingEventTimeWindows.of(10), contents=AggregatedRecords(Stateful()))
 
 

@@ -85,7 +85,7 @@ class PostgresTable:
             what = "rows" if row is None else f"the row {row}"
             return SinkRowError(
                 f"The table {self.name!r} does not take {what}: {text}",
-                hint="Mend the row in a map() before the sink, or the table; on_conflict says what "
+                hint="Fix the row in a map() before the sink, or the table; on_conflict says what "
                 "becomes of keys that exist.",
             )
         return SinkNotWritableError(

@@ -39,11 +39,11 @@ class Attempts:
             SessionLostError: If the session ends meanwhile.
             PenstockError: What the job failed with.
         """
-        what = f"Job {self._job.request.name!r}"
+        what = self._job.title
         if self._has_lost_session:
             self._take_new_session(what)
         try:
-            with spark_errors(what):
+            with spark_errors(what, self._job.chains):
                 self._run(stop)
         except PenstockError as error:
             if stop.is_set() or is_alive(self._job.spark, error):

@@ -129,6 +129,16 @@ class PreparedJob:
         ship_code(self.spark, self.request.python_files)
 
     @property
+    def title(self) -> str:
+        """What messages call the job."""
+        return f"Job {self.request.name!r}"
+
+    @property
+    def chains(self) -> list[str]:
+        """The names of the chains of operators that workers run."""
+        return [vertex.name for vertex in self.program.vertices]
+
+    @property
     def layout(self) -> Layout:
         """Where subtasks run."""
         return Layout(self.program, self._cores)

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from penstock.errors import JobFailedError, PenstockError, SourceNotReadableError
+from penstock.errors import (
+    JobFailedError,
+    PenstockError,
+    SourceNotReadableError,
+    WorkerLostError,
+)
 
 _UNREADABLE = re.compile(
     r"Connection refused|ConnectException|UnknownHostException|PATH_NOT_FOUND|FileNotFoundException|"
@@ -24,17 +29,21 @@ _HINTS = {
         "Spark did not start; what it printed above says why. SPARK_HOME has to be unset or the folder of "
         "a whole Spark, and PYSPARK_SUBMIT_ARGS to end with pyspark-shell."
     ),
-    _NO_SCHEMA: "Mend the SQL or the schema, such as 'item string, pieces int'.",
+    _NO_SCHEMA: "Fix the SQL or the schema, such as 'item string, pieces int'.",
 }
 _LENGTH = 2000
+_LOST_WORKER = re.compile(r"Python worker exited unexpectedly|ExecutorLostFailure[^\n]*")
+_JAVA_FRAMES = re.compile(r"\n\s+(at \S+\(.*\)|\.\.\. \d+ more)(?=\n|$)")
+_MOST_CHAINS = 10
 
 
-def as_penstock_error(error: BaseException, what: str) -> PenstockError:
+def as_penstock_error(error: BaseException, what: str, chains: Sequence[str] = ()) -> PenstockError:
     """Return the error to show for what Spark raised.
 
     Args:
         error: What was raised.
         what: What was being done, as in "Job 'x'".
+        chains: The names of the chains of operators that workers run, if there is a program.
     """
     found: BaseException | None = error
     while found is not None:
@@ -42,7 +51,11 @@ def as_penstock_error(error: BaseException, what: str) -> PenstockError:
             return found
         found = found.__cause__ or found.__context__
     text = str(error)
+    lost = _LOST_WORKER.search(text)
+    if lost is not None:
+        return _worker_lost(lost.group(0), what, chains)
     first = re.split(r"JVM stacktrace:|=== Streaming Query ===", text, maxsplit=1)[0].strip()
+    first = _JAVA_FRAMES.sub("", first)
     shown = first if len(first) <= _LENGTH else first[:_LENGTH] + " ..."
     match = _UNREADABLE.search(text)
     if match is not None:
@@ -51,17 +64,33 @@ def as_penstock_error(error: BaseException, what: str) -> PenstockError:
             hint="Check that the path or address is right, that something is there (for a socket: "
             "something that listens), and that the workers reach it.",
         )
-    other = "Spark's own log says more; a worker that died was often short of memory."
+    other = "Spark's own log says more."
     hint = next((hint for pattern, hint in _HINTS.items() if pattern.search(text)), other)
     return JobFailedError(f"{what} was failed by Spark: {shown}", hint=hint)
 
 
+def _worker_lost(said: str, what: str, chains: Sequence[str]) -> WorkerLostError:
+    names = ", ".join(map(repr, chains[:_MOST_CHAINS])) + (
+        " ..." if len(chains) > _MOST_CHAINS else ""
+    )
+    ran = f"while it ran operators of {names}" if chains else "while it ran operators"
+    who = "A Python worker" if said.startswith("Python") else "An executor"
+    return WorkerLostError(
+        f"{what}: {who} died (killed, or out of memory) {ran}. Spark says: {said}.",
+        hint="The log of the system (dmesg) or of the cluster says whether it ran out of memory. Then have "
+        "fewer workers at once (cores in spark.master, spark.executor.cores), give them more "
+        "(spark.executor.memoryOverhead), or keep less in them (state.backend.type: rocksdb, "
+        "state.backend.memory.limit): see 'Memory' in docs/configuration.md. With a checkpoint location a job "
+        "that is started again goes on from its last epoch.",
+    )
+
+
 @contextmanager
-def spark_errors(what: str) -> Iterator[None]:
-    """Turn what Spark raises inside into errors of penstock's."""
+def spark_errors(what: str, chains: Sequence[str] = ()) -> Iterator[None]:
+    """Turn what Spark raises inside into errors of penstock's: see `as_penstock_error`."""
     try:
         yield
     except PenstockError:
         raise
     except Exception as error:
-        raise as_penstock_error(error, what) from error
+        raise as_penstock_error(error, what, chains) from error

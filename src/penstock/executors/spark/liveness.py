@@ -35,13 +35,13 @@ def session_lost(what: str, error: PenstockError, *, can_go_on: bool) -> Session
     if can_go_on:
         return JavaProcessLostError(
             f"{what} lost its SparkSession, as Spark's Java process died: {reason}",
-            hint="It was often short of memory: set spark.driver.memory. With a restart strategy the job goes "
-            "on in a new session.",
+            hint="It was often short of memory: set spark.driver.memory, above all for large records (see "
+            "'Memory' in docs/configuration.md). With a restart strategy the job goes on in a new session.",
         )
     return SessionLostError(
         f"{what} lost its SparkSession: {reason}",
-        hint="The session was stopped, or its Java process died, often for want of memory: see "
-        "spark.driver.memory. A restart strategy can build another session only where penstock built the "
+        hint="The session was stopped, or its Java process died, often for want of memory: set "
+        "spark.driver.memory, above all for large records (see 'Memory' in docs/configuration.md). A restart strategy can build another session only where penstock built the "
         "first, and no DataFrame or sink of the program belongs to it. Start the program again: with a "
         "checkpoint location it goes on from its last epoch.",
     )

@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
@@ -249,8 +250,9 @@ class StreamingRun:
             record = self._runner.run(number, self._runner.ending, run, is_last=False)
             if self._has_ticks:
                 write_wake_up(self._folder, record.next_wake_up())
-        except (PenstockError, PySparkException) as error:
-            self._failure = as_penstock_error(error, f"Job {self._job.request.name!r}")
+        except (PenstockError, PySparkException, Py4JError) as error:
+            # Of what is raised here, Spark hands on the text, in which it cannot be found again.
+            self._failure = as_penstock_error(error, self._job.title, self._job.chains)
             raise
 
     def _has_state_of_sparks(self) -> bool:
@@ -325,7 +327,7 @@ class StreamingRun:
         if error is None:
             return
         failure, self._failure = self._failure, None
-        raise failure or as_penstock_error(error, f"Job {self._job.request.name!r}") from None
+        raise failure or as_penstock_error(error, self._job.title, self._job.chains) from None
 
     def interrupt(self) -> None:
         """Interrupt an epoch that is no micro-batch; the running thread itself stops Spark's query."""

@@ -135,5 +135,6 @@ def process_records(
             if results is not None:
                 collect(results, timestamp)
     except FAILURES as error:
-        raise function_failure(error, operator, failing_record(block, rest)) from error
+        record = failing_record(block, rest)
+        raise function_failure(error, operator, record, can_divert=True) from error
     collector.flush()

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.common.field_reader import ColumnTimestamp, FieldReader
+from penstock.common.with_article import with_article
 from penstock.errors import InvalidTimestampError
 from penstock.runtime.column_block import ColumnBlock
 from penstock.runtime.elements import MAX_TIMESTAMP, MIN_TIMESTAMP, Block
@@ -114,7 +115,7 @@ def _checked(timestamp: Any, value: Any, name: str) -> int:
             pass
     raise InvalidTimestampError(
         f"Operator {name!r} got {timestamp!r} as the timestamp of the record {record_text(value)}: "
-        f"a {type(timestamp).__name__}, no int.",
+        f"{with_article(type(timestamp).__name__)}, no int.",
         hint=_HINT,
     )
 
