@@ -11,7 +11,7 @@ from tests.executors.test_publishing import OnceSink
 from tests.runtime.programs import Journal
 
 from penstock.common import Configuration, WatermarkStrategy
-from penstock.common.serialization import Encoder
+from penstock.common.serialization import BulkWriter, BulkWriterFactory, Encoder
 from penstock.datastream import DataStream, MapFunction, StreamExecutionEnvironment
 from penstock.datastream.connectors.file_system import FileSink, RollingPolicy
 from penstock.errors import UnclaimedOutputError, UnclaimedStateError, UserFunctionError
@@ -93,7 +93,8 @@ def run(folder: Path, build: Build, moments: Journal | None = None, **settings: 
     if settings.get("ignore"):
         key = "execution.state-recovery.ignore-unclaimed-state"
         configuration.set_string(key, "true")
-    env = StreamExecutionEnvironment.get_execution_environment(configuration).set_parallelism(1)
+    env = StreamExecutionEnvironment.get_execution_environment(configuration)
+    env.set_parallelism(settings.get("parallelism", 1))
     source = TestingSource([[1, 2], [3], [4]])
     numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers").uid("numbers")
     moments = Journal() if moments is None else moments
@@ -174,6 +175,67 @@ def test_records_of_open_files_are_not_dropped_with_the_kind_of_their_sink(tmp_p
 
     run(tmp_path, one, ignore=True)
     assert found(tmp_path / "a") == [4]
+
+
+@pytest.mark.parametrize("after", [one_that_is_removed, one_with_another_uid, one_of_another_kind])
+def test_open_files_are_named_as_such(tmp_path: Path, after: Build) -> None:
+    with pytest.raises(UserFunctionError, match="no 4"):
+        run(tmp_path, files_that_stay_open, Journal(["no 4"]))
+    with pytest.raises(UnclaimedStateError, match="open files of a FileSink") as raised:
+        run(tmp_path, after)
+
+    assert f"Letters' (uid 'out'): FileSink {tmp_path / 'files'}" in str(raised.value)
+    assert "stop_with_savepoint(drain=True)" in str(raised.value.hint)
+
+
+def files_of_each_epoch(numbers: DataStream, folder: Path, moments: Journal) -> None:
+    sink = FileSink.for_row_format(str(folder / "files"), Encoder.simple_string_encoder())
+    sink.with_rolling_policy(RollingPolicy.on_checkpoint_rolling_policy())
+    numbers.sink_to(sink.build()).uid("out")
+
+
+class _Lines(BulkWriter):
+    def __init__(self, file: Any) -> None:
+        self._file = file
+
+    def add_element(self, element: Any) -> None:
+        self._file.write(f"{element}\n".encode())
+
+    def finish(self) -> None:
+        pass
+
+
+class Bulk(BulkWriterFactory):
+    def create(self, file: Any) -> BulkWriter:
+        return _Lines(file)
+
+
+def bulk_files(numbers: DataStream, folder: Path, moments: Journal) -> None:
+    sink = FileSink.for_bulk_format(str(folder / "files"), Bulk())
+    numbers.sink_to(sink.build()).uid("out")
+
+
+@pytest.mark.parametrize("parallelism", [1, 3])
+@pytest.mark.parametrize("how", ["killed", "failed"])
+@pytest.mark.parametrize(
+    ("after", "expected"),
+    [
+        (files_of_each_epoch, ["1\n2\n3\n4\n"]),
+        (bulk_files, ["1\n2\n3\n", "4\n"]),
+    ],
+)
+def test_records_of_open_files_go_on_with_another_policy(
+    tmp_path: Path, after: Build, expected: list[str], how: str, parallelism: int
+) -> None:
+    with pytest.raises(UserFunctionError, match="no 4"):
+        run(tmp_path, files_that_stay_open, Journal(["no 4"]))
+    if how == "killed":
+        (tmp_path / "job" / "published").unlink(missing_ok=True)
+    run(tmp_path, after, parallelism=parallelism)
+    run(tmp_path, files_that_stay_open)
+
+    parts = [path for path in tmp_path.glob("files/[!.]*/*") if path.is_file()]
+    assert sorted(path.read_text() for path in parts) == expected
 
 
 def test_records_of_open_files_go_on_with_their_sink(tmp_path: Path) -> None:

@@ -272,3 +272,20 @@ class TestUnclaimed:
         with pytest.raises(UnclaimedStateError, match=r"'b' .uid 'u'"):
             restored(record(keeps, {(1, 0): progress(1, operators=((B, b"x"),))}), only_source)
         restored(record(keeps, {(1, 0): progress(1)}), only_source)
+
+    def test_records_are_not_given_to_tasks_that_are_others_in_every_epoch(self) -> None:
+        old = program(2)
+        sink = spec(B, keeps_records=True, uid="u", delivers_to="FileSink /out")
+        keeps = replace(
+            old, vertices=(old.vertices[0], replace(old.vertices[1], operators=(sink,)))
+        )
+        first = old.vertices[0]
+        chained = replace(
+            old, vertices=(replace(first, operators=(spec(A), sink), is_shared=True),)
+        )
+        found = record(keeps, {(1, 0): progress(1, operators=((B, b"x"),))})
+
+        with pytest.raises(UnclaimedStateError, match=r"'b' .uid 'u'.: FileSink /out"):
+            restored(found, chained)
+        taken = restored(found, chained, ignore_unclaimed_state=True)
+        assert all(B not in dict(one.operators) for one in taken.progress.values())

@@ -133,7 +133,7 @@ class RestoredProgress:
 
     def _snapshots(self, vertex: Vertex, subtask: int) -> Iterable[tuple[str, Snapshot]]:
         for spec in vertex.operators:
-            old = [] if self._drops_records(spec) else self._old(spec)
+            old = [] if self._drops_records(spec, vertex) else self._old(spec)
             snapshots = [dict(part.operators).get(spec.operator_id) for part in old]
             if not any(snapshot is not None for snapshot in snapshots):
                 continue
@@ -144,13 +144,16 @@ class RestoredProgress:
             if snapshot is not None:
                 yield spec.operator_id, snapshot
 
-    def _drops_records(self, spec: OperatorSpec) -> bool:
-        """Whether what an operator took along may hold records, and the one that has its id now keeps none."""
+    def _drops_records(self, spec: OperatorSpec, vertex: Vertex) -> bool:
+        """Whether what an operator took along may hold records, and the one that has its id now keeps none.
+
+        Of tasks that Spark makes as it likes, none can be given the records of another.
+        """
         place = self._places.get(spec.operator_id)
-        if place is None or spec.keeps_records:
+        if place is None or (spec.keeps_records and not vertex.is_shared):
             return False
-        vertex, number = place
-        return vertex.operators[number].keeps_records
+        earlier, number = place
+        return earlier.operators[number].keeps_records
 
     def _content_of(self, snapshot: Snapshot | None) -> bytes | None:
         if not isinstance(snapshot, StateHandle):

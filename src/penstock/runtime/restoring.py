@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from penstock.checkpoint.epoch_record import EpochRecord, JobRecord, SubtaskId
+from penstock.checkpoint.epoch_record import EpochRecord, JobRecord, OperatorRecord, SubtaskId
 from penstock.checkpoint.handles import StateHandle
 from penstock.checkpoint.storage import Storage
 from penstock.errors import (
@@ -165,7 +165,12 @@ def _check_claimed(record: EpochRecord, job: JobRecord) -> None:
     """Make sure that all sources, and all operators that have left something, are still there."""
     operators = [operator for vertex in job.vertices for operator in vertex.operators]
     present = {operator.operator_id for operator in operators}
-    keepers = {operator.operator_id for operator in operators if operator.keeps_records}
+    keepers = {
+        operator.operator_id
+        for vertex in job.vertices
+        for operator in vertex.operators
+        if operator.keeps_records and not vertex.is_shared
+    }
     snapshots = {
         key
         for plain in record.progress.values()
@@ -187,6 +192,8 @@ def _check_claimed(record: EpochRecord, job: JobRecord) -> None:
     ]
     if not gone:
         return
+    if sinks := [operator for operator in gone if operator.delivers_to]:
+        raise _undelivered(record, sinks, present)
     names = ", ".join(operator.described for operator in gone)
     raise UnclaimedStateError(
         f"The checkpoint of epoch {record.number} holds state of operators, or says how far sources are, and "
@@ -194,4 +201,26 @@ def _check_claimed(record: EpochRecord, job: JobRecord) -> None:
         hint="An operator without a uid is known by its place in the program, a source also by what is "
         "chained to it: give sources and operators with state a uid() before the program is changed. To "
         "drop what is left of them, set execution.state-recovery.ignore-unclaimed-state to true.",
+    )
+
+
+def _undelivered(
+    record: EpochRecord, sinks: Sequence[OperatorRecord], present: Collection[str]
+) -> UnclaimedStateError:
+    names = ", ".join(f"{sink.described}: {sink.delivers_to}" for sink in sinks)
+    hint = (
+        "Start the program with the sink as it was, under its uid; stop_with_savepoint(drain=True) then "
+        "delivers all that is open, and the sink may be changed or removed. To drop these records, set "
+        "execution.state-recovery.ignore-unclaimed-state to true."
+    )
+    if any(sink.operator_id in present for sink in sinks):
+        hint = (
+            "The program has a sink under this id that takes them up nowhere: one of another kind, or a FileSink "
+            "that leaves no file open and stands in one chain with a source that Spark reads, whose tasks are "
+            "others in every epoch. " + hint
+        )
+    return UnclaimedStateError(
+        f"The checkpoint of epoch {record.number} holds records that sinks have not delivered yet, such as those "
+        f"in open files of a FileSink, and the program has none that takes them up: {names}.",
+        hint=hint,
     )

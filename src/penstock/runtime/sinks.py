@@ -169,7 +169,8 @@ class SinkWriter(ABC):
 
         Args:
             snapshots: What `snapshot` returned at the end of the last epoch: one by one, or several
-                if the job had more subtasks. Only a writer whose sink has `has_writer_state` gets any.
+                if the job had more subtasks. Only a writer whose sink has `has_writer_state`, or
+                `restores_writer_state`, gets any.
         """
 
     @abstractmethod
@@ -260,11 +261,13 @@ class TwoPhaseCommit(Protocol):
 
     Attributes:
         has_writer_state: Whether its writers have snapshots.
+        restores_writer_state: Whether its writers take up snapshots, though they may have none themselves.
         wants_wake_ups: Whether its writers may want epochs without records.
         place: Where it delivers to.
     """
 
     has_writer_state: bool
+    restores_writer_state: bool
     wants_wake_ups: bool
 
     @property

@@ -64,6 +64,7 @@ class Writer(SinkWriter):
 
 
 class Sink:
+    restores_writer_state = False
     wants_wake_ups = True
     place = ""
 

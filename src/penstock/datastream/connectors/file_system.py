@@ -143,6 +143,8 @@ class FileSink(TwoPhaseCommitSink):
             )
             return self
 
+    restores_writer_state = True
+
     def __init__(self, settings: FileSettings) -> None:
         self._settings = settings
         # A file that one epoch leaves open belongs to a subtask, and time may complete it.

@@ -9,7 +9,7 @@ import os
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO, Final, Protocol
+from typing import Any, BinaryIO, ClassVar, Final, Protocol
 
 from penstock.common.serialization import BulkWriter, BulkWriterFactory, Encoder
 from penstock.datastream.connectors.file_committer import FileCommittable
@@ -41,6 +41,10 @@ _LARGE: Final = 1 << 28
 class FileFormat(Protocol):
     """Makes the writer of a file, or of the next piece of one."""
 
+    @property
+    def has_pieces(self) -> bool:
+        """Whether a file may go on where it ended before."""
+
     def begin(self, file: BinaryIO, *, is_first: bool) -> BulkWriter:
         """Return the writer for a piece of a file; `is_first` if the file begins with it."""
 
@@ -50,6 +54,7 @@ class RowFormat:
     """Files whose records are encoded one by one."""
 
     encoder: Encoder
+    has_pieces: ClassVar[bool] = True
 
     def begin(self, file: BinaryIO, *, is_first: bool) -> BulkWriter:
         """See `FileFormat.begin`."""
@@ -75,6 +80,7 @@ class BulkFormat:
     """Files that are written as a whole, so within one epoch."""
 
     factory: BulkWriterFactory
+    has_pieces: ClassVar[bool] = False
 
     def begin(self, file: BinaryIO, *, is_first: bool) -> BulkWriter:
         """See `FileFormat.begin`."""
@@ -214,7 +220,8 @@ class FileWriter(SinkWriter):
         self._now = context.current_processing_time
         self._timestamp: int | None = None
         self._parts: dict[str, _Part] = {}
-        self._doubled: list[_Part] = []
+        # Parts that nothing is added to any more.
+        self._closed: list[_Part] = []
         self._complete: list[PublishedFile] = []
         self._has_ended = False
 
@@ -235,9 +242,12 @@ class FileWriter(SinkWriter):
         for snapshot in snapshots:
             for plain in json.loads(snapshot):
                 part = _Part.from_plain(plain)
-                # Two former subtasks may have written to one bucket.
-                if self._parts.setdefault(part.bucket_id, part) is not part:
-                    self._doubled.append(part)
+                # Two former subtasks may have written to one bucket; and the format may have been another.
+                is_taken = self._parts.get(part.bucket_id) is not None
+                if is_taken or not self._settings.format.has_pieces:
+                    self._closed.append(part)
+                else:
+                    self._parts[part.bucket_id] = part
 
     def snapshot(self) -> bytes | None:
         """Return the parts that are not complete."""
@@ -319,8 +329,8 @@ class FileWriter(SinkWriter):
             else:
                 part.suspend()
                 self._fold(part)
-        while self._doubled:
-            self._roll(self._doubled.pop())
+        while self._closed:
+            self._roll(self._closed.pop())
         complete, self._complete = self._complete, []
         pieces = [piece for part in self._parts.values() for piece in part.pieces]
         if not complete and not pieces:

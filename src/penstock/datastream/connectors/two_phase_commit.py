@@ -40,6 +40,9 @@ class TwoPhaseCommitSink(Sink):
         has_writer_state: Whether writers leave something open over the end of an epoch, and return it
             from `snapshot`. Then the sink's subtasks are not those of a stream that Spark reads: its
             records are exchanged before it. Default: False.
+        restores_writer_state: Whether `restore` of writers takes up what writers have left open, though these
+            writers leave nothing open themselves: a job that is started again may have been given other
+            settings. Default: False.
         wants_wake_ups: Whether `next_wake_up` of writers may return a time. Default: False.
 
     Example:
@@ -81,6 +84,7 @@ class TwoPhaseCommitSink(Sink):
     """
 
     has_writer_state: bool = False
+    restores_writer_state: bool = False
     wants_wake_ups: bool = False
 
     @property

@@ -38,7 +38,8 @@ class TwoPhaseCommitOperator(StreamOperator):
 
     def __init__(self, sink: TwoPhaseCommit) -> None:
         self.sink = sink
-        self.needs_its_subtask = self.keeps_records = sink.has_writer_state
+        self.needs_its_subtask = sink.has_writer_state
+        self.keeps_records = sink.has_writer_state or sink.restores_writer_state
         self.delivers_to = f"{type(sink).__qualname__} {sink.place}".rstrip()
         self._writer: SinkWriter | None = None
         self._snapshots: list[bytes] = []
