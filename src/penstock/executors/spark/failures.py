@@ -69,6 +69,11 @@ def as_penstock_error(error: BaseException, what: str, chains: Sequence[str] = (
     return JobFailedError(f"{what} was failed by Spark: {shown}", hint=hint)
 
 
+def is_of_spark(error: BaseException) -> bool:
+    """Whether an error is one of pyspark's, or came as it is from Java."""
+    return type(error).__module__.partition(".")[0] in {"pyspark", "py4j"}
+
+
 def _worker_lost(said: str, what: str, chains: Sequence[str]) -> WorkerLostError:
     names = ", ".join(map(repr, chains[:_MOST_CHAINS])) + (
         " ..." if len(chains) > _MOST_CHAINS else ""

@@ -13,8 +13,6 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from py4j.protocol import Py4JError  # type: ignore[import-untyped]
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -26,7 +24,7 @@ from penstock.errors import JobCancelledError, PenstockError
 from penstock.executors.checkpoints import Checkpoints
 from penstock.executors.job import EpochRunner
 from penstock.executors.spark.disk_log import DiskLog
-from penstock.executors.spark.failures import as_penstock_error
+from penstock.executors.spark.failures import as_penstock_error, is_of_spark
 from penstock.executors.spark.frames import SparkSource
 from penstock.executors.spark.interruption import Interruption
 from penstock.executors.spark.log_mirror import LogMirror
@@ -250,9 +248,10 @@ class StreamingRun:
             record = self._runner.run(number, self._runner.ending, run, is_last=False)
             if self._has_ticks:
                 write_wake_up(self._folder, record.next_wake_up())
-        except (PenstockError, PySparkException, Py4JError) as error:
-            # Of what is raised here, Spark hands on the text, in which it cannot be found again.
-            self._failure = as_penstock_error(error, self._job.title, self._job.chains)
+        except Exception as error:
+            if isinstance(error, PenstockError) or is_of_spark(error):
+                # Spark hands on the text of what is raised here, cut off and among that of its own.
+                self._failure = as_penstock_error(error, self._job.title, self._job.chains)
             raise
 
     def _has_state_of_sparks(self) -> bool:
