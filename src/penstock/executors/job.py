@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from penstock.checkpoint.epoch_record import EpochRecord, JobRecord
 from penstock.checkpoint.storage import Storage
-from penstock.errors import CheckpointMismatchError, InconsistentEpochError, LostBufferError
+from penstock.errors import (
+    CheckpointMismatchError,
+    InconsistentEpochError,
+    JobCancelledError,
+    LostBufferError,
+)
 from penstock.executors.checkpoints import Checkpoints
 from penstock.executors.epoch_feed import EpochFeed, EpochResult
 from penstock.executors.old_rows import old_rows_after
@@ -164,6 +171,26 @@ class EpochRunner:
     def _deliver(self, record: EpochRecord) -> None:
         self._publish(record)
         self._checkpoints.note_published(record)
+
+    def run_bounded(self, run_epoch: RunEpoch, stop: threading.Event) -> None:
+        """Run what is left of the epochs of a bounded program, or until `stop` is set.
+
+        Raises:
+            PenstockError: If the program cannot go on from the last epoch, or what a task failed with.
+        """
+        last = self.resume()
+        self.republish()
+        if last is not None and last.is_last:
+            return
+        every = frozenset(self._bounded)
+        with suppress(JobCancelledError):
+            is_last = False
+            while not is_last and not stop.is_set():
+                finishing = self.ending
+                is_last = finishing == every
+                self.run(self.next, finishing, run_epoch, is_last=is_last)
+        if self.wants_end:
+            self.run(self.next, every, run_epoch, is_last=False, ends=True)
 
     def run(
         self,

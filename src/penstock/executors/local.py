@@ -6,13 +6,13 @@ import itertools
 import threading
 from collections import defaultdict
 from collections.abc import Iterable
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import partial
 
 from penstock.common.options import PROFILE, STATE_CLASS_NAMES
 from penstock.common.running_job import RunningJob
-from penstock.errors import JobCancelledError, UnsupportedOperationError
+from penstock.errors import UnsupportedOperationError
 from penstock.executors.base import JobRequest, releasing
 from penstock.executors.checkpoints import Checkpoints
 from penstock.executors.client import Job
@@ -141,25 +141,9 @@ class LocalRun:
                     self._epochs,
                     main_classes=self._main_classes,
                 )
-                self._run_epochs(runner, stop)
+                runner.run_bounded(self.run_epoch, stop)
         finally:
             self._tasks.close()
-
-    def _run_epochs(self, runner: EpochRunner, stop: threading.Event) -> None:
-        """Run what is left of the epochs, or until `stop` is set."""
-        every = frozenset(self._epochs)
-        resumed = runner.resume()
-        runner.republish()
-        if resumed is not None and resumed.is_last:
-            return
-        with suppress(JobCancelledError):
-            is_last = False
-            while not is_last and not stop.is_set():
-                finishing = runner.ending
-                is_last = finishing == every
-                runner.run(runner.next, finishing, self.run_epoch, is_last=is_last)
-        if runner.wants_end:
-            runner.run(runner.next, every, self.run_epoch, is_last=False, ends=True)
 
     def run_epoch(self, epoch: Epoch) -> Iterable[Buffer]:
         """Run one epoch, level by level, and return what its tasks told the driver."""

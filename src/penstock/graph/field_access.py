@@ -11,7 +11,7 @@ from typing import Any, Final
 from penstock.common.field_reader import FieldReader
 from penstock.common.types import Row
 
-_HARMLESS: Final = frozenset(
+_READING: Final = frozenset(
     {
         "BINARY_OP",
         "BINARY_SUBSCR",
@@ -49,7 +49,7 @@ def accessed_field(function: Any, arguments: int) -> int | str | None:
     if type(function) in (operator.itemgetter, operator.attrgetter) and arguments == 1:
         field = _only(function.__reduce__()[1])
         return field if type(function) is operator.itemgetter else _attribute(field)
-    if type(function) is FunctionType and _is_harmless(function, arguments):
+    if type(function) is FunctionType and _only_reads(function, arguments):
         return _read_by(function, arguments)
     return None
 
@@ -64,14 +64,15 @@ def _attribute(name: Any) -> str | None:
     return name if is_field and not name.startswith("_") and not hasattr(Row, name) else None
 
 
-def _is_harmless(function: FunctionType, arguments: int) -> bool:
+def _only_reads(function: FunctionType, arguments: int) -> bool:
+    """Whether a function only reads what it is given; what is merely harmless may call and loop."""
     code = function.__code__
     return (
         code.co_argcount == arguments
         and not code.co_kwonlyargcount
         and not code.co_freevars
         and not code.co_cellvars
-        and all(step.opname in _HARMLESS for step in dis.get_instructions(code))
+        and all(step.opname in _READING for step in dis.get_instructions(code))
     )
 
 

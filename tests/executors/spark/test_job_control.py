@@ -117,6 +117,21 @@ def _checked(number: int, trap: str) -> int:
     return number
 
 
+def stopped(
+    env: StreamExecutionEnvironment, records: int, folder: Path, *, drains: bool = False
+) -> str:
+    """Stop a job with a savepoint once it has read so many records, and return where that is."""
+    read = Counter(records)
+    env.add_epoch_listener(read)
+    client = env.execute_async()
+    assert read.done.wait(SECONDS)
+    path = client.stop_with_savepoint(
+        advance_to_end_of_event_time=drains, savepoint_directory=str(folder)
+    ).result()
+    assert client.get_job_status().result() is JobStatus.FINISHED
+    return path
+
+
 def printed(capsys: pytest.CaptureFixture[str]) -> list[int]:
     return [int(line) for line in capsys.readouterr().out.split()]
 
@@ -143,14 +158,7 @@ def test_a_job_goes_on_from_a_savepoint_that_was_moved(
     inputs = Inputs(tmp_path)
     inputs.add(1, 2)
     env = inputs.windows(spark, tmp_path / "job")
-    read = Counter(2)
-    env.add_epoch_listener(read)
-    client = env.execute_async()
-    assert read.done.wait(SECONDS)
-    path = client.stop_with_savepoint(
-        advance_to_end_of_event_time=False, savepoint_directory=str(tmp_path)
-    ).result()
-    assert client.get_job_status().result() is JobStatus.FINISHED
+    path = stopped(env, 2, tmp_path)
     assert printed(capsys) == []
 
     shutil.move(path, tmp_path / "moved")
@@ -171,14 +179,8 @@ def test_state_of_sparks_own_goes_from_savepoint_to_savepoint(
     for place, expected in [("one", [3]), ("two", [3]), ("three", [4])]:
         inputs.add(1, 2, {"one": 1, "two": 3, "three": 4}[place])
         env = inputs.windows(spark, tmp_path / place, distinct=True, **start)
-        read = Counter(2 if place == "one" else 1)
-        env.add_epoch_listener(read)
-        client = env.execute_async()
-        assert read.done.wait(SECONDS)
-        drains = client.stop_with_savepoint(
-            advance_to_end_of_event_time=True, savepoint_directory=str(tmp_path)
-        )
-        start = {"path": drains.result()}
+        records = 2 if place == "one" else 1
+        start = {"path": stopped(env, records, tmp_path, drains=True)}
         assert printed(capsys) == expected
 
     inputs.add(1, 2, 3, 4, 5)
@@ -212,13 +214,7 @@ def test_savepoints_are_taken_of_jobs_that_began_with_savepoints(
     for number in range(1, 4):
         inputs.add(number)
         env = inputs.windows(spark, tmp_path / f"job-{number}", **settings)
-        read = Counter(1)
-        env.add_epoch_listener(read)
-        client = env.execute_async()
-        assert read.done.wait(SECONDS)
-        path = client.stop_with_savepoint(
-            advance_to_end_of_event_time=False, savepoint_directory=str(tmp_path)
-        ).result()
+        path = stopped(env, 1, tmp_path)
         settings = {"path": path}
         assert verify_checkpoint(path).is_whole
         assert verify_checkpoint(str(tmp_path / f"job-{number}")).is_whole
@@ -236,15 +232,7 @@ def test_a_savepoint_may_end_event_time(
     inputs = Inputs(tmp_path)
     inputs.add(1, 2)
     env = inputs.windows(spark, tmp_path / "job")
-    read = Counter(2)
-    env.add_epoch_listener(read)
-    client = env.execute_async()
-    assert read.done.wait(SECONDS)
-    path = client.stop_with_savepoint(
-        advance_to_end_of_event_time=True, savepoint_directory=str(tmp_path)
-    ).result()
-
-    assert client.get_job_status().result() is JobStatus.FINISHED
+    path = stopped(env, 2, tmp_path, drains=True)
     assert printed(capsys) == [3]
     assert read_savepoint(LocalStorage(path)).is_drained
 
@@ -261,13 +249,7 @@ def test_a_job_goes_on_after_its_event_time_was_ended(
     inputs = Inputs(tmp_path)
     inputs.add(1, 2)
     env = inputs.windows(spark, tmp_path / "job")
-    read = Counter(2)
-    env.add_epoch_listener(read)
-    client = env.execute_async()
-    assert read.done.wait(SECONDS)
-    path = client.stop_with_savepoint(
-        advance_to_end_of_event_time=True, savepoint_directory=str(tmp_path)
-    ).result()
+    path = stopped(env, 2, tmp_path, drains=True)
     assert printed(capsys) == [3]
     if is_old:
         make_old(Path(path) if moves else tmp_path / "job")

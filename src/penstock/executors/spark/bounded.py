@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import threading
-from contextlib import suppress
-from functools import partial
 from typing import TYPE_CHECKING
 
-from penstock.errors import JobCancelledError
 from penstock.executors.job import EpochRunner
 from penstock.executors.spark.interruption import Interruption
 from penstock.executors.spark.workers import close_functions
+from penstock.runtime.buffer import Buffer
+from penstock.runtime.epoch import Epoch
 
 if TYPE_CHECKING:
     from penstock.executors.spark.executor import PreparedJob
@@ -34,21 +33,13 @@ class BoundedRun:
     def __call__(self, stop: threading.Event) -> None:
         """Run all epochs, or until `stop` is set."""
         frames = self._job.frames()
-        runner = self._runner
-        every = frozenset(self._job.bounded)
-        resumed = runner.resume()
-        runner.republish()
-        is_last = resumed is not None and resumed.is_last
-        with suppress(JobCancelledError):
-            while not is_last and not stop.is_set():
-                unread = [source for source in self._job.sources if source.number in runner.unread]
-                finishing = runner.ending
-                is_last = finishing == every
-                run = partial(frames.run, rows=frames.rows(unread), note=self._interruption.note)
-                runner.run(runner.next, finishing, run, is_last=is_last)
-        if runner.wants_end:
-            run = partial(frames.run, rows=None, note=self._interruption.note)
-            runner.run(runner.next, every, run, is_last=False, ends=True)
+
+        def run_epoch(epoch: Epoch) -> list[Buffer]:
+            unread = frozenset[int]() if epoch.ends else self._runner.unread
+            rows = frames.rows(source for source in self._job.sources if source.number in unread)
+            return frames.run(epoch, rows, self._interruption.note)
+
+        self._runner.run_bounded(run_epoch, stop)
 
     def interrupt(self) -> None:
         """Interrupt what Spark is doing for the job."""
