@@ -271,7 +271,7 @@ def opened_session(*, cluster: bool) -> Iterator[SparkSession]:
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.getenv("PYTHONPATH")]))
     with (
         TemporaryDirectory(prefix="cluster-") as folder,
-        SparkCluster(Path(folder), workers=3) as it,
+        contextlib.closing(SparkCluster(Path(folder), workers=3)) as it,
     ):
         configuration = Configuration().set_string("spark.master", it.master)
         configuration.set_string("spark.executor.memory", "512m")

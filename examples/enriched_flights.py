@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections import Counter
+from contextlib import closing
 from importlib.metadata import distribution
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -105,7 +106,7 @@ def main() -> int:
     airports = pd.read_csv(DATA / "airports.csv")[["faa", "name"]]
     flights = flights[[column.split()[0] for column in FLIGHTS.split(", ")]]
     flights = flights.sort_values("month", kind="stable")
-    with PostgresServer() as server, TemporaryDirectory() as folder:
+    with closing(PostgresServer()) as server, TemporaryDirectory() as folder:
         asyncio.run(load(server.uri, planes, airports))
         for month, rows in flights.groupby("month"):
             rows.to_parquet(f"{folder}/{month:02}.parquet")

@@ -12,8 +12,7 @@ import time
 from importlib.metadata import distribution
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import asyncpg
 
@@ -95,7 +94,7 @@ class PostgresServer:
 
         asyncio.run(run())
 
-    def stop(self) -> None:
+    def close(self) -> None:
         """End the server, whoever is connected, and remove its data."""
         self._end()
         self._folder.cleanup()
@@ -104,17 +103,6 @@ class PostgresServer:
         assert self._process.stdin is not None
         self._process.stdin.close()
         self._process.wait()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.stop()
 
 
 def _programs(folder: Path) -> tuple[Path, dict[str, Any]]:

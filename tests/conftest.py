@@ -4,6 +4,7 @@ import gc
 import os
 import sys
 import uuid
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -108,7 +109,7 @@ def postgres() -> Iterator[PostgresServer]:
     """A PostgreSQL with a table `planes` of the columns tailnum and seats."""
     from examples.postgres_server import PostgresServer
 
-    with PostgresServer() as server:
+    with closing(PostgresServer()) as server:
         server.execute(
             "create table planes as select 'N' || id tailnum, id % 400 seats"
             " from generate_series(0, 999) id"
@@ -121,9 +122,8 @@ def redis_server() -> Iterator[RedisServer]:
     """A Redis, empty at first."""
     from tests.servers.redis_server import RedisServer
 
-    server = RedisServer()
-    yield server
-    server.stop()
+    with closing(RedisServer()) as server:
+        yield server
 
 
 @pytest.fixture(scope="session")
@@ -131,9 +131,8 @@ def s3_process() -> Iterator[tuple[S3Server, str]]:
     """The one S3 of all tests, and the URL of its bucket; see `s3`."""
     from tests.servers.s3_server import S3Server
 
-    server = S3Server()
-    yield server, server.make_bucket()
-    server.stop()
+    with closing(S3Server()) as server:
+        yield server, server.make_bucket()
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ on after the last job of the log that is complete.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import os
 import random
 import re
@@ -19,6 +18,7 @@ import sys
 import tempfile
 import time
 import uuid
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Final, TextIO
 
@@ -103,18 +103,18 @@ class Around:
         faults: What `--faults` says.
     """
 
-    def __init__(
-        self, stack: contextlib.ExitStack, folder: Path, master: str, faults: set[str]
-    ) -> None:
-        self.postgres = stack.enter_context(PostgresServer()).uri
+    def __init__(self, stack: ExitStack, folder: Path, master: str, faults: set[str]) -> None:
+        self.postgres = stack.enter_context(closing(PostgresServer())).uri
         self.cables: tuple[Namespace, ...] = ()
         if master == "cluster" and "network" in faults and can_be_made():
-            bridge = stack.enter_context(Bridge())
+            bridge = stack.enter_context(closing(Bridge()))
             self.cables = (bridge.add(), bridge.add())
         self._host = self.cables[0].host if self.cables else "127.0.0.1"
         self.cluster = None
         if master == "cluster":
-            self.cluster = stack.enter_context(SparkCluster(folder, namespaces=self.cables))
+            self.cluster = stack.enter_context(
+                closing(SparkCluster(folder, namespaces=self.cables))
+            )
         self.masters = [self.cluster.master] if self.cluster else [master]
         if master.startswith("local["):
             self.masters = ["local[2, 4]", "local[2, 4]", "local[1, 4]", "local[4, 4]"]
@@ -127,21 +127,22 @@ class Around:
             self._clock = Clock(folder)
         self._relays: list[Relay] = []
         if "network" in self.faults:
-            self._relays.append(stack.enter_context(Relay(_port(self.postgres), self._host)))
+            self._relays.append(
+                stack.enter_context(closing(Relay(_port(self.postgres), self._host)))
+            )
         if "store" in self.faults:
             self._start_store(stack)
 
-    def _start_store(self, stack: contextlib.ExitStack) -> None:
+    def _start_store(self, stack: ExitStack) -> None:
         from tests.servers.s3_server import S3Server
 
-        server = S3Server()
-        stack.callback(server.stop)
+        server = stack.enter_context(closing(S3Server()))
         self._bucket = server.make_bucket()
         os.environ.update(server.environment)
         self._store_environment = dict(server.environment)
         if "network" in self.faults:
             port = _port(server.environment["AWS_ENDPOINT_URL"])
-            relay = stack.enter_context(Relay(port, self._host))
+            relay = stack.enter_context(closing(Relay(port, self._host)))
             self._store_relay = relay
             self._store_environment["AWS_ENDPOINT_URL"] = f"http://{relay.host}:{relay.port}"
 
@@ -257,7 +258,7 @@ def main() -> int:
     begun = number
     failed: list[int] = []
     folder = Path(tempfile.mkdtemp(prefix="crash-"))
-    with contextlib.ExitStack() as stack:
+    with ExitStack() as stack:
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
         mode = "a" if options.resume else "w"
         log = Log(stack.enter_context(options.log.open(mode)), kills, options.kills)

@@ -7,8 +7,7 @@ import contextlib
 import socket
 import struct
 import threading
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
 MODES: Final = ("hang", "drop", "mute")
 """`hang`: nothing arrives, and all of it later. `drop`: connections break, and none can be made. `mute`:
@@ -57,7 +56,7 @@ class Relay:
         if self._timer is not None:
             self._timer.cancel()
 
-    def stop(self) -> None:
+    def close(self) -> None:
         """End it, and all connections."""
         self.mend()
         self._loop.call_soon_threadsafe(self._stop.set)
@@ -115,17 +114,6 @@ class Relay:
                 coming = asyncio.ensure_future(reader.read(_PIECE))
         finally:
             coming.cancel()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.stop()
 
 
 def _break(writer: asyncio.StreamWriter) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -64,7 +65,7 @@ def test_on_local_cores(tmp_path: Path, postgres: PostgresServer) -> None:
 @pytest.mark.timeout(240)
 def test_an_executor_between_two_tasks_of_a_level(tmp_path: Path, postgres: PostgresServer) -> None:
     """One task has read what the executor sent; those that come after read what another sends again."""
-    with SparkCluster(tmp_path) as cluster:
+    with closing(SparkCluster(tmp_path)) as cluster:
         for with_checksum in ("true", "false"):
             place = tmp_path / with_checksum
             place.mkdir()

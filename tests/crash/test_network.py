@@ -28,7 +28,7 @@ def relay() -> Iterator[Relay]:
             threading.Thread(target=echo, args=(connection,), daemon=True).start()
 
     threading.Thread(target=answer, daemon=True).start()
-    with Relay(server.getsockname()[1]) as relay:
+    with contextlib.closing(Relay(server.getsockname()[1])) as relay:
         yield relay
     server.close()
 

@@ -7,8 +7,7 @@ import os
 import shutil
 import subprocess
 import threading
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
 _NETWORK: Final = "10.213.94"
 
@@ -18,7 +17,7 @@ def can_be_made() -> bool:
     if os.geteuid() != 0 or shutil.which("ip") is None:
         return False
     try:
-        with Bridge() as bridge:
+        with contextlib.closing(Bridge()) as bridge:
             bridge.add()
             return True
     except subprocess.CalledProcessError:
@@ -57,17 +56,6 @@ class Bridge:
             namespace.close()
         with contextlib.suppress(subprocess.CalledProcessError):
             _ip("link", "del", self.name)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 class Namespace:

@@ -36,7 +36,7 @@ class RedisServer:
         while not self._is_ready():
             if self._process.poll() is not None or time.monotonic() > deadline:
                 text = log.read_text() if log.exists() else ""
-                self.stop()
+                self.close()
                 raise RuntimeError(f"Redis does not start:\n{text}")
             time.sleep(0.02)
 
@@ -48,7 +48,7 @@ class RedisServer:
         except OSError:
             return False
 
-    def stop(self) -> None:
+    def close(self) -> None:
         assert self._process.stdin is not None
         self._process.stdin.close()
         self._process.wait()

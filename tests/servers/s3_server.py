@@ -72,7 +72,7 @@ class S3Server:
         with urlopen(Request(url, method="PUT")):
             return f"s3://{BUCKET}"
 
-    def stop(self) -> None:
+    def close(self) -> None:
         """End the server."""
         self._server.shutdown()
         self._thread.join()

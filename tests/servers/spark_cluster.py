@@ -74,7 +74,7 @@ class SparkCluster:
             for worker in [self._start_worker(place) for place in places]:
                 _wait_for(worker, r"Successfully registered with master (\S+)")
         except BaseException:
-            self.stop()
+            self.close()
             raise
 
     def _start_worker(self, place: Namespace | None) -> Session:
@@ -111,19 +111,13 @@ class SparkCluster:
             if process.is_spark_worker
         ]
 
-    def stop(self) -> None:
+    def close(self) -> None:
         """End all of it, with everything it started."""
         for session in reversed(self._sessions):
             session.end()
         for reader in threading.enumerate():
             if reader.name == _READER:
                 reader.join()
-
-    def __enter__(self) -> SparkCluster:
-        return self
-
-    def __exit__(self, *failure: object) -> None:
-        self.stop()
 
 
 def _drain(log: IO[bytes]) -> None:

@@ -4,6 +4,7 @@ import socket
 import subprocess
 import sys
 import time
+from contextlib import closing
 
 import pytest
 from tests.servers.namespaces import Bridge, can_be_made
@@ -19,7 +20,7 @@ while True:
 
 @pytest.mark.skipif(not can_be_made(), reason="may not make networks")
 def test_a_cable_that_is_pulled() -> None:
-    with Bridge() as bridge:
+    with closing(Bridge()) as bridge:
         one, other = bridge.add(), bridge.add()
         command = [*one.prefix, sys.executable, "-I", "-S", "-c", ANSWER, one.address]
         with subprocess.Popen(command, stdout=subprocess.PIPE) as server:

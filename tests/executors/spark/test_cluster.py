@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 import sysconfig
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -103,7 +104,7 @@ def test_code_reaches_the_workers(tmp_path: Path) -> None:
     (script.parent / "shapes.py").write_text(MODULE)
     (tmp_path / "bin").mkdir()
 
-    with SparkCluster(tmp_path) as cluster:
+    with closing(SparkCluster(tmp_path)) as cluster:
         run = subprocess.run(
             [sys.executable, str(script), cluster.master, SOON_READY],
             env=os.environ | {"PYSPARK_PYTHON": str(bare_python(tmp_path / "bin"))},

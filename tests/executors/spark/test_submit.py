@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -38,7 +39,7 @@ print(json.dumps([found, said]))
 def test_a_submitted_program_runs_where_it_was_submitted_to(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
-    with SparkCluster(tmp_path, workers=1) as cluster:
+    with closing(SparkCluster(tmp_path, workers=1)) as cluster:
         run = subprocess.run(
             [
                 *(str(SPARK_HOME / "bin" / "spark-submit"), "--master", cluster.master),
