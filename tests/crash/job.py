@@ -176,6 +176,7 @@ def version_of(options: argparse.Namespace) -> Version:
 
 
 def main() -> int:
+    points.install()  # the environment may be another than when it was imported: see `zygote`
     options = arguments()
     spark = None if options.master == "local" else spark_session(options)
     points.watch_spark(options.location)

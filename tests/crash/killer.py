@@ -10,10 +10,10 @@ import signal
 import sys
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 from tests.crash import job, oracle, records, sinks
 from tests.crash.changes import MORE, Version, must_go_on, must_refuse
@@ -23,6 +23,7 @@ from tests.crash.surroundings import Surroundings
 from tests.servers.processes import Session
 from tests.servers.processes import kill as end_processes
 from tests.servers.spark_cluster import SparkCluster
+from tests.servers.zygote import ForkedSession, Zygote
 
 from penstock.checkpoint.epoch_store import StoredEpochs
 from penstock.checkpoint.storage import open_storage
@@ -46,6 +47,9 @@ REFUSALS: Final = ("UnclaimedStateError", "UnclaimedOutputError")
 """What a driver fails with whose program must not go on from what is there."""
 TAKEN: Final = ("LocationInUseError", "EpochTakenError")
 """What a driver fails with that another has superseded."""
+
+
+Running = Session | ForkedSession
 
 
 class CrashTestFailed(AssertionError):
@@ -87,6 +91,8 @@ class Trial:
         rolling: When files are complete: with their `size`, or with each `epoch`.
         settings: What else drivers are configured with.
         around: What the job has around it.
+        zygotes: What drivers without Spark are forked from, one life after the other; None if they begin
+            as processes of their own, which takes longer.
     """
 
     folder: Path
@@ -99,6 +105,7 @@ class Trial:
     rolling: str = "size"
     settings: tuple[str, ...] = ()
     around: Surroundings = field(default_factory=Surroundings)
+    zygotes: Iterator[Zygote] | None = None
     lives: list[Life] = field(default_factory=list)
     versions: list[Version] = field(default_factory=list)
     savepoint: str | None = None
@@ -108,9 +115,9 @@ class Trial:
     _was_cut: bool = False
     _moves: int = 0
     _through: int = -1
-    _old: list[Session] = field(default_factory=list)
-    _suspended: list[tuple[Session, Path]] = field(default_factory=list)
-    _resumed: list[Session] = field(default_factory=list)
+    _old: list[Running] = field(default_factory=list)
+    _suspended: list[tuple[Running, Path]] = field(default_factory=list)
+    _resumed: list[Running] = field(default_factory=list)
     _zombies: list[Path] = field(default_factory=list)
     _epoch_seconds: float = 0.05
     _start_seconds: float = 0.0
@@ -212,8 +219,7 @@ class Trial:
         self.lives.append(life)
         log = self.folder / f"life-{number}.log"
         with log.open("wb") as output:
-            command = [sys.executable, "-m", "tests.crash.job", *self.arguments(plan)]
-            session = Session(command, environment, output, output)
+            session = self._start(plan, environment, output)
         is_suspended = False
         try:
             is_suspended = self._see_through(session, life, point)
@@ -233,6 +239,13 @@ class Trial:
             life.kill, life.killed_at = Kill("network"), life.last
         self._judge(life, log)
         return life
+
+    def _start(self, plan: Plan, environment: Mapping[str, str], output: IO[bytes]) -> Running:
+        arguments = self.arguments(plan)
+        if self.zygotes is not None and plan.master == "local":
+            return next(self.zygotes).start(arguments, environment, output)
+        command = [sys.executable, "-m", "tests.crash.job", *arguments]
+        return Session(command, environment, output, output)
 
     def _judge(self, life: Life, log: Path) -> None:
         """Say what a life means for those that follow.
@@ -285,7 +298,7 @@ class Trial:
             return Point(kill.point, -1, kill.target, marker)
         return Point(kill.point, epoch, kill.target, marker, kill.skip)
 
-    def _see_through(self, session: Session, life: Life, point: Point | None) -> bool:
+    def _see_through(self, session: Running, life: Life, point: Point | None) -> bool:
         """See a driver to its end, and return False, or until it stands still, and return True."""
         seen = _Seen(self.committed())
         while session.poll() is None:
@@ -314,7 +327,7 @@ class Trial:
         life.code = None if code is None or code < 0 or code > 128 else code
         return False
 
-    def _has_struck(self, session: Session, life: Life, seen: _Seen, point: Point | None) -> bool:
+    def _has_struck(self, session: Running, life: Life, seen: _Seen, point: Point | None) -> bool:
         """Whether the fault happened; one that is not planned for a point happens here when it is due."""
         if self._is_marked(point):
             return True
@@ -352,7 +365,7 @@ class Trial:
     def _is_marked(self, point: Point | None) -> bool:
         return point is not None and os.path.exists(point.marker + ".done")
 
-    def _kill_now(self, session: Session, kill: Kill) -> int:
+    def _kill_now(self, session: Running, kill: Kill) -> int:
         target = kill.target
         if target == "network":
             self.around.part(self.chance)

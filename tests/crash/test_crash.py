@@ -14,6 +14,7 @@ from tests.crash.killer import CrashTestFailed, Trial
 from tests.crash.lives import Kill
 from tests.crash.plan import COMMON_POINTS
 from tests.servers.spark_cluster import SparkCluster
+from tests.servers.zygote import Zygote
 
 if TYPE_CHECKING:
     from examples.postgres_server import PostgresServer
@@ -36,13 +37,13 @@ def run(trial: Trial, master: str, kills: Iterator[Kill], parallelisms: Iterator
 
 @pytest.mark.parametrize(("backend", "rolling"), [("hashmap", "size"), ("rocksdb", "epoch")])
 def test_each_point_without_spark(
-    tmp_path: Path, postgres: PostgresServer, backend: str, rolling: str
+    tmp_path: Path, postgres: PostgresServer, zygotes: Iterator[Zygote], backend: str, rolling: str
 ) -> None:
     """Half of the points each, at another parallelism in each life."""
     joins = [point for point in COMMON_POINTS if "join" in point]  # of files of several epochs
     others = [point for point in COMMON_POINTS if point not in joins]
     points = joins + others[::2] if rolling == "size" else others[1::2]
-    trial = Trial(tmp_path, 11, 60, 20, backend, postgres.uri, rolling=rolling)
+    trial = Trial(tmp_path, 11, 60, 20, backend, postgres.uri, rolling=rolling, zygotes=zygotes)
 
     run(trial, "local", (Kill("all", point) for point in points), itertools.cycle([2, 5, 1, 3]))
 
@@ -76,8 +77,8 @@ def test_an_executor_between_two_tasks_of_a_level(tmp_path: Path, postgres: Post
             assert len(trial.lives) == 1, "the job did not go on by itself"
 
 
-def test_what_is_lost_or_double_is_found(tmp_path: Path) -> None:
-    trial = Trial(tmp_path, 14, 3)
+def test_what_is_lost_or_double_is_found(tmp_path: Path, zygotes: Iterator[Zygote]) -> None:
+    trial = Trial(tmp_path, 14, 3, zygotes=zygotes)
     run(trial, "local", iter(()), itertools.repeat(1))
     part = next((tmp_path / "disk" / "output" / "kind=count").glob("part-*"))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import random
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +13,7 @@ from tests.crash.disk import Disk
 from tests.crash.killer import Trial
 from tests.crash.lives import Kill
 from tests.crash.surroundings import Surroundings
+from tests.servers.zygote import Zygote
 
 from penstock.checkpoint.storage import LocalStorage
 from penstock.datastream.connectors.file_staging import PublishedFile, Staging
@@ -135,9 +136,9 @@ def test_what_a_file_sink_published_lasts(disk: Disk, place: Path) -> None:
     assert staging.published_epoch() == 0
 
 
-def test_a_job_whose_power_goes(tmp_path: Path) -> None:
+def test_a_job_whose_power_goes(tmp_path: Path, zygotes: Iterator[Zygote]) -> None:
     around = Surroundings(disk=Disk(tmp_path / "synced", [tmp_path / "disk"]))
-    trial = Trial(tmp_path, 31, 14, around=around)
+    trial = Trial(tmp_path, 31, 14, around=around, zygotes=zygotes)
     points = ("files.commit.after", "epochs.after", "publish.after", "delete.after")
     try:
         for point in points:

@@ -16,13 +16,14 @@ from tests.crash.long import HEAD, resumed
 from tests.crash.plan import FAULTS, ByChance
 from tests.crash.records import Record
 from tests.crash.surroundings import Surroundings
+from tests.servers.zygote import Zygote
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
 
 @pytest.fixture
-def trial(tmp_path: Path) -> Iterator[Trial]:
-    trial = Trial(tmp_path, 41, 14)
+def trial(tmp_path: Path, zygotes: Iterator[Zygote]) -> Iterator[Trial]:
+    trial = Trial(tmp_path, 41, 14, zygotes=zygotes)
     yield trial
     trial.close()
 
@@ -96,8 +97,10 @@ def test_only_what_was_not_published_may_be_dropped(trial: Trial, loses_more: bo
         trial.check()
 
 
-def test_who_stands_still_before_the_claim_never_goes_on(tmp_path: Path) -> None:
-    trial = Trial(tmp_path, 41, 14, around=Surroundings(has_locks=False))
+def test_who_stands_still_before_the_claim_never_goes_on(
+    tmp_path: Path, zygotes: Iterator[Zygote]
+) -> None:
+    trial = Trial(tmp_path, 41, 14, around=Surroundings(has_locks=False), zygotes=zygotes)
     try:
         trial.run(Plan("local", 1, Kill("suspend", "generations.before")))
         assert trial.run(Plan("local", 1)).outcome == "finished"

@@ -14,6 +14,7 @@ from tests.crash.lives import Kill, Plan
 from tests.crash.points import WITHOUT_LOCK
 from tests.crash.surroundings import Surroundings
 from tests.servers.s3_server import S3Server
+from tests.servers.zygote import Zygote
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
@@ -57,8 +58,8 @@ def error_of(trial: Trial, number: int) -> str:
 
 
 @pytest.fixture
-def trial(tmp_path: Path) -> Iterator[Trial]:
-    trial = Trial(tmp_path, 21, 10)
+def trial(tmp_path: Path, zygotes: Iterator[Zygote]) -> Iterator[Trial]:
+    trial = Trial(tmp_path, 21, 10, zygotes=zygotes)
     yield trial
     trial.close()
 
@@ -104,8 +105,10 @@ def test_one_that_goes_on_while_the_next_begins(
     trial.check()
 
 
-def test_one_that_stands_still_until_another_has_its_place(tmp_path: Path) -> None:
-    trial = Trial(tmp_path, 22, 10, around=Surroundings(has_locks=False))
+def test_one_that_stands_still_until_another_has_its_place(
+    tmp_path: Path, zygotes: Iterator[Zygote]
+) -> None:
+    trial = Trial(tmp_path, 22, 10, around=Surroundings(has_locks=False), zygotes=zygotes)
     plans = iter([Plan("local", 2, Kill("suspend", "state.after", ahead=2))])
 
     killed_until_done(trial, lambda trial: next(plans, Plan("local", 3)))
@@ -114,9 +117,13 @@ def test_one_that_stands_still_until_another_has_its_place(tmp_path: Path) -> No
     assert len(trial.lives) > 1
 
 
-def test_one_on_an_object_store(tmp_path: Path, s3: tuple[S3Server, str]) -> None:
+def test_one_on_an_object_store(
+    tmp_path: Path, s3: tuple[S3Server, str], zygotes: Iterator[Zygote]
+) -> None:
     server, place = s3
-    trial = Trial(tmp_path, 23, 6, around=Surroundings(store=(place, server.environment)))
+    trial = Trial(
+        tmp_path, 23, 6, around=Surroundings(store=(place, server.environment)), zygotes=zygotes
+    )
     plans = iter([Plan("local", 2, Kill("suspend", "epochs.in", ahead=1))])
 
     killed_until_done(trial, lambda trial: next(plans, Plan("local", 1)))
