@@ -7,9 +7,21 @@ from contextlib import closing
 import pytest
 from tests.servers.zygote import Zygote
 
+DRIVER = "tests.crash.job"
+IMPORTED_LATE = (
+    "penstock.executors.local",
+    "penstock.runtime.state.rocksdb_backend",
+    "obstore",
+    "psycopg",
+    "rocksdict",
+)
+
 
 @pytest.fixture(scope="session")
 def zygotes() -> Iterator[Iterator[Zygote]]:
     """What drivers without Spark are forked from: two in turn, so that lives differ in their hash seed."""
-    with closing(Zygote("tests.crash.job")) as one, closing(Zygote("tests.crash.job")) as other:
-        yield itertools.cycle([one, other])
+    with (
+        closing(Zygote(DRIVER, *IMPORTED_LATE)) as one,
+        closing(Zygote(DRIVER, *IMPORTED_LATE)) as two,
+    ):
+        yield itertools.cycle([one, two])

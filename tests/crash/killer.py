@@ -36,6 +36,7 @@ def number_of(name: str) -> int:
 
 
 _POLL: Final = 0.003
+_POLL_FORKED: Final = 0.01
 _POLL_STORE: Final = 0.03
 _STANDSTILL: Final = 4.0
 """After how many seconds those who stand still go on, even if they are waited for."""
@@ -315,7 +316,7 @@ class Trial:
             if seen.is_stuck():
                 session.end()
                 raise CrashTestFailed(f"{life} of {self.folder} hangs after epoch {committed}.")
-            time.sleep(_POLL_STORE if self.around.store else _POLL)
+            time.sleep(self._pause)
         if self._is_marked(point):
             if life.killed_at is None:
                 life.killed_at = self.committed()
@@ -326,6 +327,13 @@ class Trial:
         code = session.poll()
         life.code = None if code is None or code < 0 or code > 128 else code
         return False
+
+    @property
+    def _pause(self) -> float:
+        """How long to wait until a driver is looked at again."""
+        if self.around.store:
+            return _POLL_STORE
+        return _POLL if self.zygotes is None else _POLL_FORKED
 
     def _has_struck(self, session: Running, life: Life, seen: _Seen, point: Point | None) -> bool:
         """Whether the fault happened; one that is not planned for a point happens here when it is due."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PROCESSES = multiprocessing.get_context("forkserver")
-PROCESSES.set_forkserver_preload(["penstock.datastream", "penstock.testing", "pyarrow"])
+PROCESSES.set_forkserver_preload(["penstock.executors.local", "penstock.testing", "pyarrow"])
 
 
 @dataclass(frozen=True)

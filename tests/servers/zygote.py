@@ -1,9 +1,9 @@
 """Programs that begin as copies of a process that has imported them: to import takes longer than most of them run.
 
-    python -m tests.servers.zygote MODULE
+    python -m tests.servers.zygote MODULE...
 
-imports a module, and for each request forks a process that calls its `main`, in a session of its own. It ends
-with the process that wanted it, however that ends, and kills the sessions.
+imports modules, and for each request forks a process that calls the `main` of the first, in a session of its
+own. It ends with the process that wanted it, however that ends, and kills the sessions.
 """
 
 from __future__ import annotations
@@ -31,13 +31,14 @@ class Zygote:
 
     Args:
         module: The module of the program.
+        *others: What it imports late.
     """
 
-    def __init__(self, module: str) -> None:
+    def __init__(self, module: str, *others: str) -> None:
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "tests.servers.zygote", module],
+                [sys.executable, "-m", "tests.servers.zygote", module, *others],
                 stdin=theirs.fileno(),
                 start_new_session=True,
             )
@@ -141,7 +142,7 @@ def _tell(program: int, life: socket.socket) -> None:
 
 
 def main() -> int:
-    module = importlib.import_module(sys.argv[1])
+    module, *_ = [importlib.import_module(name) for name in sys.argv[1:]]
     gc.freeze()
     request = serve(socket.socket(fileno=0))
     if request is None:
