@@ -133,7 +133,8 @@ class TestShow:
         remember(str(tmp_path), [[("ann", Visit(7))]])
         arguments = ("show", tmp_path, "--operator", "memory", "--state", "value")
 
-        assert run(*arguments)[1].splitlines()[1].split()[3] == "Visit(number=7)"
+        text = run(*arguments)[1]
+        assert text.splitlines()[1].split()[3] == "Visit(number=7)", text
         assert "{'number': 7}" in run(*arguments, "--import-classes")[1]
 
     def test_the_timers_of_an_operator(self, folder: Path, run: Run) -> None:

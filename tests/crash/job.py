@@ -180,6 +180,7 @@ def main() -> int:
     options = arguments()
     spark = None if options.master == "local" else spark_session(options)
     points.watch_spark(options.location)
+    points.tell_of_claim()
     env = StreamExecutionEnvironment.get_execution_environment(configuration(options), spark=spark)
     env.set_parallelism(options.parallelism)
     version = version_of(options)

@@ -205,8 +205,6 @@ def install() -> None:
     disk.install()
     if os.environ.get(WITHOUT_LOCK):
         setattr(generations, "_lock", lambda storage: None)  # noqa: B010
-    if not hasattr(generations.Generation.__init__, "__wrapped__"):
-        _wrap(generations.Generation, "__init__", _telling(CLAIMED))
     text = os.environ.get(VARIABLE)
     if not text or _Here.point is not None:
         return
@@ -226,6 +224,11 @@ def install() -> None:
     _wrap(_Piece, "complete", _around_piece)
     _wrap(PostgresCommitter, "_commit", _around("table.commit"))
     _wrap(PostgresTable, "remember_epoch", _after("table.commit.in"))
+
+
+def tell_of_claim() -> None:
+    """Let this process say when it has claimed a job's location."""
+    _wrap(generations.Generation, "__init__", _telling(CLAIMED))
 
 
 Wrapper = Callable[[Callable[..., Any]], Callable[..., Any]]
