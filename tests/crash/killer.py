@@ -39,7 +39,7 @@ _POLL: Final = 0.003
 _POLL_FORKED: Final = 0.01
 _POLL_STORE: Final = 0.03
 _STANDSTILL: Final = 4.0
-"""After how many seconds those who stand still go on, even if they are waited for."""
+"""After how many seconds those who stand still go on, even if the one that took their place waits for them."""
 _SETTLED: Final = 10.0
 _ENOUGH: Final = 3
 """After how many epochs a point that was not reached is given up for a kill at once."""
@@ -218,7 +218,7 @@ class Trial:
         options = f"{plan.master} x{plan.parallelism}"
         life = Life(options, plan.kill, plan.end, plan.version, last=self.committed())
         self.lives.append(life)
-        log = self.folder / f"life-{number}.log"
+        log = self._log(number)
         with log.open("wb") as output:
             session = self._start(plan, environment, output)
         is_suspended = False
@@ -287,6 +287,9 @@ class Trial:
         epochs = StoredEpochs(open_storage(self.location))
         return bool(getattr(epochs.get(epochs.numbers()[-1]), name))
 
+    def _log(self, number: int) -> Path:
+        return self.folder / f"life-{number}.log"
+
     def _has_others(self) -> bool:
         return bool(self._suspended or self._resumed)
 
@@ -311,7 +314,11 @@ class Trial:
                     life.killed_at = committed
                 if life.killed_at is not None and life.kill and life.kill.target == "suspend":
                     return True
-            if self._suspended and time.monotonic() > seen.began + _STANDSTILL:
+            if (
+                self._suspended
+                and time.monotonic() > seen.began + _STANDSTILL
+                and _has_claimed(self._log(len(self.lives) - 1))
+            ):
                 self._resume()
             if seen.is_stuck():
                 session.end()
@@ -396,7 +403,7 @@ class Trial:
         """
         while self._suspended:
             session, log = self._suspended.pop()
-            if CLAIMED not in log.read_text(errors="replace").splitlines():
+            if not _has_claimed(log):
                 session.end()
                 continue
             end_processes([one.pid for one in session.processes()], signal.SIGCONT)
@@ -445,6 +452,11 @@ class Trial:
         if faults:
             lives = "\n".join(map(str, self.lives))
             raise CrashTestFailed(f"{self.folder}:\n" + "\n".join(faults) + f"\n{lives}")
+
+
+def _has_claimed(log: Path) -> bool:
+    """Whether the driver that wrote a log has claimed the job's location."""
+    return CLAIMED in log.read_text(errors="replace").splitlines()
 
 
 def killed_until_done(
