@@ -17,6 +17,8 @@ help:  ## say what each target does
 fix: .setup-check  ## format and repair what can be repaired by machine
 	$(VENV)/ruff check --fix $(LINTED)
 	$(VENV)/ruff format $(LINTED)
+	$(VENV)/python -m scripts.configuration_table
+	$(VENV)/python -m scripts.parity_table
 
 check: .setup-check  ## format, lint, types, import rules, documentation
 	$(VENV)/ruff format --check $(LINTED)

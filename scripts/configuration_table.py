@@ -1,18 +1,15 @@
-"""Puts the table of all configuration keys where a page of the documentation asks for it."""
+"""Writes the table of all configuration keys into its page: `python -m scripts.configuration_table`."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
+
+from scripts.generated_part import GeneratedPart
 
 from penstock.common import ConfigOption, Duration
 from penstock.common.options import OPTIONS
 
-PLACE = "{configuration keys}"
-
-
-def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Called by mkdocs for every page."""
-    return markdown.replace(PLACE, table()) if PLACE in markdown else markdown
+PLACE: Final = GeneratedPart("configuration.md", "configuration_table")
 
 
 def table() -> str:
@@ -39,3 +36,7 @@ def choices(option: ConfigOption[Any]) -> str:
 def older(option: ConfigOption[Any]) -> str:
     listed = ", ".join(f"`{key}`" for key in option.keys[1:])
     return f" Also: {listed}." if listed else ""
+
+
+if __name__ == "__main__":
+    PLACE.write(table())

@@ -1,13 +1,15 @@
-"""Puts the tables of PyFlink's names, and what of them is here, where a page of the documentation asks."""
+"""Writes the tables of PyFlink's names, and what of them is here, into their page: `python -m scripts.parity_table`."""
 
 from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
-PLACE = "{pyflink names}"
+from scripts.generated_part import GeneratedPart
+
+PLACE: Final = GeneratedPart("coming-from-pyflink.md", "parity_table")
 NAMES = Path(__file__).with_name("pyflink_names.txt")
 
 
@@ -23,11 +25,6 @@ class Name(NamedTuple):
     module: str
     name: str
     members: tuple[str, ...]
-
-
-def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Called by mkdocs for every page."""
-    return markdown.replace(PLACE, tables()) if PLACE in markdown else markdown
 
 
 def names() -> Iterator[Name]:
@@ -48,7 +45,7 @@ def tables() -> str:
             module = name.module
             lines += ["", f"### `{module}`", "", "| Name | Here | Missing |", "|---|---|---|"]
         lines.append(row(name))
-    return "\n".join(lines)
+    return "\n".join(lines).strip("\n")
 
 
 def row(name: Name) -> str:
@@ -69,3 +66,7 @@ def here(name: Name) -> Any:
     for part in name.name.removesuffix("()").split("."):
         found = getattr(found, part, None)
     return found
+
+
+if __name__ == "__main__":
+    PLACE.write(tables())

@@ -245,3 +245,13 @@ def test_records_of_open_files_go_on_with_their_sink(tmp_path: Path) -> None:
 
     parts = [path for path in tmp_path.glob("files/[!.]*/*") if path.is_file()]
     assert [path.read_text() for path in parts] == ["1\n2\n3\n4\n"]
+
+
+def test_is_delivered_by_a_program_whose_functions_fail_by_now(tmp_path: Path) -> None:
+    killed(tmp_path, one)
+    with pytest.raises(UserFunctionError, match="no 4"):
+        run(tmp_path, one, Journal(["no 4"]))
+    assert found(tmp_path / "a") == [1, 2, 3]
+
+    run(tmp_path, one_with_another_uid)
+    assert found(tmp_path / "a") == [1, 2, 3, 4]

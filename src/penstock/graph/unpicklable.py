@@ -87,7 +87,9 @@ def _sentence(path: list[str], culprit: Any, error: Exception) -> str:
 
 
 def _is_of_spark(value: Any) -> bool:
-    return type(value).__module__.partition(".")[0] == "pyspark"
+    """Whether a value is one of what only the driver has, as a session or a DataFrame; rows are plain data."""
+    module = type(value).__module__
+    return module.startswith("pyspark.") and not module.startswith("pyspark.sql.types")
 
 
 def _first_failing_part(value: Any) -> tuple[str, Any, Exception] | None:

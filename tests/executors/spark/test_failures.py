@@ -1,8 +1,16 @@
 from __future__ import annotations
 
 import pytest
+from pyspark.sql import SparkSession
 
-from penstock.errors import JobFailedError, NoSinkError, SourceNotReadableError, WorkerLostError
+from penstock.datastream import StreamExecutionEnvironment
+from penstock.errors import (
+    FunctionNotSerializableError,
+    JobFailedError,
+    NoSinkError,
+    SourceNotReadableError,
+    WorkerLostError,
+)
 from penstock.executors.spark.failures import as_penstock_error
 
 
@@ -88,3 +96,21 @@ def test_frames_of_java_are_left_out() -> None:
 
 def test_what_is_long_is_cut() -> None:
     assert len(str(as_penstock_error(RuntimeError("a" * 10_000), "Job 'x'"))) < 2500
+
+
+@pytest.mark.spark
+def test_a_session_cannot_be_used_in_a_function(
+    env: StreamExecutionEnvironment, spark: SparkSession
+) -> None:
+    counts = env.from_collection([1]).map(lambda number: spark.range(number).count())
+    with pytest.raises(FunctionNotSerializableError) as caught:
+        list(counts.execute_and_collect())
+    assert "'spark' is a SparkSession, which cannot be used in a function." in str(caught.value)
+
+
+@pytest.mark.spark
+def test_nor_can_a_frame(env: StreamExecutionEnvironment, spark: SparkSession) -> None:
+    frame = spark.range(3)
+    counts = env.from_collection([1]).map(lambda number: frame.count() + number)
+    with pytest.raises(FunctionNotSerializableError, match="'frame' is a DataFrame, which cannot"):
+        list(counts.execute_and_collect())

@@ -26,7 +26,7 @@ class PostgresSink(TwoPhaseCommitSink):
     Workers keep the rows of an epoch beside the job's checkpoints; the driver writes them when the epoch
     is committed. Rows that PostgreSQL would not take are found before that: each worker tries them on a
     temporary table of the same columns. What depends on other rows, such as a key that exists, or on
-    triggers, shows only when they are written; then the job goes on once the table is mended.
+    triggers, shows only when they are written; then the job goes on once the table is fixed.
 
     Needs psycopg 3 (`pip install 'penstock[postgres]'`). An error of the connection is one that the
     job's restart strategy retries.
