@@ -39,7 +39,7 @@ def test_a_value_of_another_type_is_named_with_its_type() -> None:
     with pytest.raises(TypeMismatchError) as raised:
         Even().check(3, "the result")
 
-    assert str(raised.value).startswith("the result is no Even: 3, a int.\n\nHint: ")
+    assert str(raised.value).startswith("the result is no Even: 3, an int.\n\nHint: ")
 
 
 def test_a_long_value_is_shortened() -> None:
