@@ -27,7 +27,7 @@ from penstock.datastream.window import (
     TumblingEventTimeWindows,
 )
 from penstock.datastream.windowed_stream import WindowedStream
-from penstock.errors import InvalidTimestampError, UserFunctionError
+from penstock.errors import InvalidTimestampError, TypeMismatchError
 from penstock.testing import TestingTableSource, local_environment
 
 # Many of these programs have late records on purpose.
@@ -196,7 +196,7 @@ def test_nan_in_a_field_whose_least_record_is_wanted() -> None:
 def test_a_sum_that_meets_null_fails_the_job(columnar: bool) -> None:
     rows = [("a", 1, 1, 0, None), ("a", 2, None, 0, None)]
     windows = windows_of([table(rows)], TumblingEventTimeWindows.of(10), columnar=columnar)
-    with pytest.raises(UserFunctionError, match="TumblingEventTimeWindows"):
+    with pytest.raises(TypeMismatchError, match="TumblingEventTimeWindows"):
         list(windows.sum("number").execute_and_collect())
 
 
