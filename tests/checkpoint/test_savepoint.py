@@ -143,10 +143,24 @@ def test_is_copied_to_a_job_without_its_metadata(location: Location) -> None:
 
 def test_of_another_jobs_location_what_was_prepared_is_copied_too(location: Location) -> None:
     StoredEpochs(location.storage).commit(location.record)
+    location.storage.delete({"spark-2/commits/12"})
     record = copy_into(location.storage, location.target("new"))
 
     assert contents(location.target("new"), record) == contents(location.storage, location.record)
+    assert record.prepared == location.record.prepared
     assert "prepared/00000012-0" in location.target("new").names()
+
+
+@pytest.mark.parametrize("by", ["the job", "Spark"])
+def test_of_another_jobs_location_what_was_delivered_is_left(location: Location, by: str) -> None:
+    digest = StoredEpochs(location.storage).commit(location.record)
+    if by == "the job":
+        location.storage.delete({"spark-2/commits/12"})
+        location.put("published", f"{digest} 12 lineage")
+    record = copy_into(location.storage, location.target("new"))
+
+    assert record.prepared == []
+    assert "prepared/00000012-0" not in location.target("new").names()
 
 
 def test_is_refused_where_nothing_can_be_written(location: Location) -> None:

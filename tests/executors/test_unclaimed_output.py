@@ -87,9 +87,19 @@ def two_one_of_them_with_a_uid(numbers: DataStream, folder: Path, moments: Journ
     numbers.sink_to(Placed(folder / "b", moments))
 
 
+def files_elsewhere(numbers: DataStream, folder: Path, moments: Journal) -> None:
+    sink = FileSink.for_row_format(str(folder / "elsewhere"), Encoder.simple_string_encoder())
+    numbers.sink_to(sink.build()).uid("out")
+
+
 def run(folder: Path, build: Build, moments: Journal | None = None, **settings: Any) -> None:
     configuration = Configuration().set_string("execution.target", "local")
-    configuration.set_string("execution.checkpointing.dir", str(folder / "job"))
+    configuration.set_string(
+        "execution.checkpointing.dir", str(folder / settings.get("job", "job"))
+    )
+    if "begins_from" in settings:
+        path = str(folder / settings["begins_from"])
+        configuration.set_string("execution.state-recovery.path", path)
     if settings.get("ignore"):
         key = "execution.state-recovery.ignore-unclaimed-state"
         configuration.set_string(key, "true")
@@ -147,6 +157,18 @@ class TestAnEpochThatIsNotDelivered:
 
         assert [number for number in found(tmp_path / "a") if number < 4] == [1, 2, 3]
 
+    def test_is_dropped_by_another_job_if_it_was_delivered(
+        self, tmp_path: Path, before: Build, after: Build, named: str
+    ) -> None:
+        with pytest.raises(UserFunctionError, match="no 4"):
+            run(tmp_path, before, Journal(["no 4"]))
+        run(tmp_path, after, job="new", begins_from="job")
+        (tmp_path / "job" / "published").unlink()
+        with pytest.raises(UnclaimedOutputError, match=rf"Epoch 1 is .*{named}"):
+            run(tmp_path, after, job="newer", begins_from="job")
+
+        assert [number for number in found(tmp_path / "a") if number < 4] == [1, 2, 3]
+
     def test_of_the_last_epoch(
         self, tmp_path: Path, before: Build, after: Build, named: str
     ) -> None:
@@ -177,7 +199,9 @@ def test_records_of_open_files_are_not_dropped_with_the_kind_of_their_sink(tmp_p
     assert found(tmp_path / "a") == [4]
 
 
-@pytest.mark.parametrize("after", [one_that_is_removed, one_with_another_uid, one_of_another_kind])
+@pytest.mark.parametrize(
+    "after", [one_that_is_removed, one_with_another_uid, one_of_another_kind, files_elsewhere]
+)
 def test_open_files_are_named_as_such(tmp_path: Path, after: Build) -> None:
     with pytest.raises(UserFunctionError, match="no 4"):
         run(tmp_path, files_that_stay_open, Journal(["no 4"]))

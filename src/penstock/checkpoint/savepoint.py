@@ -7,6 +7,7 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any, Final
 
+from penstock.checkpoint.delivered import is_delivered
 from penstock.checkpoint.epoch_record import EpochRecord
 from penstock.checkpoint.epoch_store import ERAS, StoredEpochs
 from penstock.checkpoint.epoch_store import FOLDER as EPOCHS
@@ -160,6 +161,8 @@ def copy_into(
         folder = engine_folder(generation)
         _copy_engine(savepoint, record, target, folder)
         found = dataclasses.replace(found, engine={**record.engine, "folder": folder})
+    if record.prepared and is_delivered(savepoint, record):
+        return dataclasses.replace(found, prepared=[])
     if record.prepared:
         _copy(savepoint, savepoint.names(PREPARED), target)
     return found

@@ -41,6 +41,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from penstock.checkpoint.delivered import PUBLISHED, content_of, is_delivered
 from penstock.checkpoint.epoch_record import EpochRecord
 from penstock.checkpoint.epoch_store import EpochStore, MemoryEpochStore, StoredEpochs
 from penstock.checkpoint.generations import Generation
@@ -66,7 +67,6 @@ Drop = Callable[[Uncommitted], None]
 
 _LINEAGE: Final = "lineage"
 _ONCE: Final = "once-"
-_PUBLISHED: Final = "published"
 
 
 class Checkpoints:
@@ -198,13 +198,13 @@ class Checkpoints:
 
     def _check_published(self, last: EpochRecord | None) -> None:
         """Make sure that nothing was delivered of an epoch whose metadata is gone."""
-        found = _content(self.storage, _PUBLISHED) if self.is_durable else None
+        found = content_of(self.storage, PUBLISHED) if self.is_durable else None
         # Earlier versions noted no more than the digest.
         _, number, lineage = [*(found or b"").decode().split(), "", "", ""][:3]
         known = -1 if last is None else last.number
         if number and int(number) > known and (last is None or lineage == self.lineage):
             raise LostEpochError.after(
-                known, int(number), str(self.location), f"the file {_PUBLISHED!r} there says"
+                known, int(number), str(self.location), f"the file {PUBLISHED!r} there says"
             )
 
     def _take_over(self) -> None:
@@ -369,23 +369,14 @@ class Checkpoints:
 
     def is_published(self, record: EpochRecord) -> bool:
         """Whether what the last epoch prepared is known to be delivered: else it may be, or not."""
-        if not self.is_durable:
-            return False
-        if (_content(self.storage, _PUBLISHED) or b"").split()[:1] == [self.digest.encode()]:
-            return True
-        # Spark notes that a micro-batch is done once its epoch is delivered.
-        engine = record.engine
-        if "folder" not in engine or not engine.get("is_planned", True):
-            return False
-        batch = record.number - engine.get("shift", 0)
-        return _content(self.storage, f"{engine['folder']}/commits/{batch}") is not None
+        return self.is_durable and is_delivered(self.storage, record, self.digest)
 
     def close(self) -> None:
         """Let go of the place."""
         if self._published:
             # Without it the next start has to have the same sinks, which does no other harm.
             with contextlib.suppress(PenstockError, OSError):
-                self.storage.write(_PUBLISHED, [self._published.encode()])
+                self.storage.write(PUBLISHED, [self._published.encode()])
             self._published = ""
         if self._claim is not None:
             self._claim.release()
@@ -419,13 +410,6 @@ def _goes_on(configuration: Configuration) -> bool:
 
 def _engine_folder(record: EpochRecord) -> set[str]:
     return {record.engine["folder"]} if "folder" in record.engine else set()
-
-
-def _content(storage: Storage, name: str) -> bytes | None:
-    try:
-        return storage.read(name)
-    except FileNotFoundError:
-        return None
 
 
 def _remove(storage: Storage) -> None:

@@ -166,7 +166,7 @@ def _check_claimed(record: EpochRecord, job: JobRecord) -> None:
     operators = [operator for vertex in job.vertices for operator in vertex.operators]
     present = {operator.operator_id for operator in operators}
     keepers = {
-        operator.operator_id
+        operator.operator_id: operator.delivers_to
         for vertex in job.vertices
         for operator in vertex.operators
         if operator.keeps_records and not vertex.is_shared
@@ -181,7 +181,11 @@ def _check_claimed(record: EpochRecord, job: JobRecord) -> None:
         operator
         for vertex in record.job.vertices
         for operator in vertex.operators
-        if (operator.keeps_records and operator.operator_id in snapshots - keepers)
+        if (
+            operator.keeps_records
+            and operator.operator_id in snapshots
+            and not _takes_up(keepers.get(operator.operator_id), operator, record)
+        )
         or (
             operator.operator_id not in present
             and (
@@ -204,6 +208,19 @@ def _check_claimed(record: EpochRecord, job: JobRecord) -> None:
     )
 
 
+def _takes_up(delivers_to: str | None, operator: OperatorRecord, record: EpochRecord) -> bool:
+    """Whether an operator takes up the records that another one has left under its id.
+
+    Args:
+        delivers_to: Where it delivers to; None if there is none.
+        operator: The other one.
+        record: The epoch. What lies elsewhere is found if the epoch has copies of it.
+    """
+    if delivers_to is None:
+        return False
+    return operator.delivers_to in {"", delivers_to} or bool(record.pieces)
+
+
 def _undelivered(
     record: EpochRecord, sinks: Sequence[OperatorRecord], present: Collection[str]
 ) -> UnclaimedStateError:
@@ -215,9 +232,9 @@ def _undelivered(
     )
     if any(sink.operator_id in present for sink in sinks):
         hint = (
-            "The program has a sink under this id that takes them up nowhere: one of another kind, or a FileSink "
-            "that leaves no file open and stands in one chain with a source that Spark reads, whose tasks are "
-            "others in every epoch. " + hint
+            "The program has a sink under this id that does not find them, or cannot take them up: one of another "
+            "kind, one that delivers elsewhere (from a savepoint it can), or a FileSink that leaves no file open "
+            "and stands in one chain with a source that Spark reads. " + hint
         )
     return UnclaimedStateError(
         f"The checkpoint of epoch {record.number} holds records that sinks have not delivered yet, such as those "
