@@ -273,6 +273,12 @@ class TestDisk:
         with pytest.raises(InvalidArgumentError, match="no place for checkpoints"):
             open_storage(tmp_path)  # type: ignore[arg-type]
 
+    @pytest.mark.parametrize("location", ["~", "~/jobs", "~ann/jobs"])
+    def test_is_no_home_of_somebody(self, location: str) -> None:
+        with pytest.raises(InvalidArgumentError, match=f"'{location}' is no place") as raised:
+            open_storage(location)
+        assert "Give the whole path" in str(raised.value.hint)
+
     @pytest.mark.parametrize("below", ["file", "file/folder"])
     def test_a_folder_that_cannot_be_made_is_named(self, tmp_path: Path, below: str) -> None:
         (tmp_path / "file").write_bytes(b"")

@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.common.config_option import ClassNames, ConfigOption
+from penstock.common.config_option import ClassNames, ConfigOption, Location
 from penstock.common.time import Duration
 from penstock.errors import InvalidConfigurationValueError
 
 NAMES = "pairs of qualified names such as 'shop.Order:shop.orders.Order'"
+PLACE = "the whole path of a folder, without ~, or a URL; leave the key out if there is none"
 
 
 def option(type: type[Any], **limits: Any) -> ConfigOption[Any]:
@@ -21,6 +22,8 @@ def option(type: type[Any], **limits: Any) -> ConfigOption[Any]:
     ("type", "text", "value"),
     [
         (str, " any text ", " any text "),
+        (Location, "jobs/~a", "jobs/~a"),
+        (Location, "s3://bucket/a", "s3://bucket/a"),
         (int, "-5", -5),
         (float, "1.5", 1.5),
         (bool, "true", True),
@@ -40,6 +43,7 @@ def test_reads_texts(type: type[Any], text: str, value: Any) -> None:
 @pytest.mark.parametrize(
     ("type", "text", "hint"),
     [
+        *((Location, text, PLACE) for text in ("", " ", "\t", "~", "~/jobs", "~ann/jobs")),
         (int, "four", "a whole number"),
         (int, "1.5", "a whole number"),
         (float, "x", "a number"),

@@ -37,6 +37,13 @@ def test_what_is_no_amount(text: str) -> None:
         Configuration().set_string(STATE_MEMORY_LIMIT.key, text)
 
 
+@pytest.mark.parametrize("text", ["0", "1", "1 kb", "4095"])
+def test_a_limit_that_holds_nothing_is_none(text: str) -> None:
+    with pytest.raises(InvalidConfigurationValueError, match="at least 4096 bytes"):
+        Configuration().set_string(STATE_MEMORY_LIMIT.key, text)
+    Configuration().set_string(STATE_MEMORY_LIMIT.key, "4 kb")
+
+
 @given(st.integers(0, 1 << 50))
 def test_its_text_can_be_read_back(size: int) -> None:
     found = MemorySize.parse(str(MemorySize(size)))

@@ -251,6 +251,11 @@ def open_storage(location: str, *, is_durable: bool = True) -> Storage:
             f"{location!r} is no place for checkpoints.",
             hint="Give the path of a folder, or a URL, as a string.",
         )
+    if location.startswith("~"):
+        raise InvalidArgumentError(
+            f"{location!r} is no place for checkpoints: on another machine, or for another user, ~ is another folder.",
+            hint=f"Give the whole path, as {os.path.expanduser(location)!r}; or ./{location} for a folder of that name.",
+        )
     scheme, separator, _ = location.partition("://")
     if location.startswith("file:/") or not separator:
         return LocalStorage(_path_of(location), is_durable=is_durable)

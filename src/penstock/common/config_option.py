@@ -19,6 +19,12 @@ T = TypeVar("T")
 _QUALIFIED_NAME: Final = re.compile(r"[^\s.:]+(\.[^\s.:]+)+")
 
 
+class Location(str):
+    """The type of values that name a folder, or a place in an object store."""
+
+    __slots__ = ()
+
+
 class ClassNames(dict[str, str]):
     """The type of values that give classes other names: qualified names by qualified names."""
 
@@ -28,14 +34,15 @@ class ConfigOption(Generic[T]):
 
     Args:
         key: The key.
-        type: `str`, `int`, `float`, `bool`, `Duration`, `MemorySize`, `bytes` for hexadecimal texts, or
+        type: `str`, `int`, `float`, `bool`, `Duration`, `MemorySize`, `bytes` for hexadecimal texts,
+            `Location` for folders and places in object stores, or
             `dict` for texts such as `a:1,b:2`, `ClassNames` for such with qualified names.
         default: The value where the key is not set; None if there is none.
         description: What the value changes.
         choices: The only values that there are, if not every value of the type is one. They are
             read without regard to case, and to whether words are joined by `-` or `_`.
-        minimum: The least value; of a duration, in milliseconds.
-        maximum: The greatest value; of a duration, in milliseconds.
+        minimum: The least value; of a duration, in milliseconds, of an amount of memory, in bytes.
+        maximum: The greatest value; of a duration, in milliseconds, of an amount of memory, in bytes.
         fallback_keys: Older keys that say the same, read if the key is not set.
 
     Example:
@@ -93,7 +100,11 @@ class ConfigOption(Generic[T]):
     def _is_within_bounds(self, value: Any) -> bool:
         if self.minimum is None and self.maximum is None:
             return True
-        size = value.to_millis() if isinstance(value, Duration) else value
+        size = value
+        if isinstance(value, Duration):
+            size = value.to_millis()
+        elif isinstance(value, MemorySize):
+            size = value.get_bytes()
         at_least = self.minimum is None or size >= self.minimum
         return at_least and (self.maximum is None or size <= self.maximum)
 
@@ -102,7 +113,7 @@ class ConfigOption(Generic[T]):
             expected = f"one of {', '.join(self.choices)}"
         else:
             expected = _EXPECTATIONS[self.type]
-        unit = " ms" if self.type is Duration else ""
+        unit = {Duration: " ms", MemorySize: " bytes"}.get(self.type, "")
         if self.minimum is not None:
             expected += f", at least {self.minimum}{unit}"
         if self.maximum is not None:
@@ -124,6 +135,12 @@ def _parse_bool(text: str) -> bool | None:
     return {"true": True, "false": False}.get(text.strip().lower())
 
 
+def _parse_location(text: str) -> str:
+    if not text.strip() or text.startswith("~"):
+        raise ValueError(text)
+    return text
+
+
 def _parse_map(text: str) -> dict[str, str]:
     pairs = [entry.split(":", 1) for entry in text.split(",") if entry.strip()]
     return {key.strip(): value.strip() for key, value in pairs}
@@ -139,6 +156,7 @@ def _parse_class_names(text: str) -> ClassNames:
 
 _PARSERS: Final[dict[type, Callable[[str], Any]]] = {
     str: str,
+    Location: _parse_location,
     int: int,
     float: float,
     bool: _parse_bool,
@@ -150,6 +168,7 @@ _PARSERS: Final[dict[type, Callable[[str], Any]]] = {
 }
 _EXPECTATIONS: Final[dict[type, str]] = {
     str: "a text",
+    Location: "the whole path of a folder, without ~, or a URL; leave the key out if there is none",
     int: "a whole number",
     float: "a number",
     bool: "true or false",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from penstock.common.config_option import ClassNames, ConfigOption
+from penstock.common.config_option import ClassNames, ConfigOption, Location
 from penstock.common.memory_size import MemorySize
 from penstock.common.time import Duration
 
@@ -161,7 +161,7 @@ CHECKPOINT_MODE: Final = ConfigOption(
 )
 CHECKPOINT_DIR: Final[ConfigOption[str | None]] = ConfigOption(
     "execution.checkpointing.dir",
-    str,
+    Location,
     None,
     "The folder or object store that is the job's own: a job that is started again on it goes on from "
     "its last epoch. Default: a temporary folder, so that a job cannot be taken up. In Flink many jobs "
@@ -179,7 +179,7 @@ CHECKPOINT_STORAGE: Final[ConfigOption[str | None]] = ConfigOption(
 )
 SAVEPOINT_DIR: Final[ConfigOption[str | None]] = ConfigOption(
     "execution.checkpointing.savepoint-dir",
-    str,
+    Location,
     None,
     "The folder or object store of savepoints that are not given one.",
     fallback_keys=("state.savepoints.dir",),
@@ -293,11 +293,12 @@ STATE_MEMORY_LIMIT: Final[ConfigOption[MemorySize | None]] = ConfigOption(
     "How much memory the keyed state in each worker process may take, such as 512 mb. With hashmap, state that "
     "is not in use beyond that is let go of, and read again when it is needed; with rocksdb, it is shared by "
     "RocksDB's caches and what is yet to be written. Default: a quarter of the machine's or container's "
-    "memory, divided by its cores. Not in Flink.",
+    "memory, divided by its cores; no less than 4 kb. Not in Flink.",
+    minimum=4096,
 )
 SAVEPOINT_PATH: Final[ConfigOption[str | None]] = ConfigOption(
     "execution.state-recovery.path",
-    str,
+    Location,
     None,
     "The savepoint that a job starts from if its checkpoint location is new. Default: it starts from "
     "nothing.",

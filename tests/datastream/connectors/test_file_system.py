@@ -262,6 +262,9 @@ class TestWhatCannotBe:
     def test_an_object_store(self) -> None:
         with pytest.raises(UnsupportedOperationError, match="cannot write to 's3://bucket/out'"):
             FileSink.for_row_format("s3://bucket/out", STRINGS)
+        for nowhere in ("", " ", "~/out", "file://"):
+            with pytest.raises(InvalidArgumentError, match="is no folder"):
+                FileSink.for_row_format(nowhere, STRINGS)
 
     def test_other_things_than_asked_for(self, tmp_path: Path) -> None:
         anything: Any = "anything"

@@ -210,7 +210,13 @@ def _local(base_path: str) -> str:
             "which an object store cannot.",
             hint="Write to a file system, or use a SparkSink.",
         )
-    return os.path.abspath(rest if separator else base_path)
+    path = rest if separator else base_path
+    if not path.strip() or path.startswith("~"):
+        raise InvalidArgumentError(
+            f"{base_path!r} is no folder that a FileSink could write to.",
+            hint="Give the whole path of a folder, without ~.",
+        )
+    return os.path.abspath(path)
 
 
 def _instance(value: Any, kind: type[Any], method: str) -> Any:
