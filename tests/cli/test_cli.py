@@ -4,6 +4,7 @@ import dataclasses
 import json
 import subprocess
 import sys
+from base64 import b64encode
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +17,10 @@ from penstock.checkpoint.epoch_store import StoredEpochs
 from penstock.checkpoint.storage import open_storage
 from penstock.cli import main
 from penstock.cli.layout import Size, moment, watermark, write_table
+from penstock.datastream.connectors.file_committer import FileCommittable
+from penstock.datastream.connectors.file_staging import PublishedFile, StagedFile
 from penstock.runtime.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
+from penstock.runtime.sinks import committable_to_plain
 
 if TYPE_CHECKING:
     from tests.servers.s3_server import S3Server
@@ -180,13 +184,51 @@ class TestShow:
         assert code == 0
         assert "sources  Files (finished)" in text
         assert "in 0 ms, event time ended\n" in text
-        assert 'Files  {"file": "a"}' in text
+        assert 'Files     13  {"file": "a"}' in text
         assert " 1234 " in text
+
+    def test_what_a_sink_prepared_can_be_read(self, tmp_path: Path, run: Run) -> None:
+        sink = FileCommittable([PublishedFile(StagedFile(".penstock/s-1/0-1", 7), "part-1")], [])
+        anybody = Visit(7)
+        prepared = [("s", committable_to_plain(one)) for one in (sink, anybody, "x" * 10_000)]
+        record = EpochRecord(7, prepared=[*prepared, ("s", b64encode(b"no pickle").decode())])
+        StoredEpochs(open_storage(str(tmp_path))).commit(record)
+
+        _, text = run("show", tmp_path)
+        assert "FileCommittable([PublishedFile(StagedFile('.penstock/s-1/0-1', 7" in text
+        assert "Visit(number=7)" in text
+        assert "cannot be shown: " in text
+        assert max(map(len, text.splitlines())) < 600
+        found = json.loads(run("show", tmp_path, "--json")[1])["prepared"]
+        assert [one["kind"] for one in found] == ["FileCommittable", "Visit", "str", ""]
+        assert found[2]["bytes"] > 10_000
+
+    def test_a_state_is_found_without_its_operator(self, folder: Path, run: Run) -> None:
+        _, named = run("show", folder, "--operator", "memory", "--state", "value")
+        code, found = run("show", folder, "--state", "value")
+
+        assert (code, found) == (0, named)
+
+    def test_an_operator_without_timers(self, folder: Path, run: Run) -> None:
+        code, text = run("show", folder, "--operator", "Source: records")
+
+        assert code == 0
+        assert text == (
+            "The operator 'Source: records' has no timers in epoch 1; it has no keyed state either.\n"
+        )
+
+    def test_types_are_named_as_a_program_does(self, tmp_path: Path, run: Run) -> None:
+        remember(str(tmp_path), [[("ann", Visit(7))]])
+        text = run("show", tmp_path)[1]
+
+        assert "PICKLED_BYTE_ARRAY" in text
+        assert "TypeInfo" not in text
 
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
             (["--epoch", "9"], "Epoch 9 is not at"),
+            (["--state", "nix"], "No operator has a state 'nix'"),
             (["--operator", "x"], "There is no operator 'x'"),
             (["--operator", "memory", "--state", "x"], "has no state 'x'"),
         ],

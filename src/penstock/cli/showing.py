@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import argparse
 import json
-from typing import Any
+import re
+from typing import Any, Final
 
 import pyarrow as pa
 
 from penstock.checkpoint.epoch_record import EpochRecord
 from penstock.checkpoint.storage import open_storage
 from penstock.cli.layout import Size, moment, watermark, write, write_table
+from penstock.errors import UnknownOperatorError, UnknownStateError
 from penstock.inspection.checkpoint import Checkpoint
 from penstock.inspection.epochs import file_sizes, read_record
+from penstock.inspection.prepared import prepared_of
+
+_TYPE_INFO: Final = re.compile(r"\b(\w+)TypeInfo\b")
+_WORD: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 def show(options: argparse.Namespace) -> int:
@@ -32,25 +38,74 @@ def show(options: argparse.Namespace) -> int:
         import_classes=options.import_classes,
         class_names=options.class_names,
     )
-    if options.operator is None:
-        described = _described(checkpoint, record)
+    if options.operator is None and options.state is None:
+        described = _described(checkpoint, record, import_classes=options.import_classes)
         if options.json:
             _write_json(described)
         else:
             _write_summary(described, record)
         return 0
+    operator = options.operator or _operator_with(checkpoint, options.state)
     if options.state is None:
-        table = checkpoint.timers(options.operator, limit=options.limit)
+        table = checkpoint.timers(operator, limit=options.limit)
     else:
-        table = checkpoint.state(options.operator, options.state, limit=options.limit)
+        table = checkpoint.state(operator, options.state, limit=options.limit)
     if options.json:
         _write_json(table.to_pylist())
-    else:
+    elif table.num_rows:
         _write_rows(table)
+    else:
+        write(_nothing(checkpoint, operator, options.state))
     return 0
 
 
-def _described(checkpoint: Checkpoint, record: EpochRecord) -> dict[str, Any]:
+def _operator_with(checkpoint: Checkpoint, state: str) -> str:
+    """Return the id of the only operator with a state of that name.
+
+    Raises:
+        UnknownStateError: If no operator has one.
+        UnknownOperatorError: If several have.
+    """
+    operators = checkpoint.operators().to_pylist()
+    found = [
+        operator
+        for operator in operators
+        if state in [known["name"] for known in operator["states"]]
+    ]
+    if not found:
+        known = sorted({known["name"] for operator in operators for known in operator["states"]})
+        raise UnknownStateError(
+            f"No operator has a state {state!r} in epoch {checkpoint.epoch}.",
+            hint=f"There are {', '.join(map(repr, known)) or 'none'}.",
+        )
+    if len(found) > 1:
+        names = ", ".join(repr(operator["uid"] or operator["operator_id"]) for operator in found)
+        raise UnknownOperatorError(
+            f"Several operators have a state {state!r} in epoch {checkpoint.epoch}.",
+            hint=f"Say which one with --operator: {names}.",
+        )
+    return str(found[0]["operator_id"])
+
+
+def _nothing(checkpoint: Checkpoint, operator: str, state: str | None) -> str:
+    """Return what is said where there is no row to show."""
+    if state is not None:
+        return f"The state {state!r} holds nothing in epoch {checkpoint.epoch}."
+    (summary,) = (
+        one
+        for one in checkpoint.operators().to_pylist()
+        if one["operator_id"] == checkpoint.operator_id(operator)
+    )
+    names = ", ".join(repr(known["name"]) for known in summary["states"])
+    states = (
+        f"has the states {names}: name one with --state" if names else "has no keyed state either"
+    )
+    return f"The operator {operator!r} has no timers in epoch {checkpoint.epoch}; it {states}."
+
+
+def _described(
+    checkpoint: Checkpoint, record: EpochRecord, *, import_classes: bool
+) -> dict[str, Any]:
     """Return all that is known of an epoch, as plain data."""
     operators = checkpoint.operators().to_pylist()
     names = {operator["operator_id"]: operator["name"] for operator in operators}
@@ -75,8 +130,8 @@ def _described(checkpoint: Checkpoint, record: EpochRecord) -> dict[str, Any]:
             for number, source in enumerate(record.job.sources)
         ],
         "prepared": [
-            {"sink": names.get(sink, sink), "committable": committable}
-            for sink, committable in record.prepared
+            {**one._asdict(), "sink": names.get(one.sink, one.sink)}
+            for one in prepared_of(record, import_classes=import_classes)
         ],
     }
 
@@ -124,14 +179,24 @@ def _write_summary(described: dict[str, Any], record: EpochRecord) -> None:
         write()
         write_table(
             ["operator", "state", "kind", "type", "entries"],
-            [(operator["name"], *state.values()) for operator, state in states],
+            [
+                (operator["name"], *{**state, "type": _type_name(state["type"])}.values())
+                for operator, state in states
+            ],
         )
     if described["prepared"]:
         write()
         write_table(
-            ["sink", "prepared"],
-            [(one["sink"], json.dumps(one["committable"])) for one in described["prepared"]],
+            ["sink", "bytes", "prepared"],
+            [(one["sink"], one["bytes"], one["text"]) for one in described["prepared"]],
         )
+
+
+def _type_name(written: str | None) -> str | None:
+    """Return the name of a type as `Types` has it: PICKLED_BYTE_ARRAY for PickledByteArrayTypeInfo."""
+    if written is None:
+        return None
+    return _TYPE_INFO.sub(lambda found: _WORD.sub("_", found.group(1)).upper(), written)
 
 
 def _write_rows(table: pa.Table) -> None:

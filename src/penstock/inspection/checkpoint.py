@@ -265,6 +265,17 @@ class Checkpoint:
             }
         )
 
+    def operator_id(self, operator: str) -> str:
+        """Return the id of an operator.
+
+        Args:
+            operator: The operator's uid, its id, or its name if no other has it.
+
+        Raises:
+            UnknownOperatorError: If there is no such operator, or several.
+        """
+        return self._find(operator)[1]
+
     def _stores(self, operator: str) -> OperatorStores:
         vertex, operator_id = self._find(operator)
         return self._read(vertex)[operator_id]
