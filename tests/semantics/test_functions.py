@@ -206,6 +206,41 @@ def test_branches_know_nothing_of_each_other(new_environment: NewEnvironment, re
     assert collect(streams) == {"changed": [[1, 2]], "left": [[1]]}
 
 
+@pytest.mark.parametrize("parallelism", ["1", "3"])
+@pytest.mark.parametrize(
+    "is_made_here", [True, False], ids=["made by a function", "from the source"]
+)
+def test_what_a_key_selector_changes_is_seen_behind_it_alone(
+    new_environment: NewEnvironment, parallelism: str, is_made_here: bool
+) -> None:
+    def select(record: dict[str, int]) -> int:
+        record["seen"] = record.get("seen", 0) + 1
+        return record["key"]
+
+    environment = new_environment(parallelism__default=parallelism)
+    records = environment.from_collection([{"key": number % 2} for number in range(4)])
+    if is_made_here:
+        records = records.map(dict)
+    streams = {
+        "before": records.map(dict),
+        "keyed": records.key_by(select).map(dict),
+        "state": records.key_by(select).reduce(lambda one, other: other),
+        "custom": records.partition_custom(lambda key, count: key % count, select).map(dict),
+        "after": records.map(dict),
+    }
+
+    found = collect(streams)
+    left = [{"key": 0}, {"key": 0}, {"key": 1}, {"key": 1}]
+    changed = [{**record, "seen": 1} for record in left]
+    assert {name: sorted(values, key=str) for name, values in found.items()} == {
+        "before": left,
+        "keyed": changed,
+        "state": changed,
+        "custom": changed,
+        "after": left,
+    }
+
+
 def test_a_function_learns_of_its_task(new_environment: NewEnvironment) -> None:
     class Ask(MapFunction):
         def open(self, runtime_context: RuntimeContext) -> None:
