@@ -103,6 +103,8 @@ def run(folder: Path, build: Build, moments: Journal | None = None, **settings: 
     if settings.get("ignore"):
         key = "execution.state-recovery.ignore-unclaimed-state"
         configuration.set_string(key, "true")
+    if "epoch" in settings:
+        configuration.set_integer("execution.state-recovery.epoch", settings["epoch"])
     env = StreamExecutionEnvironment.get_execution_environment(configuration)
     env.set_parallelism(settings.get("parallelism", 1))
     source = TestingSource([[1, 2], [3], [4]])
@@ -279,3 +281,14 @@ def test_is_delivered_by_a_program_whose_functions_fail_by_now(tmp_path: Path) -
 
     run(tmp_path, one_with_another_uid)
     assert found(tmp_path / "a") == [1, 2, 3, 4]
+
+
+def test_who_goes_back_delivers_the_records_of_open_files_again(tmp_path: Path) -> None:
+    with pytest.raises(UserFunctionError, match="no 3"):
+        run(tmp_path, files_that_stay_open, Journal(["no 3"]))
+    with pytest.raises(UserFunctionError, match="no 4"):
+        run(tmp_path, files_of_each_epoch, Journal(["no 4"]))
+    run(tmp_path, files_that_stay_open, epoch=0)
+
+    parts = [path for path in tmp_path.glob("files/[!.]*/*") if path.is_file()]
+    assert sorted(path.read_text() for path in parts) == ["1\n2\n3\n", "1\n2\n3\n4\n"]
