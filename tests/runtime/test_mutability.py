@@ -203,8 +203,8 @@ def shape(value: Any) -> list[Any]:
     return found
 
 
-def mutable_ids(value: Any) -> set[int]:
-    """The objects in a value that can be changed; not tuples, which hold such objects."""
+def everything_in(value: Any) -> list[Any]:
+    """A value and all that is in it."""
     found: dict[int, Any] = {}
     waiting = [value]
     while waiting:
@@ -212,7 +212,12 @@ def mutable_ids(value: Any) -> set[int]:
         if id(part) not in found:
             found[id(part)] = part
             waiting += parts_of(part)
-    return {key for key, part in found.items() if not is_immutable(part)}
+    return list(found.values())
+
+
+def mutable_ids(value: Any) -> set[int]:
+    """The objects in a value that can be changed; not tuples, which hold such objects."""
+    return {id(part) for part in everything_in(value) if not is_immutable(part)}
 
 
 leaves: st.SearchStrategy[Any] = (

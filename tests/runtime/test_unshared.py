@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.runtime.test_mutability import Extended, Late, Link, Thing, parts_of, values
+from tests.runtime.test_mutability import Extended, Late, Link, Thing, everything_in, values
 from tests.runtime.test_operator_chain import Built, line
 
 from penstock.runtime.elements import Block
@@ -103,18 +103,6 @@ def test_what_waits_is_the_result_itself_a_copy_or_nothing() -> None:
         assert found == ((shared, False) if may_copy else None)
         assert found is None or found[0] is not shared
         assert to_wait(lock, 1, may_copy=may_copy) is None
-
-
-def everything_in(value: Any) -> list[Any]:
-    """A value and all that is in it."""
-    found: dict[int, Any] = {}
-    waiting = [value]
-    while waiting:
-        part = waiting.pop()
-        if id(part) not in found:
-            found[id(part)] = part
-            waiting += parts_of(part)
-    return list(found.values())
 
 
 def making(keeps: str) -> Callable[..., Any]:

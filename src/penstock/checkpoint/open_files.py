@@ -47,11 +47,10 @@ def copy_open_file(file: OpenFile, target: Storage, name: str) -> StateHandle:
 
     def chunks() -> Iterator[bytes]:
         nonlocal length, checksum
-        with open(file.path, "rb") as content:
-            while chunk := content.read(_CHUNK):
-                length += len(chunk)
-                checksum = zlib.crc32(chunk, checksum)
-                yield chunk
+        for chunk in chunks_of(file.path):
+            length += len(chunk)
+            checksum = zlib.crc32(chunk, checksum)
+            yield chunk
         if length != file.length:
             raise _lost(file, f"has {length} bytes, not {file.length}")
         if file.checksum not in {None, checksum}:
@@ -64,6 +63,13 @@ def copy_open_file(file: OpenFile, target: Storage, name: str) -> StateHandle:
     except FileNotFoundError as error:
         raise _lost(file, f"cannot be read: {error}") from error
     return StateHandle(name, length, checksum, is_snapshot=False)
+
+
+def chunks_of(path: str) -> Iterator[bytes]:
+    """Yield the bytes of a file, in pieces of about a megabyte."""
+    with open(path, "rb") as file:
+        while chunk := file.read(_CHUNK):
+            yield chunk
 
 
 def _lost(file: OpenFile, what: str) -> LostOutputError:

@@ -267,25 +267,24 @@ class _Text:
         self._put("    continue")
 
     def _flat_map(self, position: int) -> None:
-        found, result = f"r{position}", f"v{position + 1}"
-        self._put(f"{found} = f{position}({self._variable})", position)
-        self._put(f"if {found} is None:")
-        self._put("    continue")
-        self._put(f"for {result} in {found}:", position)
-        self._indent += 1
-        self._variable = result
+        self._for_each_result(position, self._variable)
         self._put(f"n{position} += 1")
 
-    def _process(self, position: int) -> None:
-        found, context, result = f"r{position}", f"c{position}", f"v{position + 1}"
-        if self._timed:
-            self._put(f"{context}.record_timestamp = t")
-        self._put(f"{found} = f{position}({self._variable}, {context})", position)
+    def _for_each_result(self, position: int, arguments: str) -> None:
+        found, result = f"r{position}", f"v{position + 1}"
+        self._put(f"{found} = f{position}({arguments})", position)
         self._put(f"if {found} is None:")
         self._put("    continue")
         self._put(f"for {result} in {found}:", position)
         self._indent += 1
         self._variable = result
+
+    def _process(self, position: int) -> None:
+        context = f"c{position}"
+        if self._timed:
+            self._put(f"{context}.record_timestamp = t")
+        self._for_each_result(position, f"{self._variable}, {context}")
+        result = self._variable
         is_pair = f"type({result}) is tuple and len({result}) == 2"
         self._put(f"if {is_pair} and isinstance({result}[0], OutputTag):")
         time = "t" if self._timed else "None"

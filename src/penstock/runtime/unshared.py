@@ -6,6 +6,7 @@ it was found and from nowhere else, nobody can change it any more: so it may wai
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from sys import getrefcount
 from typing import Any, Final
 from weakref import getweakrefcount
@@ -20,7 +21,6 @@ from penstock.runtime.mutability import (
 
 _OF_ARGUMENTS: Final = 2
 _OF_AN_ITEM: Final = 3
-_OF_A_PAIR: Final = 4
 _DEEPEST: Final = 20
 
 
@@ -78,28 +78,18 @@ def _holds_unshared_only(value: Any, leaves: frozenset[type], depth: int) -> boo
     if depth == _DEEPEST:
         return False
     if kind is dict:
-        return _are_pairs_unshared(value, leaves, depth + 1)
+        keys_may_be_shared = leaves.issuperset(map(type, value))
+        return keys_may_be_shared and _are_unshared(value.values(), leaves, depth + 1)
     if kind is list or kind is tuple:
-        return leaves.issuperset(map(type, value)) or _are_items_unshared(value, leaves, depth + 1)
+        return _are_unshared(value, leaves, depth + 1)
     # Of these types, only sets can be referred to weakly, which is not counted.
     return kind is set and not getweakrefcount(value) and leaves.issuperset(map(type, value))
 
 
-def _are_pairs_unshared(value: dict[Any, Any], leaves: frozenset[type], depth: int) -> bool:
-    for key, item in value.items():
-        if type(key) not in leaves:
-            return False
-        if type(item) not in leaves:
-            is_alone = getrefcount(item) == _OF_A_PAIR
-            if not (is_alone and _holds_unshared_only(item, leaves, depth)) and (
-                not _may_be_shared(item, leaves)
-            ):
-                return False
-    return True
-
-
-def _are_items_unshared(value: Any, leaves: frozenset[type], depth: int) -> bool:
-    for item in value:
+def _are_unshared(items: Collection[Any], leaves: frozenset[type], depth: int) -> bool:
+    if leaves.issuperset(map(type, items)):
+        return True
+    for item in items:
         if type(item) not in leaves:
             is_alone = getrefcount(item) == _OF_AN_ITEM
             if not (is_alone and _holds_unshared_only(item, leaves, depth)) and (
@@ -120,14 +110,14 @@ def _references(value: Any) -> int:
 def _all_references_count() -> bool:
     """Whether this Python counts variables and arguments as expected; others have their ways to save time."""
     mine: list[Any] = [[]]
-    pairs: dict[int, Any] = {1: []}
+    named: dict[int, Any] = {1: []}
     known = _references(mine)
     yours = mine
     return (
         known == 1 + _OF_ARGUMENTS
         and _references(yours) == known + 1
         and [getrefcount(item) for item in mine] == [_OF_AN_ITEM]
-        and [getrefcount(item) for _, item in pairs.items()] == [_OF_A_PAIR]
+        and [getrefcount(item) for item in named.values()] == [_OF_AN_ITEM]
     )
 
 

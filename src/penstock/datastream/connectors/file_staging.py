@@ -11,11 +11,10 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from penstock.checkpoint.open_files import OpenFile
+from penstock.checkpoint.open_files import OpenFile, chunks_of
 from penstock.common.lasting import make_lasting_folder, sync_folder
 from penstock.errors import LostOutputError, PenstockError, SinkNotWritableError
 
-_CHUNK: Final = 1 << 20
 _HIDDEN: Final = ".penstock"
 _MARKER: Final = "published"
 _MARKERS: Final = re.compile(rf"{_MARKER}-(\d{{8,}})")
@@ -212,10 +211,11 @@ class Staging:
 
     def _move(self, staged: StagedFile, target: str, *, reads_it: bool) -> None:
         try:
-            self._check(staged)
             if reads_it:
                 for _ in self._content(staged):
                     pass
+            else:
+                self._check(staged)
             os.replace(self._absolute(staged.path), target)
         except (LostOutputError, FileNotFoundError):
             # It was done before, by this driver or by one that was given up.
@@ -276,13 +276,6 @@ class Staging:
                 if found and int(found[1]) > after and int(found[2] or 0) <= generation:
                     with contextlib.suppress(FileNotFoundError):
                         os.unlink(os.path.join(folder, name))
-
-
-def chunks_of(path: str) -> Iterator[bytes]:
-    """Yield the bytes of a file, in pieces of about a megabyte."""
-    with open(path, "rb") as file:
-        while chunk := file.read(_CHUNK):
-            yield chunk
 
 
 def visible_name(path: str) -> str:

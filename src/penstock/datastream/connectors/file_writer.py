@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, ClassVar, Final, Protocol
 
+from penstock.checkpoint.open_files import chunks_of
 from penstock.common.serialization import BulkWriter, BulkWriterFactory, Encoder
 from penstock.datastream.connectors.file_committer import FileCommittable
 from penstock.datastream.connectors.file_policies import (
@@ -22,7 +23,6 @@ from penstock.datastream.connectors.file_staging import (
     PublishedFile,
     StagedFile,
     Staging,
-    chunks_of,
     file_errors,
     unwritable,
     visible_name,
