@@ -33,9 +33,14 @@ def write(entries: Mapping[str, Found], page: Path) -> None:
     curves = [curve for found in entries.values() for curve in found.output.get("sweeps", ())]
     growth_report.write(curves, page.parent / "growth.md")
     text = page.read_text() if page.exists() else f"{BEGIN}\n{END}\n"
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    page.write_text(f"{before}{BEGIN}\n\n{_text(entries)}\n\n{END}{after}")
+    page.write_text(between(text, BEGIN, END, _text(entries)))
+
+
+def between(text: str, begin: str, end: str, new: str) -> str:
+    """Puts a new text between two marks, in the place of what is there."""
+    before, _, rest = text.partition(begin)
+    _, _, after = rest.partition(end)
+    return f"{before}{begin}\n\n{new}\n\n{end}{after}"
 
 
 def _text(entries: Mapping[str, Found]) -> str:
