@@ -226,6 +226,10 @@ class StateTypeMismatchError(PenstockError):
     """Raised when one state is asked for with two types, or another than it was written with."""
 
 
+class WindowsChangedError(StateTypeMismatchError):
+    """Raised when a checkpoint holds windows that the program would not find, or would take for others."""
+
+
 class MutatedKeyError(PenstockError):
     """Raised when a key was changed after state was kept under it, so that it cannot be found."""
 

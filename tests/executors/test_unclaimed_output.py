@@ -211,7 +211,7 @@ def test_open_files_are_named_as_such(tmp_path: Path, after: Build) -> None:
         run(tmp_path, after)
 
     assert f"Letters' (uid 'out'): FileSink {tmp_path / 'files'}" in str(raised.value)
-    assert "stop_with_savepoint(drain=True)" in str(raised.value.hint)
+    assert "stop_with_savepoint(True, ...)" in str(raised.value.hint)
 
 
 def files_of_each_epoch(numbers: DataStream, folder: Path, moments: Journal) -> None:

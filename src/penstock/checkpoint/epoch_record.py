@@ -31,6 +31,7 @@ class OperatorRecord(NamedTuple):
         is_stateful: Whether it has keyed state or broadcast state.
         keeps_records: Whether its snapshot may hold records, so that it must not get lost.
         delivers_to: Of a sink that prepares, its kind and where it delivers to; empty for others.
+        kept_windows: Which windows it has, and how they are kept; empty for none, and in metadata of earlier versions.
     """
 
     operator_id: str
@@ -39,6 +40,7 @@ class OperatorRecord(NamedTuple):
     is_stateful: bool
     keeps_records: bool = False
     delivers_to: str = ""
+    kept_windows: str = ""
 
     @property
     def described(self) -> str:

@@ -100,6 +100,7 @@ def _operator(
         has_broadcast_state=node.operator.has_broadcast_state,
         keeps_records=node.operator.keeps_records,
         delivers_to=node.operator.delivers_to,
+        kept_windows=node.operator.kept_windows,
     )
 
 

@@ -29,6 +29,7 @@ def describe(program: Program) -> JobRecord:
                         spec.is_stateful,
                         spec.keeps_records,
                         spec.delivers_to,
+                        spec.kept_windows,
                     )
                     for spec in vertex.operators
                 ),

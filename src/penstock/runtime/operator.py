@@ -94,6 +94,11 @@ class StreamOperator:
     delivers_to: str = ""
     """Of a sink that prepares, its kind and where it delivers to: another sink has another one."""
 
+    @property
+    def kept_windows(self) -> str:
+        """Which windows it has, and how they are kept, in words; empty for none."""
+        return ""
+
     makes_watermarks: bool = False
     """Whether the watermarks it emits are its own, and not those it was given."""
 

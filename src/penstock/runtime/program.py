@@ -61,6 +61,7 @@ class OperatorSpec:
         has_broadcast_state: Whether it has broadcast state.
         keeps_records: Whether its snapshot may hold records, so that it must not get lost.
         delivers_to: Of a sink that prepares, its kind and where it delivers to; empty for others.
+        kept_windows: Which windows it has, and how they are kept; empty for none.
     """
 
     operator_id: str
@@ -73,6 +74,7 @@ class OperatorSpec:
     has_broadcast_state: bool = False
     keeps_records: bool = False
     delivers_to: str = ""
+    kept_windows: str = ""
 
     @property
     def is_stateful(self) -> bool:

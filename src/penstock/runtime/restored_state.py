@@ -31,7 +31,7 @@ def restored_state(record: EpochRecord, program: Program) -> dict[SubtaskId, Han
     for vertex in program.vertices:
         stateful = {spec.operator_id for spec in vertex.operators if spec.is_stateful}
         sources = {owners[found].number: owners[found] for found in stateful if found in owners}
-        sources = {number: old for number, old in sources.items() if _has_files(record, old)}
+        sources = {number: old for number, old in sources.items() if has_files(record, old)}
         for old in sources.values():
             _check_key_groups(vertex, old)
         is_same = len(sources) == 1 and _is_same(vertex, *sources.values())
@@ -50,7 +50,8 @@ def restored_state(record: EpochRecord, program: Program) -> dict[SubtaskId, Han
     return state
 
 
-def _has_files(record: EpochRecord, old: VertexRecord) -> bool:
+def has_files(record: EpochRecord, old: VertexRecord) -> bool:
+    """Whether subtasks of a chain have left state."""
     return any(handles for (vertex, _), handles in record.handles.items() if vertex == old.number)
 
 

@@ -12,13 +12,15 @@ from penstock.errors import (
     CheckpointMismatchError,
     MaxParallelismChangedError,
     UnclaimedStateError,
+    WindowsChangedError,
 )
 from penstock.runtime.draining import begun_anew
 from penstock.runtime.job_description import describe
 from penstock.runtime.program import Program, Vertex
 from penstock.runtime.progress import SubtaskProgress
 from penstock.runtime.restored_progress import RestoredProgress, subtasks_with_progress
-from penstock.runtime.restored_state import restored_state
+from penstock.runtime.restored_state import has_files, restored_state
+from penstock.runtime.windowing.window_kind import OF_EVENT_TIME
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,7 @@ def restored(
 
     Raises:
         UnclaimedStateError: If an operator with state is gone, and its state is not to be dropped.
+        WindowsChangedError: If an operator has other windows, or keeps them otherwise.
         CheckpointMismatchError: If a source was bounded and is a stream, or the other way round.
         MaxParallelismChangedError: If the program divides keys into another number of key groups.
         StateNotRescalableError: If an operator's parallelism was changed that has to keep it.
@@ -72,6 +75,7 @@ def restored(
         _check_kinds(record, job, bounded)
     if not ignore_unclaimed_state:
         _check_claimed(record, job)
+    _check_windows(record, job)
     if record.is_drained:
         record = begun_anew(record, program)
     is_same = job.vertices == record.job.vertices and job.edges == record.job.edges
@@ -208,6 +212,33 @@ def _check_claimed(record: EpochRecord, job: JobRecord) -> None:
     )
 
 
+def _check_windows(record: EpochRecord, job: JobRecord) -> None:
+    """Make sure that operators find the windows that are open, and take them for what they are."""
+    now = {
+        operator.operator_id: operator.kept_windows
+        for vertex in job.vertices
+        for operator in vertex.operators
+    }
+    for vertex in record.job.vertices:
+        if not has_files(record, vertex):
+            continue
+        for operator in vertex.operators:
+            then, found = operator.kept_windows, now.get(operator.operator_id)
+            # A drain has fired all windows of event time. Earlier versions did not say what there was.
+            is_over = not then or (record.is_drained and then.startswith(OF_EVENT_TIME))
+            if found is None or found == then or is_over:
+                continue
+            raise WindowsChangedError(
+                f"In the checkpoint of epoch {record.number} the operator {operator.described} has {then}. In the "
+                f"program it has {found or 'no windows'}: what is kept for the one is not found by the other, or "
+                "is something else to it.",
+                hint="Give the operator the windows of before. To let other windows begin anew, give it another "
+                "uid() and set execution.state-recovery.ignore-unclaimed-state to true: windows that are open are "
+                "dropped. Those of event time need not be: stop_with_savepoint(True, ...) of the program as it "
+                "was fires them all, and others may go on from there.",
+            )
+
+
 def _takes_up(delivers_to: str | None, operator: OperatorRecord, record: EpochRecord) -> bool:
     """Whether an operator takes up the records that another one has left under its id.
 
@@ -226,7 +257,7 @@ def _undelivered(
 ) -> UnclaimedStateError:
     names = ", ".join(f"{sink.described}: {sink.delivers_to}" for sink in sinks)
     hint = (
-        "Start the program with the sink as it was, under its uid; stop_with_savepoint(drain=True) then "
+        "Start the program with the sink as it was, under its uid; stop_with_savepoint(True, ...) then "
         "delivers all that is open, and the sink may be changed or removed. To drop these records, set "
         "execution.state-recovery.ignore-unclaimed-state to true."
     )

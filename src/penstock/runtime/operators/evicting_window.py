@@ -20,6 +20,8 @@ class TimestampedRecords(WindowContents):
         contents: Says what the function of the window is given for the records that are left.
     """
 
+    what_is_kept = "with their records and timestamps, for an evictor"
+
     def __init__(self, contents: WindowContents) -> None:
         self._contents = contents
         self.open = contents.open  # type: ignore[method-assign]

@@ -26,6 +26,7 @@ class MergingWindowOperator(WindowOperator):
     """
 
     merges = True
+    how_kept = "as windows that merge"
 
     def open(self) -> None:
         super().open()

@@ -53,6 +53,12 @@ class PaneWindowOperator(AlignedWindowOperator):
 
     kept_by_others = frozenset({STATE_NAME})
 
+    @property
+    def how_kept(self) -> str:
+        panes = panes_of(self.assigner)
+        size, slide = panes.size, panes.slide
+        return f"as panes shared by windows of {size} ms every {slide} ms (offset {panes.offset % slide} ms)"
+
     def open(self) -> None:
         super().open()
         self._map = self.state.get_state(_PANES)

@@ -38,6 +38,7 @@ class SessionWindowOperator(WindowOperator):
 
     merges = True
     shows_order = False
+    how_kept = "as sessions with one gap under the default trigger"
 
     def open(self) -> None:
         super().open()

@@ -48,6 +48,7 @@ from penstock.runtime.windowing.global_windows import GlobalWindows
 from penstock.runtime.windowing.time_triggers import EventTimeTrigger
 from penstock.runtime.windowing.trigger import Trigger, TriggerResult
 from penstock.runtime.windowing.window import CountWindow, Window, last_timestamp
+from penstock.runtime.windowing.window_kind import kind_of
 
 _SERVICE: Final = "window-timers"
 LATE_RECORDS: Final = "num_late_records_dropped"
@@ -108,6 +109,15 @@ class WindowOperator(StreamOperator):
     def wants_wake_ups(self) -> bool:
         is_by_watermarks = self.assigner.is_event_time() and type(self.trigger) is EventTimeTrigger
         return not is_by_watermarks
+
+    @property
+    def kept_windows(self) -> str:
+        return f"{kind_of(self.assigner)}, {self.how_kept}, {self.contents.what_is_kept}"
+
+    @property
+    def how_kept(self) -> str:
+        """Where state has what is kept of a window, in words that checkpoints hold too: they must not change."""
+        return "each by itself"
 
     @property
     def is_plain(self) -> bool:

@@ -29,6 +29,9 @@ class WindowContents(ABC):
     are_partial: ClassVar[bool] = False
     """Whether records come as `Partial`s, each of which stands for several."""
 
+    what_is_kept: str
+    """What that is, in words that checkpoints hold too: they must not change."""
+
     @abstractmethod
     def descriptor(self) -> StateDescriptor:
         """Return the descriptor of the state that keeps them."""
@@ -58,6 +61,8 @@ class WindowContents(ABC):
 class ListedRecords(WindowContents):
     """Keeps the records."""
 
+    what_is_kept = "with their records"
+
     def descriptor(self) -> StateDescriptor:
         return ListStateDescriptor(STATE_NAME, Types.PICKLED_BYTE_ARRAY())
 
@@ -76,6 +81,8 @@ class ReducedRecords(WindowContents):
         is_associative: Whether it comes to the same however records are grouped, in their order. None
             if nobody knows: it is taken to be so, and looked at.
     """
+
+    what_is_kept = "with what their records are reduced to"
 
     def __init__(self, function: Any, *, is_associative: bool | None = None) -> None:
         self.function = UserFunction(function, "reduce")
@@ -119,6 +126,8 @@ class AggregatedRecords(WindowContents):
     Attributes:
         accumulator_type: The same.
     """
+
+    what_is_kept = "with accumulators"
 
     def __init__(
         self,
@@ -178,6 +187,7 @@ class JoinedRecords(WindowContents):
 
     def __init__(self, contents: ReducedRecords | AggregatedRecords) -> None:
         self.contents = contents
+        self.what_is_kept = contents.what_is_kept
 
     def descriptor(self) -> StateDescriptor:
         return self.contents.descriptor()
