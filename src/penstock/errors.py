@@ -131,7 +131,13 @@ class DamagedStateError(PenstockError):
 
 
 class LostEpochError(DamagedStateError):
-    """Raised when the metadata of an epoch is gone that was committed, as something shows that came of it."""
+    """Raised when the metadata of an epoch is gone that was committed, as something shows that came of it.
+
+    Attributes:
+        epoch: The number of the epoch.
+    """
+
+    epoch: int = -1
 
     @classmethod
     def after(cls, last: int, shown: int, where: str, by: str) -> LostEpochError:
@@ -144,12 +150,14 @@ class LostEpochError(DamagedStateError):
             by: What shows that.
         """
         found = f"the last one that is there is epoch {last}" if last >= 0 else "none is there"
-        return cls(
+        error = cls(
             f"The metadata of epoch {shown} is gone, and {found}: {by} that epoch {shown} was committed ({where}).",
             hint="Restore the checkpoint location from a backup. To go on from what is there, which delivers again "
             "what came after it, start at a new location with this one as execution.state-recovery.path; to "
             "begin anew, give the job a new location.",
         )
+        error.epoch = shown
+        return error
 
 
 class UnknownFieldError(ColumnNotFoundError, KeyError, ValueError):

@@ -277,6 +277,16 @@ class TestVerify:
         assert code == 1
         assert "None of these epochs is complete." in text
 
+    def test_the_metadata_of_the_last_epoch(self, folder: Path, run: Run) -> None:
+        assert (folder / "published").exists()
+        max((folder / "epochs").iterdir()).unlink()
+
+        code, text = run("verify", folder)
+
+        assert code == 1
+        assert "epoch 1  complete\nepoch 2  damaged\n  The metadata of epoch 2 is gone" in text
+        assert "A start on this location is refused. Restore the checkpoint location" in text
+
     def test_in_an_object_store(self, s3: tuple[S3Server, str], run: Run) -> None:
         _, location = s3
         remember(location, [[("ann", 1)]])

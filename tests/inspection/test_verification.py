@@ -102,6 +102,59 @@ def test_another_lineage_follows_nothing(tmp_path: Path, handles: list[StateHand
     assert verify_checkpoint(str(tmp_path)).is_whole
 
 
+@pytest.mark.parametrize("shows", ["the end of a run", "a later driver"])
+def test_the_metadata_of_the_last_epoch_is_gone(
+    tmp_path: Path, handles: list[StateHandle], shows: str
+) -> None:
+    epochs = StoredEpochs(open_storage(str(tmp_path)))
+    if shows == "a later driver":
+        epochs.take_over(2)
+    else:
+        (tmp_path / "published").write_text("digest 6 x")
+    assert verify_checkpoint(str(tmp_path)).is_whole
+    (tmp_path / "epochs" / "00000006").unlink()
+
+    found = verify_checkpoint(str(tmp_path))
+
+    assert not found.is_whole
+    assert found.lost is not None
+    (problem,) = found.problems.pop(6)
+    assert problem.startswith("The metadata of epoch 6 is gone, and the last one that is there is")
+    assert found.problems == {4: [], 5: []}
+    assert verify_checkpoint(str(tmp_path), epoch=5).is_whole
+
+
+def test_the_metadata_of_every_epoch_is_gone(tmp_path: Path, handles: list[StateHandle]) -> None:
+    (tmp_path / "published").write_text("digest 6 x")
+    for file in (tmp_path / "epochs").iterdir():
+        file.unlink()
+
+    found = verify_checkpoint(str(tmp_path))
+
+    assert list(found.problems) == [6]
+    assert not found.is_whole
+
+
+@pytest.mark.parametrize("noted", ["digest", "digest 6 of-a-history-that-was-given-up"])
+def test_what_was_noted_of_another_history_shows_nothing(
+    tmp_path: Path, handles: list[StateHandle], noted: str
+) -> None:
+    (tmp_path / "published").write_text(noted)
+    (tmp_path / "epochs" / "00000006").unlink()
+
+    assert verify_checkpoint(str(tmp_path)).is_whole
+
+
+def test_the_last_epoch_is_there_and_damaged(tmp_path: Path, handles: list[StateHandle]) -> None:
+    (tmp_path / "published").write_text("digest 6 x")
+    (tmp_path / "epochs" / "00000006").write_bytes(b"x")
+
+    found = verify_checkpoint(str(tmp_path))
+
+    assert "is damaged" in found.problems[6][0]
+    assert found.lost is None
+
+
 def test_there_is_nothing(tmp_path: Path) -> None:
     with pytest.raises(CheckpointNotFoundError):
         verify_checkpoint(str(tmp_path))

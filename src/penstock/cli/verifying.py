@@ -26,7 +26,9 @@ def verify(options: argparse.Namespace) -> int:
     if found.is_whole:
         return 0
     newest = found.newest_complete
-    if newest is None:
+    if found.lost is not None:
+        write(f"A start on this location is refused. {found.lost.hint}")
+    elif newest is None:
         write("None of these epochs is complete. Start from a savepoint, or on a new location.")
     elif newest == max(found.problems) and options.epoch is None:
         write(f"Epoch {newest}, the last one, is complete: a job goes on from it.")

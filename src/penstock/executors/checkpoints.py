@@ -41,11 +41,12 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from penstock.checkpoint.delivered import PUBLISHED, content_of, is_delivered
+from penstock.checkpoint.delivered import PUBLISHED, is_delivered
 from penstock.checkpoint.epoch_record import EpochRecord
 from penstock.checkpoint.epoch_store import EpochStore, MemoryEpochStore, StoredEpochs
 from penstock.checkpoint.generations import Generation
 from penstock.checkpoint.leftovers import Leftovers, engine_folder
+from penstock.checkpoint.lost_epochs import check_delivered, check_eras, last_delivered
 from penstock.checkpoint.open_files import OpenFiles, nothing_open
 from penstock.checkpoint.savepoint import copied, copy_into
 from penstock.checkpoint.storage import LocalStorage, Storage, open_storage
@@ -198,14 +199,8 @@ class Checkpoints:
 
     def _check_published(self, last: EpochRecord | None) -> None:
         """Make sure that nothing was delivered of an epoch whose metadata is gone."""
-        found = content_of(self.storage, PUBLISHED) if self.is_durable else None
-        # Earlier versions noted no more than the digest.
-        _, number, lineage = [*(found or b"").decode().split(), "", "", ""][:3]
-        known = -1 if last is None else last.number
-        if number and int(number) > known and (last is None or lineage == self.lineage):
-            raise LostEpochError.after(
-                known, int(number), str(self.location), f"the file {PUBLISHED!r} there says"
-            )
+        if self.is_durable:
+            check_delivered(last_delivered(self.storage), last, str(self.location))
 
     def _take_over(self) -> None:
         """Let nothing count any more that earlier drivers commit.
@@ -213,11 +208,8 @@ class Checkpoints:
         Raises:
             LostEpochError: If an epoch is gone that an earlier driver found.
         """
-        if isinstance(self._store, StoredEpochs) and (lost := self._store.lost()) is not None:
-            last = max(self._store.numbers(), default=-1)
-            raise LostEpochError.after(
-                last, lost, str(self.location), "a driver that began later has noted"
-            )
+        if isinstance(self._store, StoredEpochs):
+            check_eras(self._store, str(self.location))
         if self.generation > 1:
             with self._as_the_newest():
                 self._store.take_over(self.generation)

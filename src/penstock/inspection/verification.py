@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from penstock.checkpoint.epoch_record import EpochRecord, digest_of
 from penstock.checkpoint.epoch_store import StoredEpochs
 from penstock.checkpoint.handles import StateHandle, verify_state_file
+from penstock.checkpoint.lost_epochs import check_delivered, check_eras, last_delivered
 from penstock.checkpoint.storage import Storage, open_storage
-from penstock.errors import DamagedStateError
+from penstock.errors import DamagedStateError, LostEpochError
 from penstock.inspection.epochs import epochs_at, file_sizes
 
 
@@ -21,12 +22,14 @@ class Verification:
         problems: For each epoch that was looked at, what is wrong with it: nothing, if it is complete.
         files: How many state files were read.
         bytes: How many bytes they have.
+        lost: The error with which a job is refused that starts there, if the metadata of its last epoch is gone.
     """
 
     location: str
     problems: dict[int, list[str]]
     files: int
     bytes: int
+    lost: LostEpochError | None = None
 
     @property
     def is_whole(self) -> bool:
@@ -62,7 +65,8 @@ def verify_checkpoint(location: str, *, epoch: int | None = None) -> Verificatio
         ...
     """
     storage = open_storage(location)
-    numbers = epochs_at(storage, epoch)
+    lost = _lost(storage) if epoch is None else None
+    numbers = epochs_at(storage, epoch) if lost is None else StoredEpochs(storage).numbers()
     check = _Check(storage)
     problems = {}
     for number in numbers:
@@ -70,7 +74,25 @@ def verify_checkpoint(location: str, *, epoch: int | None = None) -> Verificatio
         # A job that runs deletes what it needs no more, metadata first.
         if not found or number in StoredEpochs(storage).numbers():
             problems[number] = found
-    return Verification(storage.location, problems, len(check.read), sum(check.read.values()))
+    if lost is not None:
+        problems[lost.epoch] = [lost.message]
+    return Verification(storage.location, problems, len(check.read), sum(check.read.values()), lost)
+
+
+def _lost(storage: Storage) -> LostEpochError | None:
+    """Return the error that says that the metadata of the last epoch is gone; None if it is not known to be."""
+    # Only then what is there: a job that runs goes on.
+    delivered, epochs = last_delivered(storage), StoredEpochs(storage)
+    try:
+        check_eras(epochs, storage.location)
+        numbers = epochs.numbers()
+        check_delivered(delivered, epochs.get(numbers[-1]) if numbers else None, storage.location)
+    except LostEpochError as error:
+        return error
+    except (DamagedStateError, OSError):
+        # It is there, and its damage is told.
+        return None
+    return None
 
 
 class _Check:
