@@ -30,9 +30,10 @@ from tempfile import TemporaryDirectory
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.instructions_programs import CHANGING, FIXED, PROGRAMS, Program
-from benchmarks.machine import ROOT, commit
+from benchmarks.machine import ROOT, last_commit
 from benchmarks.report import between
 
+SOURCES = "src"
 PAGE = ROOT / "docs" / "benchmarks" / "index.md"
 BEGIN, END = "<!-- instructions -->", "<!-- end of instructions -->"
 RECORDS = 2_048
@@ -88,7 +89,7 @@ def main() -> None:
     ]
     print("\n".join([_LINE.format("", arguments.base, "now", "ratio"), *map(_line, found)]))
     if not arguments.only:
-        text = section(found, arguments.base, commit())
+        text = section(found, arguments.base, last_commit(SOURCES))
         PAGE.write_text(between(PAGE.read_text(), BEGIN, END, text))
         print(f"\nWritten: {PAGE.relative_to(ROOT)}")
 

@@ -496,6 +496,7 @@ class PatientQueue(queue.SimpleQueue[Any]):
 
 def _depend_on_no_clock() -> None:
     """Have the same instructions executed however long they take: a hundred times longer than usual."""
+    sys.setswitchinterval(PATIENCE)  # no thread is stopped so that another one can look
     queue.SimpleQueue = PatientQueue  # type: ignore[misc]
     time.perf_counter = lambda: 0.0  # by it the length of blocks is chosen
     start, looks = time.time_ns(), itertools.count()

@@ -43,6 +43,13 @@ def commit() -> str:
     return f"{found} with changes" if changed else found
 
 
+def last_commit(folder: str) -> str:
+    """The last commit that changed a folder, with a word if files there differ from it."""
+    found = _git("log", "-1", "--abbrev=12", "--format=%h", "--", folder)
+    changed = _git("status", "--porcelain", "--", folder)
+    return f"{found} with changes" if changed else found or "unknown"
+
+
 def busy_share(seconds: float = 1.0) -> float:
     """How much of the processors is in use, between 0 and 1.
 

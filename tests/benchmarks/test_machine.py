@@ -35,3 +35,15 @@ def test_a_commit_with_changes_is_no_commit(
     left = iter(answers)
     monkeypatch.setattr(machine, "_git", lambda *_: next(left))
     assert machine.commit() == commit
+
+
+@pytest.mark.parametrize(
+    ("answers", "commit"),
+    [(["abc", ""], "abc"), (["abc", " M src/file.py"], "abc with changes"), (["", ""], "unknown")],
+)
+def test_a_folder_with_changes_is_of_no_commit(
+    monkeypatch: pytest.MonkeyPatch, answers: list[str], commit: str
+) -> None:
+    left = iter(answers)
+    monkeypatch.setattr(machine, "_git", lambda *_: next(left))
+    assert machine.last_commit("src") == commit
