@@ -366,6 +366,51 @@ def test_side_outputs_of_failed_calls() -> None:
     assert found == [(0, "ValueError(0)"), (1, ""), (2, "ValueError(2)"), (3, "")]
 
 
+class Judge:
+    """Changes what it was shown before, and gives out one and the same list."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self.seen: list[Any] = []
+        self.row = Row(0)
+
+    def __call__(self, shown: Any) -> Any:
+        if self.kind == "retry":
+            shown[0].append("judged")
+        for before in self.seen:
+            before.clear()
+        self.seen.append(shown)
+        self.row[0] = shown[0]
+        return {"retry": False, "weight": 1, "key": self.row}[self.kind]
+
+
+@pytest.mark.parametrize("kind", ["retry", "weight", "key"])
+def test_who_judges_records_and_results_changes_none_of_them(kind: str) -> None:
+    tries: dict[int, int] = {}
+
+    async def second_time(value: list[int]) -> list[Any]:
+        tries[value[0]] = tries.get(value[0], 0) + 1
+        if tries[value[0]] == 1:
+            raise ValueError
+        await asyncio.sleep(0.03 - 0.01 * value[0])
+        return [[*value, tries[value[0]]] if kind == "key" else list(value)]
+
+    judge = Judge(kind)
+    options = AsyncOptions(
+        rate_limit=RateLimit(1000, weight=judge) if kind == "weight" else None,
+        cache=ResultCache(10, key=judge) if kind == "key" else None,
+    )
+    retry: AsyncRetryStrategy[Any] = AsyncRetryStrategy.fixed_delay(
+        2, 1, judge if kind == "retry" else None, has_exception_predicate
+    )
+    records = local_environment().from_collection([[0], [1], [2], [1]])
+    stream = AsyncDataStream.ordered_wait_with_retry(
+        records, second_time, SECOND, retry, options=options
+    )
+    added: dict[str, list[Any]] = {"retry": ["judged"], "weight": [], "key": [2]}
+    assert list(stream.execute_and_collect()) == [[number, *added[kind]] for number in (0, 1, 2, 1)]
+
+
 def test_keyed_streams_come_without_keys() -> None:
     keyed = numbers(4).key_by(lambda number: number % 2)
     results = AsyncDataStream.ordered_wait(keyed, square, SECOND)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,6 +12,7 @@ from penstock.datastream import DataStream, StreamExecutionEnvironment
 from penstock.datastream.connectors import NumberSequenceSource
 from penstock.errors import (
     ColumnNotFoundError,
+    FunctionNotSerializableError,
     InvalidArgumentError,
     InvalidParallelismError,
     SourceNotReadableError,
@@ -53,6 +55,25 @@ def test_a_collection_is_copied_at_once(env: StreamExecutionEnvironment) -> None
     stream = env.from_collection(values)
     values.append(2)
     assert results(stream) == [1]
+
+
+def test_what_a_collection_holds_is_copied_at_once(env: StreamExecutionEnvironment) -> None:
+    elements: list[Any] = [[1], {"a": [1]}, Row([1]), ([1], 1)]
+    inner = [elements[0], elements[1]["a"], elements[2][0], elements[3][0]]
+    rows = env.from_collection([[elements[0]]], Types.ROW([Types.PICKLED_BYTE_ARRAY()]))
+    stream = env.from_collection(elements)
+    for one in inner:
+        one.append(5)
+    assert results(rows) == [Row([1])]
+    assert results(stream) == [[1], {"a": [1]}, Row([1]), ([1], 1)]
+
+
+def test_what_cannot_be_copied_is_refused_when_the_program_runs(
+    env: StreamExecutionEnvironment,
+) -> None:
+    stream = env.from_collection([[1], threading.Lock()])
+    with pytest.raises(FunctionNotSerializableError, match="item 1 is a lock"):
+        stream.execute_and_collect()
 
 
 def test_an_empty_collection_ends(env: StreamExecutionEnvironment) -> None:

@@ -2,9 +2,14 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import enum
+import functools
 import threading
-from typing import Any
+import types
+from typing import Any, Generic, NamedTuple, TypeVar
 
+import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,6 +19,7 @@ from penstock.runtime.harmless import PLAIN_TYPES
 from penstock.runtime.job_pickle import loads
 from penstock.runtime.mutability import (
     Kept,
+    all_immutable,
     copied,
     copied_if_plain,
     copied_if_possible,
@@ -21,6 +27,12 @@ from penstock.runtime.mutability import (
     kept,
 )
 from penstock.runtime.mutability import given as given_back
+
+T = TypeVar("T")
+
+
+class Kind(enum.Enum):
+    A = ("a", 1)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,6 +104,194 @@ class TestIsImmutable:
         object.__setattr__(late, "other", 2)
         assert not hasattr(given_back(held), "other")
         assert is_immutable(late)
+
+
+@dataclasses.dataclass(frozen=True)
+class Trip:
+    name: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "stops", [])
+
+
+@dataclasses.dataclass(frozen=True)
+class Basket:
+    name: str
+
+    @functools.cached_property
+    def items(self) -> list[int]:
+        return []
+
+
+@dataclasses.dataclass(frozen=True)
+class SmallBasket(Basket):
+    size: int = 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Memo:
+    name: str
+
+    def seen(self) -> Any:
+        if "_seen" not in vars(self):
+            object.__setattr__(self, "_seen", [])
+        return self._seen  # type: ignore[attr-defined]
+
+
+@dataclasses.dataclass(frozen=True)
+class Wrapped:
+    name: str
+
+    @functools.wraps(Memo.seen)
+    def seen(self) -> Any:
+        return Memo.seen(self)  # type: ignore[arg-type]
+
+
+class WithSlot:
+    __slots__ = ("seen",)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Slotted(WithSlot):
+    name: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "seen", [])
+
+
+@dataclasses.dataclass(frozen=True)
+class Listed(list[int]):
+    name: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Asking:
+    name: str
+
+    def __getattribute__(self, name: str) -> Any:
+        return object.__getattribute__(self, name)
+
+
+class Noted(NamedTuple):
+    name: str
+
+
+class NotedMore(Noted):
+    pass
+
+
+class Tags(frozenset[str]):
+    __slots__ = ("seen",)
+
+
+class Text(str):  # noqa: SLOT000 - that it has attributes is what is tested
+    pass
+
+
+class Celsius(np.float64):
+    pass
+
+
+class Kelvin(np.float64):
+    __slots__ = ("seen",)
+
+
+class Shape(enum.Enum):
+    ROUND = "round"
+    LONG = "long"
+
+    def __init__(self, _: str) -> None:
+        self.seen: list[int] = []
+
+
+class Frozen:
+    def __init__(self, name: str) -> None:
+        object.__setattr__(self, "name", name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(name)
+
+
+class Odd(enum.IntFlag):
+    A = 1
+    B = 2
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Price(Generic[T]):
+    amount: T
+    currency: str
+
+    @property
+    def text(self) -> str:
+        return f"{self.amount} {self.currency}"
+
+    @staticmethod
+    def of(amount: Any) -> Price[Any]:
+        return Price(amount, "EUR")
+
+    @functools.lru_cache(maxsize=1)  # noqa: B019 - it is looked at, not called
+    def rounded(self) -> str:
+        return self.text
+
+    def __format__(self, spec: str) -> str:
+        return self.text
+
+
+@dataclasses.dataclass(frozen=True)
+class Discount(Price[T]):
+    percent: int = 0
+
+
+@dataclasses.dataclass(frozen=True)
+class Nothing:
+    pass
+
+
+def with_attribute(value: Any) -> Any:
+    value.seen = []
+    return value
+
+
+CAN_CHANGE: list[Any] = [
+    *(Trip("a"), Basket("a"), SmallBasket("a"), Memo("a"), Wrapped("a"), Slotted("a")),
+    *(Listed("a"), Asking("a"), NotedMore("a"), Text("a"), Celsius(1), with_attribute(Kelvin(1))),
+    *(with_attribute(Tags("a")), Shape.ROUND, Frozen("a"), [].append, {}.get, Discount([1], "EUR")),
+    *(slice(1, 2), types.MappingProxyType({"a": 1}), functools.partial(print), ValueError("a")),
+    *(pd.Timestamp(0).replace, with_attribute(pd.Timestamp(0)), Row("a"), Link(Trip("a")).to),
+    *(np.array([(1, 2)], dtype="i4,i4")[0], lambda: None, object(), iter([1]), range(3).__iter__()),
+]
+CANNOT_CHANGE: list[Any] = [
+    *(Price(1, "EUR"), Discount(1, "EUR", 2), Link((1, Link(None))), Nothing(), Noted("a")),
+    *(Odd.A | Odd.B, Kind.A, len, dict.fromkeys, int, np.float64(1), np.datetime64(1, "D")),
+    *(pd.Timestamp(0), pd.Timedelta(0), frozenset({"a"}), Ellipsis, "a".join),
+]
+
+
+@pytest.mark.parametrize("value", CAN_CHANGE, ids=lambda value: type(value).__name__)
+def test_what_can_be_changed_in_any_way(value: Any) -> None:
+    assert not is_immutable(value)
+    assert not is_immutable((1, value))
+    assert not all_immutable([value, value])
+
+
+@pytest.mark.parametrize("value", CANNOT_CHANGE, ids=lambda value: type(value).__name__)
+def test_what_nobody_can_change(value: Any) -> None:
+    assert is_immutable(value)
+    assert is_immutable((1, value))
+    assert all_immutable([value, value])
+
+
+def test_attributes_that_are_no_fields_are_copied() -> None:
+    trip, basket = Trip("a"), Basket("a")
+    basket.items.append(1)
+    held = [kept(trip), kept(basket)]
+    trip.stops.append(1)  # type: ignore[attr-defined]
+    basket.items.append(2)
+    given_trip, given_basket = map(given_back, held)
+    assert (given_trip.stops, given_basket.items) == ([], [1])
+    assert (copied(trip).stops, copied(basket).items) == ([1], [1, 2])
+    assert copied(basket).items is not basket.items
 
 
 class TestCopied:

@@ -17,6 +17,7 @@ from penstock.datastream.stream import DataStream
 from penstock.errors import ColumnNotFoundError, InvalidArgumentError
 from penstock.graph.source_descriptions import FrameSource, SocketTextSource, TextFileSource
 from penstock.graph.transformation import OperatorTransformation
+from penstock.runtime.elements import Block
 from penstock.runtime.operators.source import SourceOperator
 from penstock.runtime.source import CollectionSource, NativeSource
 
@@ -62,7 +63,7 @@ class EnvironmentSources:
         """Begin a stream with the elements of a collection, in order.
 
         The source is bounded and has the parallelism 1. The elements are copied from the collection
-        at once, and travel with the program: for much data, use a file or a DataFrame.
+        at once, with all that can be changed in them, and travel with the program: for much data, use a file or a DataFrame.
 
         Args:
             collection: The elements.
@@ -94,9 +95,8 @@ class EnvironmentSources:
         elements = list(collection)
         if type_info is not None:
             elements = _typed(elements, type_info)
-        return self._read(
-            "Collection Source", CollectionSource(elements), type_info, is_parallel=False
-        )
+        source = CollectionSource(Block(elements).copied_if_possible().values)
+        return self._read("Collection Source", source, type_info, is_parallel=False)
 
     def from_source(
         self,

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import copy
 import copyreg
-import dataclasses
 import datetime
 import decimal
 import enum
@@ -25,6 +24,7 @@ from typing import Any, Final
 
 from penstock.common.types import Row, copy_of_row
 from penstock.runtime.copying import Copier, Copies, RowCopier
+from penstock.runtime.frozen_dataclasses import contents_of
 from penstock.runtime.harmless import PLAIN_TYPES
 from penstock.runtime.job_pickle import dumps, loads
 
@@ -236,17 +236,39 @@ def own(value: Any) -> Any:
 @lru_cache(maxsize=4096)
 def _contents_of(kind: Any) -> Callable[[Any], Iterable[Any]] | None:
     """Return what yields all that a value of a type could be changed in; None if it can be itself."""
-    if issubclass(kind, (enum.Enum, type, types.BuiltinFunctionType)) or _is_scalar(kind):
+    if issubclass(kind, type):
         return _nothing
-    has_attributes = kind.__dictoffset__ != 0
+    if _is_scalar(kind):
+        return _attributes if kind.__dictoffset__ else _nothing
+    if issubclass(kind, enum.Enum):
+        return _nothing if all(map(_is_fixed_member, kind.__members__.values())) else _attributes
+    if kind is types.BuiltinFunctionType:
+        return _owner
     for base in (tuple, frozenset):
-        if issubclass(kind, base) and not has_attributes:
+        if issubclass(kind, base) and _adds_nothing(kind, base):
             return base.__iter__
-    parameters = getattr(kind, "__dataclass_params__", None)
-    if parameters is not None and parameters.frozen and "__dataclass_params__" in vars(kind):
-        names = tuple(field.name for field in dataclasses.fields(kind))
-        return lambda value: (getattr(value, name) for name in names)
-    return None
+    return contents_of(kind)
+
+
+def _is_fixed_member(member: enum.Enum) -> bool:
+    """Whether no attribute of a member of an enumeration can be changed itself."""
+    return are_immutable(_attributes(member))
+
+
+def _attributes(value: Any) -> Iterable[Any]:
+    attributes: dict[str, Any] = vars(value)
+    return attributes.values()
+
+
+def _owner(method: Any) -> tuple[Any, ...]:
+    """Return what a built-in function is a method of."""
+    owner = method.__self__
+    return () if isinstance(owner, types.ModuleType) else (owner,)
+
+
+def _adds_nothing(kind: type, base: type) -> bool:
+    """Whether objects of a subclass have no attributes of their own."""
+    return not kind.__dictoffset__ and kind.__basicsize__ == base.__basicsize__
 
 
 class _Plain:
@@ -280,7 +302,10 @@ def _is_scalar(kind: type) -> bool:
     """Whether a type is one of NumPy's scalars, or a time of pandas; neither is imported for that."""
     names = {f"{base.__module__}.{base.__qualname__}" for base in kind.__mro__}
     if "numpy.generic" in names:
-        return "numpy.void" not in names and "numpy.object_" not in names
+        has_attributes = kind.__dictoffset__ or any(
+            "__slots__" in vars(base) for base in kind.__mro__
+        )
+        return not has_attributes and names.isdisjoint({"numpy.void", "numpy.object_"})
     return kind.__module__.startswith("pandas.") and kind.__name__ in {
         "NaTType",
         "Timedelta",

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -23,6 +24,7 @@ from penstock.datastream.connectors.file_system import (
     BucketAssigner,
     BucketContext,
     FileSink,
+    OnCheckpointRollingPolicy,
     OutputFileConfig,
     RollingPolicy,
 )
@@ -67,6 +69,71 @@ def run(sink: FileSink, epochs: list[list[Any]], parallelism: int = 1, **setting
 def texts(folder: Path) -> list[str]:
     files = (path for path in folder.rglob("*") if path.is_file())
     return sorted(path.read_text() for path in files if ".penstock" not in path.parts)
+
+
+class Spoiling:
+    """Changes the records it was asked about before."""
+
+    def __init__(self) -> None:
+        self.seen: list[dict[str, Any]] = []
+
+    def spoil(self, record: dict[str, Any]) -> None:
+        for before in self.seen:
+            before["id"] = -1
+        self.seen.append(record)
+
+
+class SpoilingAssigner(Spoiling, BucketAssigner):
+    def get_bucket_id(self, element: Any, context: BucketContext) -> str:
+        self.spoil(element)
+        element["name"] = "assigned"
+        return ""
+
+
+class SpoilingPolicy(Spoiling, OnCheckpointRollingPolicy):
+    def should_roll_on_event(self, part_file: Any, element: Any) -> bool:
+        self.spoil(element)
+        return False
+
+
+class Bytes(BulkWriterFactory):
+    def create(self, file: BinaryIO) -> BulkWriter:
+        return _BytesWriter(file)
+
+
+class _BytesWriter(BulkWriter):
+    def __init__(self, file: BinaryIO) -> None:
+        self.file, self.held = file, list[Any]()
+
+    def add_element(self, element: Any) -> None:
+        self.held.append(element)
+
+    def finish(self) -> None:
+        self.file.write("".join(f"{record}\n" for record in self.held).encode())
+
+
+@pytest.mark.parametrize("kind", ["parquet", "own", "row"])
+def test_who_chooses_files_changes_no_record_that_was_given_before(
+    tmp_path: Path, kind: str
+) -> None:
+    builder: Any
+    if kind == "row":
+        builder = FileSink.for_row_format(str(tmp_path), Encoder.json_lines())
+    else:
+        factory = ParquetBulkWriters.for_row_type(SCHEMA) if kind == "parquet" else Bytes()
+        builder = FileSink.for_bulk_format(str(tmp_path), factory)
+    builder = builder.with_bucket_assigner(SpoilingAssigner())
+    records = [{"id": number, "name": "x"} for number in range(3)]
+
+    run(builder.with_rolling_policy(SpoilingPolicy()).build(), [records])
+
+    expected = [{"id": number, "name": "assigned"} for number in range(3)]
+    [path] = (path for path in tmp_path.rglob("part-*") if ".penstock" not in path.parts)
+    if kind == "parquet":
+        assert pq.read_table(path).to_pylist() == expected
+    else:
+        lines = path.read_text().splitlines()
+        assert [ast.literal_eval(line) for line in lines] == expected
 
 
 class TestFiles:

@@ -28,10 +28,12 @@ from penstock.datastream.connectors.file_staging import (
     visible_name,
 )
 from penstock.errors import InvalidArgumentError
+from penstock.runtime.mutability import copied_if_possible
 from penstock.runtime.sinks import SinkWriter, WriterContext
 
 _FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.ESTALE)
 """What a file may answer to a write; other errors come from whoever made the bytes."""
+_POLICIES: Final = BucketAssigner.__module__
 _FOLDED: Final = 8
 """How many pieces of a file become one."""
 _LARGE: Final = 1 << 28
@@ -45,6 +47,10 @@ class FileFormat(Protocol):
     def has_pieces(self) -> bool:
         """Whether a file may go on where it ended before."""
 
+    @property
+    def keeps_records(self) -> bool:
+        """Whether a writer may still need a record when it is given the next."""
+
     def begin(self, file: BinaryIO, *, is_first: bool) -> BulkWriter:
         """Return the writer for a piece of a file; `is_first` if the file begins with it."""
 
@@ -55,6 +61,7 @@ class RowFormat:
 
     encoder: Encoder
     has_pieces: ClassVar[bool] = True
+    keeps_records: ClassVar[bool] = False
 
     def begin(self, file: BinaryIO, *, is_first: bool) -> BulkWriter:
         """See `FileFormat.begin`."""
@@ -81,6 +88,7 @@ class BulkFormat:
 
     factory: BulkWriterFactory
     has_pieces: ClassVar[bool] = False
+    keeps_records: ClassVar[bool] = True
 
     def begin(self, file: BinaryIO, *, is_first: bool) -> BulkWriter:
         """See `FileFormat.begin`."""
@@ -199,6 +207,12 @@ class FileSettings:
     names: OutputFileConfig
     check_interval: int
 
+    @property
+    def may_change_kept(self) -> bool:
+        """Whether the program's own assigner or policy could change a record that a writer still needs."""
+        is_own = any(type(one).__module__ != _POLICIES for one in (self.assigner, self.policy))
+        return is_own and self.format.keeps_records
+
 
 class FileWriter(SinkWriter):
     """Writes the records of one subtask.
@@ -217,6 +231,7 @@ class FileWriter(SinkWriter):
         self._subtask = context.runtime.subtask
         self._assign = settings.assigner.get_bucket_id
         self._should_roll = settings.policy.should_roll_on_event
+        self._copies = settings.may_change_kept
         self._now = context.current_processing_time
         self._timestamp: int | None = None
         self._parts: dict[str, _Part] = {}
@@ -269,7 +284,7 @@ class FileWriter(SinkWriter):
         if part.piece is None:
             part.piece = self._begin_piece(is_first=not part.pieces)
         try:
-            part.piece.add(value)
+            part.piece.add(copied_if_possible(value) if self._copies else value)
         except OSError as error:
             if error.errno in _FULL:
                 raise unwritable(error, self._settings.base_path) from error

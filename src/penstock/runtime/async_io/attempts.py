@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from penstock.errors import AsyncTimeoutError
 from penstock.runtime.async_io.call import Call
-from penstock.runtime.async_io.forms import AsyncCall, checked_results
+from penstock.runtime.async_io.forms import AsyncCall, checked_results, frozen
 from penstock.runtime.async_io.limits import Permits
 
 
@@ -77,7 +77,8 @@ class Attempts:
             try:
                 results = outcome = await self._attempt(call)
                 if not self._wants_another(call, self._is_bad_result, results):
-                    return results
+                    # Who judges results may keep them.
+                    return results if self._is_bad_result is None else frozen(results)
             except Exception as error:
                 if not self._wants_another(call, self._is_bad_error, error):
                     raise
@@ -87,7 +88,7 @@ class Attempts:
     async def _attempt(self, call: Call) -> Any:
         if self._permits is None:
             return await self._timed(call)
-        async with self._permits.permit(call.value):
+        async with self._permits.permit(call):
             if call.on_admitted is not None and call.attempts == 1:
                 call.on_admitted()
             return await self._timed(call)

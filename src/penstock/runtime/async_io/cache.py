@@ -9,6 +9,7 @@ from typing import Any
 
 from penstock.runtime.async_io.call import Call, Results, Step
 from penstock.runtime.async_io.forms import frozen
+from penstock.runtime.mutability import copied_if_possible
 
 
 class _Flight:
@@ -71,7 +72,8 @@ class CachedCalls:
 
     async def __call__(self, call: Call) -> Any:
         """Return the results for a record: copies of known ones, or of those of a call."""
-        key = call.value if self._key is None else self._key(call.value)
+        # Who makes a key may keep it, and the record.
+        key = call.value if self._key is None else copied_if_possible(self._key(call.given()))
         found = self._known.get(key)
         if found is not None:
             results, since = found

@@ -12,6 +12,7 @@ from numbers import Real
 from typing import Any
 
 from penstock.errors import InvalidArgumentError
+from penstock.runtime.async_io.call import Call
 from penstock.runtime.async_io.event_loop import EventLoop
 from penstock.runtime.async_io.options import ProcessCapacity, RateLimit
 
@@ -88,21 +89,21 @@ class Permits:
             _leave(self._event_loop, self._process_capacity)
 
     @asynccontextmanager
-    async def permit(self, value: Any) -> AsyncIterator[None]:
-        """Wait until the call for a record may begin; it is under way inside."""
+    async def permit(self, call: Call) -> AsyncIterator[None]:
+        """Wait until a call may begin; it is under way inside."""
         # The slot first: tokens that were taken and not used would add to the burst after them.
         if self._slots is not None:
             await self._slots.acquire()
         try:
             if self._bucket is not None:
-                await self._bucket.acquire(self._tokens(value))
+                await self._bucket.acquire(self._tokens(call))
             yield
         finally:
             if self._slots is not None:
                 self._slots.release()
 
-    def _tokens(self, value: Any) -> float:
-        tokens = 1.0 if self._weight is None else self._weight(value)
+    def _tokens(self, call: Call) -> float:
+        tokens = 1.0 if self._weight is None else self._weight(call.given())
         if isinstance(tokens, Real) and 0 <= tokens < math.inf:
             return float(tokens)
         raise InvalidArgumentError(

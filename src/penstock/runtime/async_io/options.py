@@ -145,7 +145,7 @@ class ResultCache:
 
     Each subtask keeps its own, in memory, as long as its worker process lives. While a call for a key
     is under way, other records with that key wait for it. What failed is not kept. Records with equal
-    keys get the same result objects, which nobody may change.
+    keys get equal results, each its own.
 
     Args:
         size: The most keys; the one that was not used for the longest time goes first.
