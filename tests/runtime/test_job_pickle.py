@@ -7,10 +7,18 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import Any
 
+import cloudpickle
 import pytest
 
 from penstock.errors import StateClassNotFoundError
-from penstock.runtime.job_pickle import classes_of_main, dumps, install, job_classes, loads
+from penstock.runtime.job_pickle import (
+    classes_of_main,
+    dumps,
+    install,
+    job_classes,
+    load_code,
+    loads,
+)
 
 MAIN = sys.modules["__main__"]
 
@@ -122,3 +130,63 @@ class Sour:
 def test_what_a_class_itself_raises_is_left_as_it_is() -> None:
     with pytest.raises(AttributeError, match="no such thing"):
         loads(dumps(Sour()))
+
+
+def _function(limit: int) -> Any:
+    """Return the class of a function of the script, which uses a variable and a class of the script."""
+    script: dict[str, Any] = {"__name__": "__main__", "LIMIT": limit, "Enum": Enum}
+    exec(
+        "class Size(Enum):\n    BIG = 1\n    SMALL = 2\n\n"
+        "class Made:\n    def size(self, n):\n        return Size.BIG if n > LIMIT else Size.SMALL\n",
+        script,
+    )
+    return script
+
+
+class TestLoadingCode:
+    def test_leaves_the_classes_of_the_script_as_they_are(self) -> None:
+        script = _function(1)
+        size = script["Made"].size
+        code = cloudpickle.dumps(script["Made"]())
+        script["LIMIT"] = 5
+
+        made = load_code(code)
+
+        assert type(made) is script["Made"]
+        assert script["Made"].size is size
+        assert made.size(3) is script["Size"].SMALL
+
+    def test_gives_each_job_classes_of_its_own_as_they_were(self) -> None:
+        script = _function(1)
+        first = cloudpickle.dumps(script["Made"]())
+        script["LIMIT"] = 5
+        second = cloudpickle.dumps((script["Made"](), script["Made"]))
+        jobs: list[dict[str, type]] = [{}, {}]
+
+        one = load_code(first, jobs[0])
+        two, kind = load_code(second, jobs[1])
+
+        assert [one.size(3).name, two.size(3).name] == ["BIG", "SMALL"]
+        assert type(two) is kind is not script["Made"]
+        assert type(one) is type(load_code(first, jobs[0])) is not kind
+        assert one.size(3) is load_code(first, jobs[0]).size(3)
+
+    def test_is_of_the_job_of_the_thread(self) -> None:
+        script = _function(1)
+        code = cloudpickle.dumps(script["Made"]())
+        own: dict[str, type] = {}
+
+        with job_classes({}, {}, own):
+            made = load_code(code)
+
+        assert type(made) in own.values()
+        assert type(made) is not script["Made"]
+
+    def test_makes_a_class_anew_that_it_could_not_complete(self) -> None:
+        script = _function(1)
+        script["Made"].part = Sour()
+        own: dict[str, type] = {}
+        code = cloudpickle.dumps(script["Made"])
+        with pytest.raises(AttributeError, match="no such thing"):
+            load_code(code, own)
+        assert own == {}

@@ -17,6 +17,7 @@ from pathlib import Path
 from penstock.common import Configuration, Types, WatermarkStrategy
 from penstock.datastream import (
     KeyedProcessFunction,
+    MapFunction,
     MapStateDescriptor,
     StreamExecutionEnvironment,
     ValueStateDescriptor,
@@ -37,6 +38,14 @@ def run_cell(version):
 
 
 run_cell(1)
+
+
+class Make(MapFunction):
+    def map(self, n):
+        return self.made(n)
+
+    def made(self, n):
+        return Event("a", n)
 
 
 class Last(KeyedProcessFunction):
@@ -61,7 +70,7 @@ def add(one, other):
 
 
 def sums(numbers):
-    events = numbers.map(lambda n: Event("a", n)).rebalance().map(lambda event: event)
+    events = numbers.map(Make()).rebalance().map(lambda event: event)
     return events.key_by(lambda event: event.key).process(Last()).key_by(lambda e: e.key).reduce(add)
 
 
@@ -96,10 +105,13 @@ def in_this_process(backend, folder):
     first = Event
     source = TestingSource([[n] for n in range(1, 7)])
     env = environment("local", backend, folder)
+    made = Make.map
     numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers").set_parallelism(1)
     found = [told(e, first) for e in sums(numbers.map(interrupt)).execute_and_collect()]
     assert Event is not first and Event.version == 2
-    return found
+    assert Make.map is made and type(Make().map(1)) is Event
+    others = environment("local", backend, folder + "/other").from_collection([7])
+    return found + [told(e, Event) for e in sums(others).execute_and_collect()]
 
 
 def on_spark(backend, folder):
@@ -141,7 +153,7 @@ if __name__ == "__main__":
 @pytest.mark.parametrize("backend", ["hashmap", "rocksdb"])
 def test_a_job_in_this_process_goes_on_with_its_class(backend: str, tmp_path: Path) -> None:
     found = json.loads(run_script(tmp_path, SCRIPT, "local", backend, str(tmp_path / "checkpoint")))
-    assert found == [[1, n, True] for n in (1, 3, 6, 10, 15, 21)]
+    assert found == [[1, n, True] for n in (1, 3, 6, 10, 15, 21)] + [[2, 7, True]]
 
 
 @pytest.mark.spark

@@ -36,7 +36,7 @@ from penstock.runtime.buffer import Buffer
 from penstock.runtime.carrier import Carrier
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.garbage import rare_collections
-from penstock.runtime.job_pickle import classes_of_main
+from penstock.runtime.job_pickle import classes_of_main, job_classes
 from penstock.runtime.layout import Layout
 from penstock.runtime.operators.prepared_sink import PreparedSinkOperator
 from penstock.runtime.operators.source import SourceOperator
@@ -147,6 +147,11 @@ class LocalRun:
 
     def run_epoch(self, epoch: Epoch) -> Iterable[Buffer]:
         """Run one epoch, level by level, and return what its tasks told the driver."""
+        tasks = self._tasks
+        with job_classes(tasks.main_classes, self.program.class_names, tasks.own_classes):
+            return self._run_levels(epoch)
+
+    def _run_levels(self, epoch: Epoch) -> Iterable[Buffer]:
         layout = self._layout
         carriers = layout.carriers(0)
         sent: list[Buffer] = []

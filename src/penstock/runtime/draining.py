@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
 from penstock.checkpoint.epoch_record import EpochRecord
+from penstock.runtime.job_pickle import load_code
 from penstock.runtime.operator import StreamOperator
 from penstock.runtime.program import OperatorSpec, Program
 from penstock.runtime.progress import SubtaskProgress
@@ -34,7 +34,7 @@ def begun_anew(record: EpochRecord, program: Program) -> EpochRecord:
 
 
 def _makes_watermarks(spec: OperatorSpec) -> bool:
-    prototype: StreamOperator = pickle.loads(spec.prototype)
+    prototype: StreamOperator = load_code(spec.prototype)
     return prototype.makes_watermarks
 
 

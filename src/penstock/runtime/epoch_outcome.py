@@ -14,7 +14,7 @@ from penstock.runtime.buffer import Buffer
 from penstock.runtime.elements import MIN_TIMESTAMP
 from penstock.runtime.epoch import SHARED
 from penstock.runtime.epoch_check import check_reports, reports_of
-from penstock.runtime.job_pickle import loads
+from penstock.runtime.job_pickle import load_code, loads
 from penstock.runtime.message import Message, OperatorCounts, SubtaskReport
 from penstock.runtime.metrics import Reading
 from penstock.runtime.operator import StreamOperator
@@ -154,7 +154,7 @@ class EpochOutcome:
 def _merge(vertex: Vertex, operator_id: str, snapshots: list[bytes]) -> bytes:
     for spec in vertex.operators:
         if spec.operator_id == operator_id:
-            prototype: StreamOperator = loads(spec.prototype)
+            prototype: StreamOperator = load_code(spec.prototype)
             return prototype.merge_snapshots(snapshots)
     raise KeyError(operator_id)
 

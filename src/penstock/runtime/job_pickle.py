@@ -1,8 +1,9 @@
 """Pickling with the classes that a job was started with.
 
 A cell of a notebook may define a class of `__main__` again while a job runs. The job goes on with the one it
-was started with, in the driver's process as well, where `__main__` has the new one. And classes that were
-renamed since a checkpoint was written are found by their new names.
+was started with, in the driver's process as well, where `__main__` has the new one: what its code brings along
+by value is loaded into classes of the job's own, and leaves those of others as they are. And classes that
+were renamed since a checkpoint was written are found by their new names.
 """
 
 from __future__ import annotations
@@ -12,10 +13,12 @@ import importlib
 import io
 import pickle
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
-from functools import reduce
+from functools import partial, reduce
 from typing import IO, Any, Final, NamedTuple
+
+from cloudpickle import cloudpickle
 
 from penstock.errors import StateClassNotFoundError
 
@@ -28,10 +31,13 @@ class JobClasses(NamedTuple):
     Attributes:
         main: Those of `__main__`, by their names.
         renamed: The new qualified names of classes by their old ones.
+        own: Those that its code brought along, by what cloudpickle calls them; None where the classes of the
+            script itself are used.
     """
 
     main: Mapping[str, type]
     renamed: Mapping[str, str]
+    own: dict[str, type] | None = None
 
 
 _NONE: Final = JobClasses({}, {})
@@ -49,16 +55,19 @@ def classes_of_main() -> dict[str, type]:
 
 
 @contextlib.contextmanager
-def job_classes(main: Mapping[str, type], renamed: Mapping[str, str]) -> Iterator[None]:
+def job_classes(
+    main: Mapping[str, type], renamed: Mapping[str, str], own: dict[str, type] | None = None
+) -> Iterator[None]:
     """Let what this thread pickles and unpickles be of these classes.
 
     Args:
         main: The classes of `__main__`, by their names.
         renamed: The new qualified names of classes by their old ones.
+        own: The classes that the job's code has brought along, to which `load_code` adds.
     """
     global _jobs  # noqa: PLW0603 - where there is no such job, nothing may cost time
     _jobs += 1
-    token = _CLASSES.set(JobClasses(main, renamed))
+    token = _CLASSES.set(JobClasses(main, renamed, own))
     try:
         yield
     finally:
@@ -66,7 +75,9 @@ def job_classes(main: Mapping[str, type], renamed: Mapping[str, str]) -> Iterato
         _jobs -= 1
 
 
-def install(main: Mapping[str, type], renamed: Mapping[str, str]) -> None:
+def install(
+    main: Mapping[str, type], renamed: Mapping[str, str], own: dict[str, type] | None = None
+) -> None:
     """Let all that this process pickles and unpickles from now on be of these classes.
 
     That is for processes that run one task at a time. The classes of `__main__` are put there: so records of
@@ -75,10 +86,11 @@ def install(main: Mapping[str, type], renamed: Mapping[str, str]) -> None:
     Args:
         main: The classes of `__main__`, by their names.
         renamed: The new qualified names of classes by their old ones.
+        own: The classes that the job's code has brought along, to which `load_code` adds.
     """
     global _jobs  # noqa: PLW0603
     vars(sys.modules[_MAIN]).update(main)
-    _CLASSES.set(JobClasses({}, renamed))
+    _CLASSES.set(JobClasses({}, renamed, own))
     _jobs = bool(renamed)
 
 
@@ -106,6 +118,65 @@ def loads(data: bytes) -> Any:
         except (ImportError, AttributeError):
             pass  # to be named
     return JobUnpickler(io.BytesIO(data)).load()
+
+
+def load_code(data: bytes, own: dict[str, type] | None = None) -> Any:
+    """Return an operator, or what else was pickled together with its code.
+
+    Unlike `pickle.loads`, it never changes a class that is there: cloudpickle would give it the methods that it
+    had when it was pickled, with the global variables of then.
+
+    Args:
+        data: What cloudpickle wrote.
+        own: The classes that the code of the same job has brought along; those that this brings are added.
+            None for those of the job of this thread.
+    """
+    unpickler = _CodeUnpickler(data, _CLASSES.get().own if own is None else own)
+    try:
+        return unpickler.load()
+    except BaseException:
+        unpickler.forget()
+        raise
+
+
+class _CodeUnpickler(pickle.Unpickler):
+    """Reads what cloudpickle wrote; a class that it brings is made once, and then stays as it is."""
+
+    def __init__(self, data: bytes, own: dict[str, type] | None) -> None:
+        super().__init__(io.BytesIO(data))
+        self._own = own
+        self._made: dict[str, type] = {}
+
+    def find_class(self, module: str, name: str, /) -> Any:
+        """Return a class or function; in place of those that make and complete classes, one of its own."""
+        found = super().find_class(module, name)
+        if module == cloudpickle.__name__:
+            if name in {"_make_skeleton_class", "_make_skeleton_enum"}:
+                return partial(self._class, found)
+            if name == "_class_setstate":
+                return partial(self._complete, found)
+        return found
+
+    def _class(self, make: Callable[..., type], *arguments: Any) -> type:
+        *described, tracker, extra = arguments
+        made = make(*described, None, extra)
+        if self._own is None:
+            found: type = cloudpickle._lookup_class_or_track(tracker, made)  # noqa: SLF001 - as make does
+        else:
+            found = self._own.setdefault(tracker, made)
+        if found is made:
+            self._made[tracker] = made
+        return found
+
+    def _complete(self, complete: Callable[[type, Any], type], made: type, state: Any) -> type:
+        is_new = any(made is one for one in self._made.values())
+        return complete(made, state) if is_new else made
+
+    def forget(self) -> None:
+        """Let the classes be made anew that it has begun to make."""
+        if self._own is not None:
+            for tracker in self._made:
+                del self._own[tracker]
 
 
 class _Pickler(pickle.Pickler):
@@ -136,7 +207,7 @@ class JobUnpickler(pickle.Unpickler):
 
     def __init__(self, file: IO[bytes]) -> None:
         super().__init__(file)
-        self._main, self._renamed = _CLASSES.get()
+        self._main, self._renamed, _ = _CLASSES.get()
 
     def find_class(self, module: str, name: str, /) -> Any:
         """Return a class or function.

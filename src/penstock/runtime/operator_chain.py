@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import pickle
 from collections.abc import Callable, Hashable
 
 from penstock.errors import PenstockError
 from penstock.runtime.context import RuntimeContext
 from penstock.runtime.elements import Block, ChannelWatermark, EndOfInput
 from penstock.runtime.fused_operators import FusedOperators, can_join
+from penstock.runtime.job_pickle import load_code
 from penstock.runtime.metrics import OperatorMetrics
 from penstock.runtime.operator import StreamOperator, ToDriver
 from penstock.runtime.operators.source import SourceOperator
@@ -75,7 +75,7 @@ class OperatorChain:
         spec = self._vertex.operators[index]
         metrics = OperatorMetrics()
         output = self.create_output_collector(spec, metrics)
-        operator: StreamOperator = pickle.loads(spec.prototype)
+        operator: StreamOperator = load_code(spec.prototype)
         state = self._keyed_state(spec.name) if operator.is_stateful else None
         operator.setup(
             name=spec.name,

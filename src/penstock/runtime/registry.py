@@ -8,6 +8,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterable
 from contextlib import ExitStack
+from functools import cached_property
 from typing import Final
 
 from penstock.runtime import job_pickle
@@ -28,7 +29,7 @@ class Tasks:
         memory: Bounds the state that the process holds.
 
     Attributes:
-        main_classes: The classes of the user's script, by their names.
+        own_classes: The classes that its code has brought along.
         used_at: When a task of the run last began here, in seconds of `time.monotonic`.
     """
 
@@ -39,7 +40,7 @@ class Tasks:
         self._subtasks: dict[tuple[int, int], Subtask] = {}
         self._heads: dict[int, StreamOperator] = {}
         self._is_interrupted = False
-        self.main_classes: dict[str, type] = {}
+        self.own_classes: dict[str, type] = {}
         self.used_at = 0.0
 
     def __len__(self) -> int:
@@ -70,6 +71,12 @@ class Tasks:
             if subtask.last_epoch != epoch.number and not subtask.can_run(epoch):
                 self.fail(*owner)
 
+    @cached_property
+    def main_classes(self) -> dict[str, type]:
+        """The classes of the user's script, by their names, as the job has them."""
+        pickled = self.layout.program.main_classes
+        return job_pickle.load_code(pickled, self.own_classes) if pickled else {}
+
     def interrupt(self) -> None:
         """Let no operator wait any longer, also in subtasks that are made later."""
         self._is_interrupted = True
@@ -79,7 +86,9 @@ class Tasks:
     def head_prototype(self, vertex: Vertex) -> StreamOperator:
         """Return the prototype of a vertex's first operator."""
         if vertex.index not in self._heads:
-            self._heads[vertex.index] = pickle.loads(vertex.operators[0].prototype)
+            self._heads[vertex.index] = job_pickle.load_code(
+                vertex.operators[0].prototype, self.own_classes
+            )
         return self._heads[vertex.index]
 
     def discard(self, vertex: int, sender: int) -> None:
@@ -130,9 +139,8 @@ def tasks_of(job_id: str, program: bytes, cores: int, ended: Iterable[str] = ())
         collect_rarely()
         loaded: Program = pickle.loads(program)
         tasks = _RUNS[job_id] = Tasks(Layout(loaded, cores), _MEMORY)
-        tasks.main_classes = pickle.loads(loaded.main_classes) if loaded.main_classes else {}
     # Of two jobs that had a task here, each may have a class of that name.
-    job_pickle.install(tasks.main_classes, tasks.layout.program.class_names)
+    job_pickle.install(tasks.main_classes, tasks.layout.program.class_names, tasks.own_classes)
     tasks.used_at = now
     _RUNS.move_to_end(job_id)
     return tasks

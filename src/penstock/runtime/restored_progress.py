@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 
@@ -12,6 +11,7 @@ from penstock.checkpoint.storage import Storage
 from penstock.errors import StateNotRescalableError
 from penstock.runtime.elements import MIN_TIMESTAMP, Block, ChannelWatermark
 from penstock.runtime.epoch import SHARED
+from penstock.runtime.job_pickle import load_code
 from penstock.runtime.operator import OperatorPart, StreamOperator
 from penstock.runtime.partitioners import KeyGroupStreamPartitioner, StreamPartitioner
 from penstock.runtime.program import NetworkEdge, OperatorSpec, Program, Vertex
@@ -176,7 +176,7 @@ class RestoredProgress:
             )
             for part, snapshot in zip(old, snapshots, strict=True)
         ]
-        prototype: StreamOperator = pickle.loads(spec.prototype)
+        prototype: StreamOperator = load_code(spec.prototype)
         try:
             return prototype.redistribute(
                 parts, subtask, _count(vertex), _subtask_of_value(vertex, spec)
@@ -197,7 +197,7 @@ def _subtask_of_value(vertex: Vertex, spec: OperatorSpec) -> Callable[[object], 
     """Return what tells the subtask that a record belongs to, if the operator has its input by key."""
     if spec is not vertex.operators[0] or len(vertex.inputs) != 1:
         return None
-    partitioner: StreamPartitioner = pickle.loads(vertex.inputs[0].partitioner)
+    partitioner: StreamPartitioner = load_code(vertex.inputs[0].partitioner)
     if type(partitioner) is not KeyGroupStreamPartitioner:
         return None
     keyed = partitioner.setup(

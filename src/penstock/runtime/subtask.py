@@ -20,7 +20,7 @@ from penstock.runtime.elements import (
 )
 from penstock.runtime.epoch import SHARED, Epoch
 from penstock.runtime.input_gates import InputGates
-from penstock.runtime.job_pickle import dumps, loads
+from penstock.runtime.job_pickle import dumps, load_code
 from penstock.runtime.key_groups import key_group_range
 from penstock.runtime.layout import Layout
 from penstock.runtime.message import Message, OperatorCounts, SubtaskReport
@@ -83,7 +83,7 @@ class Subtask:
         )
         # Broadcast buffers come first, so they say nothing of how far the others are.
         self._highest_rank = max(
-            (0 if loads(edge.partitioner).is_broadcast else 1 for edge in vertex.inputs),
+            (0 if load_code(edge.partitioner).is_broadcast else 1 for edge in vertex.inputs),
             default=0,
         )
         self._writers: list[tuple[int, RecordWriterOutput]] = []
@@ -163,7 +163,7 @@ class Subtask:
 
     def _network_output(self, edge: NetworkEdge, spec: OperatorSpec) -> Output:
         vertex, target = self._vertex, self._layout.program.vertices[edge.target]
-        partitioner: StreamPartitioner = loads(edge.partitioner)
+        partitioner: StreamPartitioner = load_code(edge.partitioner)
         writer = RecordWriterOutput(
             edge,
             partitioner.setup(

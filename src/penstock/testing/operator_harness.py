@@ -24,6 +24,7 @@ from penstock.runtime.elements import (
     WatermarkStatus,
 )
 from penstock.runtime.epoch import Epoch
+from penstock.runtime.job_pickle import load_code
 from penstock.runtime.key_groups import key_group_range
 from penstock.runtime.metrics import OperatorMetrics
 from penstock.runtime.operator import StreamOperator
@@ -182,7 +183,7 @@ class OperatorHarness:
         self._time.fire_due()
 
     def _set_up(self) -> StreamOperator:
-        operator: StreamOperator = pickle.loads(self._prototype)
+        operator: StreamOperator = load_code(self._prototype)
         metrics = OperatorMetrics()
         state = self._create_state() if operator.is_stateful else None
         operator.setup(

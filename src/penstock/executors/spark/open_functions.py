@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -11,6 +10,7 @@ from typing import Any, Final
 from penstock.runtime.context import RuntimeContext
 from penstock.runtime.elements import Block, EndOfInput, WatermarkStatus
 from penstock.runtime.epoch import Epoch
+from penstock.runtime.job_pickle import load_code
 from penstock.runtime.metrics import OperatorMetrics
 from penstock.runtime.operators.async_wait import AsyncWaitOperator
 from penstock.runtime.output import Output
@@ -30,7 +30,7 @@ class OpenFunction:
 
     def __init__(self, name: str, prototype: bytes) -> None:
         self._results = _Results()
-        self._operator: AsyncWaitOperator = pickle.loads(prototype)
+        self._operator: AsyncWaitOperator = load_code(prototype, {})
         self._operator.setup(
             name=name,
             context=RuntimeContext(name),
