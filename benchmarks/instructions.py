@@ -3,8 +3,8 @@
     python benchmarks/instructions.py --base 101a96d                  all programs; writes the page
     python benchmarks/instructions.py --base 101a96d --only union     some; prints them, and writes nothing
 
-Times differ by 10% from run to run, and so cannot show what costs 3%. Instructions can: two runs differ by less
-than a hundredth of that. They are counted by callgrind, a tool of valgrind, which has to be installed. Each
+Times differ by 10% from run to run, and so cannot show what costs 3%. Instructions can: two runs differ by about
+1% at most. They are counted by callgrind, a tool of valgrind, which has to be installed. Each
 program of `instructions_programs.py` runs on the local executor with some records and with twice as many, so
 that what the difference comes to is what records cost, and no start. The other commit is checked out into a
 temporary folder. Programs that give other results there are marked.

@@ -4,7 +4,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from benchmarks import instructions
+from benchmarks import instructions, report
 from benchmarks.instructions import BEGIN, END, Counted
 from benchmarks.instructions_programs import PROGRAMS
 from benchmarks.machine import ROOT
@@ -59,6 +59,27 @@ class TestSection:
 
         assert once == f"before\n\n{BEGIN}\n\nnew\n\n{END}\n\nafter\n"
         assert between(once, BEGIN, END, "new") == once
+
+
+class TestPage:
+    @pytest.mark.parametrize("name", PROGRAMS)
+    def test_has_every_program(self, name: str) -> None:
+        _, _, rest = instructions.PAGE.read_text().partition(BEGIN)
+        table, found, _ = rest.partition(END)
+
+        assert found
+        assert f"\n| {Counted(name, 1, 1).what}" in table
+
+    def test_keeps_the_table_when_the_suite_writes_its_results(self, tmp_path: Path) -> None:
+        page = tmp_path / "index.md"
+        page.write_text(instructions.PAGE.read_text())
+        _, _, before = page.read_text().partition(report.END)
+
+        report.write({}, page)
+
+        _, _, after = page.read_text().partition(report.END)
+        assert BEGIN in after
+        assert after == before
 
 
 class TestResults:
