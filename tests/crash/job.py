@@ -96,6 +96,8 @@ def spark_session(options: argparse.Namespace) -> Any:
         "spark.driver.extraJavaOptions": quick,
         "spark.executor.memory": "512m",
         "spark.executor.cores": "1",
+        # One that stands still keeps its cores, and the next is to have some too.
+        "spark.cores.max": "2",
         "spark.executor.extraJavaOptions": quick,
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.adaptive.enabled": "false",

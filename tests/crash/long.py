@@ -113,7 +113,7 @@ class Around:
         self.cluster = None
         if master == "cluster":
             self.cluster = stack.enter_context(
-                closing(SparkCluster(folder, namespaces=self.cables))
+                closing(SparkCluster(folder, cores=2, namespaces=self.cables))
             )
         self.masters = [self.cluster.master] if self.cluster else [master]
         if master.startswith("local["):

@@ -137,6 +137,18 @@ def test_what_is_there_again_after_going_back() -> None:
     assert oracle.faults(files, lines, history=oracle.History(repeats=1)) == []
 
 
+@pytest.mark.parametrize(
+    ("order", "is_right"),
+    [([0, 1, 2], True), ([0, 2, 1], True), ([2, 0, 1], False), ([0, 2, 1, 1], False)],
+)
+def test_two_files_of_one_epoch_come_in_any_order(order: list[int], is_right: bool) -> None:
+    files = [[Record(2 * n, "k", n, n), Record(2 * n + 1, "k", n, n)] for n in range(3)]
+    results = oracle.expected([files[number] for number in order])
+    sink = {"files": [one._replace(stamp=f"0-{one.record}") for one in results]}
+
+    assert (oracle.faults(files, sink) == []) is is_right
+
+
 @pytest.mark.parametrize("master", ["local", "local[2]", "spark://"])
 def test_every_fault_is_planned(tmp_path: Path, master: str) -> None:
     trial = Trial(tmp_path, 42, 1)

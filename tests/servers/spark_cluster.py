@@ -27,7 +27,7 @@ _READER = "cluster log"
 
 
 class SparkCluster:
-    """A master and workers of one core each, until it is stopped; it stops with this process.
+    """A master and workers, until it is stopped; it stops with this process.
 
     A master and two workers are ready after 3 to 4 s on two cores, and take 0.5 GB; an executor takes as
     much again.
@@ -35,6 +35,7 @@ class SparkCluster:
     Args:
         folder: Where they log and work.
         workers: How many workers there are.
+        cores: How many cores each has.
         python: The interpreter of executors that are not told otherwise. Default: the running one.
         environment: Environment variables that all of them get.
         namespaces: Networks that workers run in, one after the other; none: they share this machine's.
@@ -47,6 +48,7 @@ class SparkCluster:
         self,
         folder: Path,
         workers: int = 2,
+        cores: int = 1,
         python: str = sys.executable,
         environment: Mapping[str, str] | None = None,
         namespaces: Sequence[Namespace] = (),
@@ -63,6 +65,7 @@ class SparkCluster:
             "PYSPARK_PYTHON": python,
             **(environment or {}),
         }
+        self._cores = cores
         self._sessions: list[Session] = []
         try:
             host = namespaces[0].host if namespaces else _LOOPBACK
@@ -78,7 +81,7 @@ class SparkCluster:
             raise
 
     def _start_worker(self, place: Namespace | None) -> Session:
-        size = ["--cores", "1", "--memory", "1g"]
+        size = ["--cores", str(self._cores), "--memory", "1g"]
         worker = f"{_DEPLOY}.worker.Worker"
         if place is None:
             return self._start(_LOOPBACK, worker, *size, self.master)
