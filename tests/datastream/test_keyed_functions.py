@@ -7,11 +7,14 @@ import pytest
 
 from penstock.common import Types, WatermarkStrategy
 from penstock.datastream import (
+    AsyncDataStream,
+    AsyncFunction,
     FilterFunction,
     FlatMapFunction,
     KeyedStream,
     MapFunction,
     RuntimeContext,
+    SinkFunction,
 )
 from penstock.datastream.state import ValueStateDescriptor
 from penstock.errors import (
@@ -74,6 +77,34 @@ def test_flat_map_has_state() -> None:
 
 def test_filter_has_state() -> None:
     assert list(by_parity().filter(EverySecond()).execute_and_collect()) == [3, 4]
+
+
+class CountingSink(SinkFunction):
+    def open(self, runtime_context: RuntimeContext) -> None:
+        runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
+
+    def invoke(self, value: int) -> None:
+        raise NotImplementedError
+
+
+class CountingCall(AsyncFunction[int, int]):
+    def open(self, runtime_context: RuntimeContext) -> None:
+        runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
+
+    async def async_invoke(self, value: int) -> list[int]:
+        raise NotImplementedError
+
+
+def test_sinks_and_asynchronous_functions_have_no_state_with_keys_either() -> None:
+    by_key = by_parity()
+    by_key.add_sink(CountingSink()).name("counted")
+    told = "'Sink: counted' asks for keyed state, but a sink function has none, behind key_by"
+    with pytest.raises(UnsupportedOperationError, match=told):
+        by_key.get_execution_environment().execute()
+    calls = AsyncDataStream.ordered_wait(by_parity(), CountingCall(), 1000).name("called")
+    told = "'called' asks for keyed state, but an asynchronous function has none"
+    with pytest.raises(UnsupportedOperationError, match=told):
+        list(calls.execute_and_collect())
 
 
 def test_without_keys_there_is_no_state() -> None:

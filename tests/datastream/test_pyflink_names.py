@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from enum import Enum
+from collections.abc import Iterator
+from enum import Enum, EnumMeta
 from typing import Any
 
 import pytest
@@ -450,6 +451,38 @@ def parameters_of(function: Any) -> list[str]:
 def test_parameters_and_defaults_are_pyflinks(kind: type, text: str) -> None:
     name, _, parameters = text.rstrip(")").partition("(")
     assert ",".join(parameters_of(getattr(kind, name))[1:]) == parameters
+
+
+def described() -> Iterator[Any]:
+    """Yield functions of PyFlink's names with parameters that PyFlink's lack, and what describes them."""
+    for module, names in MODULES.items():
+        for name in names:
+            thing = getattr(importlib.import_module(module), name)
+            functions = [thing, *vars(thing).values()] if isinstance(thing, type) else [thing]
+            for function in functions:
+                plain = function.__func__ if isinstance(function, staticmethod) else function
+                # Classes describe what makes them.
+                is_named = not getattr(plain, "__name__", "_").startswith("_")
+                if (
+                    is_named
+                    and not isinstance(plain, EnumMeta)
+                    and (added := added_parameters(plain))
+                ):
+                    yield pytest.param(plain, added, id=f"{name}.{plain.__name__}")
+
+
+def added_parameters(function: Any) -> list[str]:
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    return [one.name for one in parameters if one.kind is one.KEYWORD_ONLY]
+
+
+@pytest.mark.parametrize(("function", "added"), list(described()))
+def test_docstrings_describe_what_is_added(function: Any, added: list[str]) -> None:
+    text = inspect.getdoc(function) or ""
+    assert [name for name in added if f"    {name}: " not in text] == []
 
 
 @pytest.mark.parametrize(("kind", "text"), signatures(STATIC))

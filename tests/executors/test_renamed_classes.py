@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,8 @@ import pytest
 from penstock.cli import main
 from penstock.common import Configuration, RestartStrategies, Types, WatermarkStrategy
 from penstock.datastream import (
+    AsyncDataStream,
+    AsyncFunction,
     KeyedProcessFunction,
     RuntimeContext,
     StreamExecutionEnvironment,
@@ -87,6 +90,51 @@ def test_a_class_that_is_gone_is_named_and_can_be_mapped(
     assert not getattr(told.value, "__notes__", [])
     found = run(tmp_path, backend, stops=False, names=f"{OLD}.Event:{NEW}.Event")
     assert found == [2, 3]
+
+
+class Ask(AsyncFunction[Any, int]):
+    """Has not answered when the job stops."""
+
+    def __init__(self, stops: bool) -> None:
+        self._stops = stops
+
+    async def async_invoke(self, value: Any) -> list[int]:
+        if self._stops and value.number == 2:
+            raise ValueError("stop")
+        if self._stops:
+            await asyncio.sleep(60)
+        return [value.number]
+
+
+def new_event(number: int) -> Any:
+    kind: Any = sys.modules[OLD if OLD in sys.modules else NEW]
+    event = kind.Event()
+    event.number = number
+    return event
+
+
+def ask(location: Path, *, stops: bool, parallelism: int = 1) -> list[int]:
+    settings = Configuration().set_string("execution.target", "local")
+    settings.set_string("execution.checkpointing.dir", str(location))
+    settings.set_string("async.drain-timeout", "0 ms")
+    env = StreamExecutionEnvironment.get_execution_environment(settings)
+    source = TestingSource([[1], [2]])
+    numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers").uid("numbers")
+    events = numbers.map(new_event).set_parallelism(1)
+    asked = AsyncDataStream.ordered_wait(events, Ask(stops), 100_000)
+    asked = asked.set_parallelism(parallelism).name("Ask").uid("ask")
+    return list(asked.execute_and_collect())
+
+
+@pytest.mark.parametrize("parallelism", [1, 2])
+def test_a_class_that_is_gone_is_named_with_the_operator_that_had_it_under_way(
+    parallelism: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(UserFunctionError):
+        ask(tmp_path, stops=True)
+    monkeypatch.delitem(sys.modules, OLD)
+    with pytest.raises(StateClassNotFoundError, match=f"'Ask'.*{OLD}.Event"):
+        ask(tmp_path, stops=False, parallelism=parallelism)
 
 
 def test_inspection_takes_the_new_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

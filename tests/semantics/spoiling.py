@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import zlib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,20 @@ class Holder:
         self.content = content
 
 
+@dataclass(frozen=True)
+class Parcel:
+    """An object that is frozen, but for what is no field of it."""
+
+    content: Any
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "stamps", [])
+
+
 def text(value: Any) -> str:
     """Return all that a value holds."""
+    if isinstance(value, Parcel):
+        return f"Parcel({text(parts_of(value))})"
     if isinstance(value, Holder):
         return f"Holder({text(value.content)})"
     if isinstance(value, np.ndarray):
@@ -36,6 +49,8 @@ def parts_of(value: Any) -> list[Any]:
     """Return what a value holds."""
     if isinstance(value, Holder):
         return [value.content]
+    if isinstance(value, Parcel):
+        return list(vars(value).values())
     if isinstance(value, dict):
         return list(value.values())
     return list(value) if isinstance(value, (list, tuple, Row)) else []

@@ -41,6 +41,7 @@ class RuntimeContext:
         job_parameters: The job's global parameters.
         metrics: Where the function may count.
         keyed_state: Where the function's keyed state is; None behind a stream without keys.
+        without_state: What kind of function it is, if that kind never has keyed state.
     """
 
     task_name: str
@@ -51,6 +52,7 @@ class RuntimeContext:
     job_parameters: Mapping[str, str] = field(default_factory=dict)
     metrics: MetricGroup = field(default_factory=MetricGroup)
     keyed_state: KeyedStateBackend | None = None
+    without_state: str | None = None
 
     def get_task_name(self) -> str:
         """Return the name of the operator."""
@@ -84,7 +86,8 @@ class RuntimeContext:
         """Return the state that holds one value for each key.
 
         Raises:
-            UnsupportedOperationError: If the stream has no keys. So do the methods below.
+            UnsupportedOperationError: If the stream has no keys, or it is a sink function or an
+                asynchronous one. So do the methods below.
             StateTypeMismatchError: If there is a state of that name and another type. So do they.
         """
         return self._state(state_descriptor)  # type: ignore[no-any-return]
@@ -108,6 +111,13 @@ class RuntimeContext:
         return self._state(state_descriptor)  # type: ignore[no-any-return]
 
     def _state(self, descriptor: StateDescriptor) -> Any:
+        if self.without_state is not None:
+            raise UnsupportedOperationError(
+                f"{self.task_name!r} asks for keyed state, but {self.without_state} has none, behind "
+                "key_by() or not.",
+                hint="As in Flink. Have a KeyedProcessFunction before it keep the state, and emit what is "
+                "needed of it.",
+            )
         if self.keyed_state is None:
             raise UnsupportedOperationError(
                 f"{self.task_name!r} asks for keyed state, but its stream has no keys.",

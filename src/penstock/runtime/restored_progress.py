@@ -17,6 +17,7 @@ from penstock.runtime.partitioners import KeyGroupStreamPartitioner, StreamParti
 from penstock.runtime.program import NetworkEdge, OperatorSpec, Program, Vertex
 from penstock.runtime.progress import SubtaskProgress
 from penstock.runtime.stored_snapshots import Snapshot, content_of
+from penstock.runtime.user_code import naming_operator
 
 _Edge = tuple[str, str, int]
 """The operators that an edge leaves and reaches, and the number of the input."""
@@ -178,9 +179,10 @@ class RestoredProgress:
         ]
         prototype: StreamOperator = load_code(spec.prototype)
         try:
-            return prototype.redistribute(
-                parts, subtask, _count(vertex), _subtask_of_value(vertex, spec)
-            )
+            with naming_operator(spec.name):
+                return prototype.redistribute(
+                    parts, subtask, _count(vertex), _subtask_of_value(vertex, spec)
+                )
         except NotImplementedError as error:
             raise StateNotRescalableError(
                 f"Operator {spec.name!r} had {len(old)} subtasks and has {_count(vertex)} now, and what it "

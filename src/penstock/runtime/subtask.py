@@ -43,7 +43,7 @@ from penstock.runtime.timers.processing_time_service import (
     SystemProcessingTimeService,
     system_clock,
 )
-from penstock.runtime.user_code import function_failure
+from penstock.runtime.user_code import function_failure, naming_operator
 from penstock.runtime.watermarks.event_time import combined
 
 _PATIENCE = 0.2
@@ -223,7 +223,8 @@ class Subtask:
             if self._is_half_way:
                 # What an epoch counted that was given up does not count.
                 operator.metrics.user.take_counts()
-            operator.begin_epoch(epoch)
+            with naming_operator(operator.name):
+                operator.begin_epoch(epoch)
         self._is_half_way = True
         self._processing_time.fire_due()
 
@@ -257,7 +258,8 @@ class Subtask:
             metrics.input_watermark, metrics.output_watermark = shown
         snapshots = self._snapshots.load(epoch, progress.operators)
         for operator_id, operator in self._operators.items():
-            operator.restore(snapshots.get(operator_id))
+            with naming_operator(operator.name):
+                operator.restore(snapshots.get(operator_id))
             if operator.timers is not None:
                 operator.timers.resume(operator.metrics.input_watermark)
         outputs = dict(progress.outputs)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
@@ -14,12 +13,11 @@ from penstock.checkpoint.handles import (
     read_state_file,
     write_state_file,
 )
-from penstock.errors import StateClassNotFoundError
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.state.backend import KeyedStateBackend
 from penstock.runtime.state.row_names import RowsAmongKeys
 from penstock.runtime.state_memory import StateMemory, default_limit
-from penstock.runtime.user_code import with_operator
+from penstock.runtime.user_code import naming_operator
 
 _EMPTY: Final = ""
 _DIRTY: Final = "dirty"
@@ -104,7 +102,7 @@ class SubtaskState:
                 if handle.is_foreign:
                     continue
                 raise
-            with _naming(store):
+            with naming_operator(store.operator):
                 if store.is_keyed:
                     store.apply(content, only=groups)
                 elif handle.gives_broadcast:
@@ -220,15 +218,6 @@ class SubtaskState:
             groups = store.key_groups[part.first : part.first + part.groups]
             for frame in store.everything_in(groups):
                 yield name.encode() + _END_OF_NAME + frame
-
-
-@contextlib.contextmanager
-def _naming(store: KeyedStateBackend) -> Iterator[None]:
-    """Let a class that is missing be told with the operator whose state has it."""
-    try:
-        yield
-    except StateClassNotFoundError as error:
-        raise with_operator(error, store.operator) from error
 
 
 def _chained(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import inspect
 import traceback
@@ -234,6 +235,15 @@ def _hint_for_traceback(record: str | None, *, can_divert: bool) -> str:
     if record is None:
         return f"{_TRACEBACK_HINT}."
     return _DIVERTING_HINT if can_divert else _RECORD_HINT
+
+
+@contextlib.contextmanager
+def naming_operator(name: str) -> Iterator[None]:
+    """Let a class that is missing in what an operator kept be told with the operator's name."""
+    try:
+        yield
+    except StateClassNotFoundError as error:
+        raise with_operator(error, name) from error
 
 
 def with_operator(error: StateClassNotFoundError, operator: str) -> StateClassNotFoundError:

@@ -79,7 +79,7 @@ class Job:
 
     def frame(self, name: str, files: int = 0) -> DataFrame:
         """Return a stream of files, to which some are added."""
-        folder = self._inputs / name
+        folder = self.folder(name)
         folder.mkdir(exist_ok=True)
         known = len(list(folder.iterdir()))
         for file in range(known, known + files):
@@ -92,6 +92,10 @@ class Job:
             "maxFilesPerTrigger", 1
         )
         return reader.json(str(folder))
+
+    def folder(self, name: str) -> Path:
+        """Return the folder of the files of a stream."""
+        return self._inputs / name
 
     def run(
         self,
@@ -199,6 +203,23 @@ def test_goes_on_after_the_last_epoch_that_was_committed(
     assert after == counted(told, 4 - told)
     assert job.committed()[4].is_last
     assert job.committed()[4].generation == 2
+
+
+def test_a_table_is_replayed(
+    spark: SparkSession, job: Job, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job.frame("a", files=3)
+    folder = job.folder("a")
+    spark.sql(f"create table replayed (key int, number int) using json location '{folder}'")
+    try:
+        frame = spark.readStream.option("maxFilesPerTrigger", 1).table("replayed")
+        with monkeypatch.context() as patch:
+            dying(patch, 1, commits=False)
+            with pytest.raises(Died):
+                job.run(frame)
+        assert sorted(job.found + job.run(frame)) == counted(0, 3)
+    finally:
+        spark.sql("drop table replayed")
 
 
 def test_goes_on_from_an_object_store(s3: tuple[S3Server, str], tmp_path: Path) -> None:

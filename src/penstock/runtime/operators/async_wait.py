@@ -6,6 +6,7 @@ import itertools
 import os
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from penstock.errors import AsyncResultError, AsyncTimeoutError, EventLoopBlockedWarning
@@ -85,8 +86,9 @@ class AsyncWaitOperator(FunctionOperator):
         self._restored: bytes | None = None
         self._settles = False
         self._create_queue()
+        context = replace(self.context, without_state="an asynchronous function")
         self._life = FunctionLife(self.function, settings, self._loop)
-        self._guarded(lambda: self._life.open(self.context))
+        self._guarded(lambda: self._life.open(context))
         self._invoker = Invoker(
             self._loop.loop,
             self._mailbox,

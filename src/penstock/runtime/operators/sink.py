@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from penstock.runtime.elements import Block
 from penstock.runtime.operator import StreamOperator
 from penstock.runtime.operators.function_operator import FunctionOperator
@@ -17,6 +19,10 @@ class SinkOperator(FunctionOperator):
 
     method = "invoke"
     keeps_to_itself = True
+
+    def open(self) -> None:
+        self.context = replace(self.context, without_state="a sink function")
+        super().open()
 
 
 class PrintOperator(StreamOperator):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from penstock.errors import InvalidArgumentError, SinkError, ValueNotSerializableError
@@ -53,7 +54,7 @@ class TwoPhaseCommitOperator(StreamOperator):
         self._context = WriterContext(
             self.name,
             self.operator_id,
-            self.context,
+            replace(self.context, without_state="the writer of a sink"),
             self.processing_time.current_processing_time,
         )
 
