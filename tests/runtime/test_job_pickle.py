@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import io
 import pickle
 import sys
 import threading
@@ -11,6 +12,7 @@ import cloudpickle
 import pytest
 
 from penstock.errors import StateClassNotFoundError
+from penstock.inspection.opaque import without_classes
 from penstock.runtime.job_pickle import (
     classes_of_main,
     dumps,
@@ -19,6 +21,7 @@ from penstock.runtime.job_pickle import (
     load_code,
     loads,
 )
+from penstock.runtime.state.frames import UNPICKLER
 
 MAIN = sys.modules["__main__"]
 
@@ -141,6 +144,27 @@ def _function(limit: int) -> Any:
         script,
     )
     return script
+
+
+def test_what_a_job_keeps_is_read_by_the_names_of_the_script() -> None:
+    kind: Any = defined(1)
+    with job_classes({"Event": kind}, {}):
+        defined(2)
+        kept = dumps((kind(), kind.Inner))
+
+    assert loads(kept)[1].__qualname__ == "Event.Inner"
+    assert type(loads(kept)[0]).version == 2  # type: ignore[attr-defined]
+    renamed = {"__main__.Event": f"{__name__}.New", "__main__.Event.Inner": f"{__name__}.New.Inner"}
+    with job_classes({}, renamed):
+        found = loads(kept)
+        assert [type(found[0]), found[1]] == [New, New.Inner]
+    del vars(MAIN)["Event"]
+    with pytest.raises(StateClassNotFoundError, match=r"__main__\.Event"):
+        loads(kept)
+    with without_classes(import_classes=False):
+        assert repr(UNPICKLER.get()(io.BytesIO(kept)).load()[0]) == "Event()"
+    with without_classes():
+        assert repr(UNPICKLER.get()(io.BytesIO(kept)).load()[0]) == "Event()"
 
 
 class TestLoadingCode:

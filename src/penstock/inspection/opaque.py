@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import pickle
 from collections.abc import Iterable, Iterator
-from functools import cache
+from functools import cache, partial
 from reprlib import recursive_repr
 from typing import Any, Final, Self
 
-from penstock.runtime.job_pickle import JobUnpickler
+from penstock.runtime.job_pickle import JobUnpickler, is_class_of_main
 from penstock.runtime.state.frames import UNPICKLER
 
 _PLAIN: Final = {
@@ -144,6 +144,8 @@ class _PlainUnpickler(pickle.Unpickler):
     """
 
     def find_class(self, module: str, name: str, /) -> Any:
+        if is_class_of_main(module, name):
+            return partial(_stand_in, "__main__")
         if name in _PLAIN.get(module, ()):
             return super().find_class(module, name)
         return _stand_in(module, name)

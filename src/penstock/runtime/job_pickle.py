@@ -18,11 +18,10 @@ from contextvars import ContextVar
 from functools import partial, reduce
 from typing import IO, Any, Final, NamedTuple
 
-from cloudpickle import cloudpickle
-
 from penstock.errors import StateClassNotFoundError
 
 _MAIN: Final = "__main__"
+_CODE: Final = "cloudpickle.cloudpickle"
 
 
 class JobClasses(NamedTuple):
@@ -150,7 +149,7 @@ class _CodeUnpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str, /) -> Any:
         """Return a class or function; in place of those that make and complete classes, one of its own."""
         found = super().find_class(module, name)
-        if module == cloudpickle.__name__:
+        if module == _CODE:
             if name in {"_make_skeleton_class", "_make_skeleton_enum"}:
                 return partial(self._class, found)
             if name == "_class_setstate":
@@ -158,6 +157,8 @@ class _CodeUnpickler(pickle.Unpickler):
         return found
 
     def _class(self, make: Callable[..., type], *arguments: Any) -> type:
+        from cloudpickle import cloudpickle
+
         *described, tracker, extra = arguments
         made = make(*described, None, extra)
         if self._own is None:
@@ -202,6 +203,11 @@ def _class_of_main(qualname: str) -> Any:
     return reduce(getattr, inner, found or getattr(sys.modules[_MAIN], outer))
 
 
+def is_class_of_main(module: str, name: str) -> bool:
+    """Whether what a pickle names takes the name of a class of `__main__`, and returns it."""
+    return module == __name__ and name == _class_of_main.__name__
+
+
 class JobUnpickler(pickle.Unpickler):
     """Reads what was pickled, with the classes of the job of this thread."""
 
@@ -215,6 +221,8 @@ class JobUnpickler(pickle.Unpickler):
         Raises:
             StateClassNotFoundError: If there is none of that name.
         """
+        if is_class_of_main(module, name):
+            return partial(self.find_class, _MAIN)
         new = self._renamed.get(f"{module}.{name}")
         try:
             if new is not None:
