@@ -153,7 +153,7 @@ def test_what_a_job_keeps_is_read_by_the_names_of_the_script() -> None:
         kept = dumps((kind(), kind.Inner))
 
     assert loads(kept)[1].__qualname__ == "Event.Inner"
-    assert type(loads(kept)[0]).version == 2  # type: ignore[attr-defined]
+    assert type(loads(kept)[0]).version == 2
     renamed = {"__main__.Event": f"{__name__}.New", "__main__.Event.Inner": f"{__name__}.New.Inner"}
     with job_classes({}, renamed):
         found = loads(kept)
