@@ -150,6 +150,9 @@ def fire() -> None:
     else:
         meant = TARGETS["all" if target == "power" else target]
         kill_session(session, lambda one: meant(one) and not is_keeper(one))
+        here = process_of(os.getpid())
+        if target == "workers" and here is not None and here.is_spark_worker:
+            kill([here.pid])  # on a cluster it is in another session
 
 
 def suspend(session: int) -> int:
@@ -286,8 +289,13 @@ def _around_piece(original: Callable[..., Any]) -> Callable[..., Any]:
         reached("files.prepare.before")
         if is_due("files.prepare.in"):
             self._file.flush()
-            self._file.truncate(self._file.tell() // 2)
+            half = self._file.tell() // 2
+            rest = Path(self._file.name).read_bytes()[half:]
+            self._file.truncate(half)
             fire()
+            # Whoever lives, as another was killed, goes on with the whole.
+            self._file.seek(half)
+            self._file.write(rest)
         result = original(self)
         reached("files.prepare.after")
         return result

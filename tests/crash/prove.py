@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final
 
 DOCS: Final = Path(__file__).parents[2] / "docs"
-RUNS: Final = (("local", 790), ("local[2]", 160), ("cluster", 50))
+RUNS: Final = (("local", 890), ("local[2]", 80), ("cluster", 30))
 """Where faults happen, and how many."""
 _NAMES: Final = {
     "local": "no Spark",
