@@ -8,7 +8,7 @@ import pytest
 
 from penstock.checkpoint.storage import LocalStorage
 from penstock.errors import CheckpointMismatchError
-from penstock.executors.spark.offsets import carry_over
+from penstock.executors.spark.offsets import carry_over, sees_ahead
 
 
 @pytest.fixture
@@ -51,6 +51,40 @@ def test_what_came_after_the_epoch_is_left_out(storage: LocalStorage) -> None:
         "sources/0/1": "more files",
         "sources/1/0": "start of rates",
     }
+
+
+FILES = [f'{{"path":"{number}.json","timestamp":1,"batchId":{number}}}' for number in range(4)]
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> LocalStorage:
+    """What Spark leaves of a query that reads one file after the other."""
+    made = LocalStorage(str(tmp_path))
+    for batch in range(2):
+        made.write(f"spark/offsets/{batch}", [f'v1\n{{}}\n{{"logOffset":{batch}}}\n7'.encode()])
+        made.write(f"spark/sources/0/{batch}", [f"v1\n{FILES[batch]}".encode()])
+    made.write("spark/commits/1", [b"done"])
+    return made
+
+
+def test_a_file_that_was_seen_and_not_planned_is_left_out(files: LocalStorage) -> None:
+    files.write("spark/sources/0/2", [f"v1\n{FILES[2]}".encode()])
+    files.write("spark/sources/0/3.compact", ["\n".join(["v1", *FILES]).encode()])
+
+    found = carried(files, ["files", "rates"])
+
+    assert "sources/0/2" not in found
+    assert found["sources/0/1"] == f"v1\n{FILES[1]}"
+    assert found["sources/0/3.compact"] == "\n".join(["v1", *FILES[:2]])
+
+
+def test_a_source_is_ahead_if_a_file_was_seen_and_not_planned(files: LocalStorage) -> None:
+    assert not sees_ahead(files, "spark")
+    files.write("spark/sources/0/2", [f"v1\n{FILES[2]}".encode()])
+    assert sees_ahead(files, "spark")
+    files.write("spark/offsets/2", [b'v1\n{}\n{"logOffset":2}\n7'])
+    assert not sees_ahead(files, "spark")
+    assert not sees_ahead(files, "nowhere")
 
 
 def test_sources_go_to_their_new_places(storage: LocalStorage) -> None:

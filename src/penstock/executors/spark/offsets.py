@@ -6,12 +6,16 @@ operators, such as dropDuplicates. Sources go by their position in the query, so
 sources, or another order of them, cannot go on. What is here moves them to their new positions, and leaves
 out what came after the epoch to go on from.
 
+What a source of files has noted as seen, and no micro-batch has read yet, is left out as well: Spark would read it
+together with what comes next.
+
 Each record is written to a folder of its own, in which nobody has written before: Spark keeps hidden files
 with checksums beside its files, and takes one that is there for a file that is.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import uuid
@@ -26,6 +30,8 @@ TICKS: Final = "ticks"
 
 _NOTHING: Final = "-"
 """What Spark writes for a source that has no offset yet."""
+_COMPACT: Final = ".compact"
+"""Ends the name of a record of a source that holds those before it too."""
 _VERSION: Final = re.compile(r"(\d+)(_[^.]*)?\.(delta|snapshot|zip|changelog)")
 """The names of files that hold, or change, the state of one version."""
 
@@ -69,13 +75,19 @@ def carry_over(
             _copy(storage, file, f"{new_folder}{file.removeprefix(old_folder)}")
     # Spark stops a query that runs when another one with its id begins, as the job of a savepoint would.
     storage.write(f"{new_folder}/metadata", [json.dumps({"id": str(uuid.uuid4())}).encode()])
+    last = _offsets(storage, f"{old_folder}/offsets/{batch}", len(old_sources))[2:]
     for new, name in enumerate(new_sources):
         if name not in positions:
             continue
         place = f"{old_folder}/sources/{positions[name]}/"
+        seen = _last_seen(last[positions[name]])
         for file in storage.names(place.rstrip("/")):
             rest = file.removeprefix(place)
-            _copy(storage, file, f"{new_folder}/sources/{new}/{rest}")
+            if seen is None or _number(file) <= seen:
+                _copy(storage, file, f"{new_folder}/sources/{new}/{rest}")
+            elif file.endswith(_COMPACT):
+                content = _without_unseen(storage.read(file), seen)
+                storage.write(f"{new_folder}/sources/{new}/{rest}", [content])
     # Spark looks at the last micro-batch and at the one before.
     for number in range(batch, max(batch - 2, -1), -1):
         version, about, *found = _offsets(
@@ -101,6 +113,50 @@ def _is_until(file: str, batch: int) -> bool:
     found = _VERSION.fullmatch(file.rpartition("/")[2])
     # A micro-batch makes of the version with its number the next one.
     return found is None or int(found[1]) <= batch + 1
+
+
+def sees_ahead(storage: Storage, folder: str) -> bool:
+    """Whether a source has files noted as seen that no micro-batch has been planned with.
+
+    Spark notes them first. If it ends in between, the next micro-batch has these files and more, whatever the
+    most is that it was told to read at once; and in no order.
+
+    Args:
+        storage: The job's storage.
+        folder: The folder that Spark wrote.
+    """
+    planned = max(map(_number, storage.names(f"{folder}/offsets")), default=-1)
+    if planned < 0:
+        return False
+    _, _, *offsets = storage.read(f"{folder}/offsets/{planned}").decode().split("\n")
+    for place, offset in enumerate(offsets):
+        seen = _last_seen(offset)
+        files = storage.names(f"{folder}/sources/{place}") if seen is not None else []
+        if seen is not None and max(map(_number, files), default=-1) > seen:
+            return True
+    return False
+
+
+def _number(file: str) -> int:
+    """Return the number of a record of Spark's; -1 of what is none."""
+    name = file.rpartition("/")[2].removesuffix(_COMPACT)
+    return int(name) if name.isdecimal() else -1
+
+
+def _last_seen(offset: str) -> int | None:
+    """Return the number of the last record of a source of files that an offset includes; None for other sources."""
+    with contextlib.suppress(ValueError):
+        found = json.loads(offset)
+        if isinstance(found, dict) and "logOffset" in found:
+            return int(found["logOffset"])
+    return None
+
+
+def _without_unseen(content: bytes, seen: int) -> bytes:
+    """Return a record that holds those before it too, without the files of later ones."""
+    version, *entries = content.split(b"\n")
+    kept = [entry for entry in entries if entry and json.loads(entry)["batchId"] <= seen]
+    return b"\n".join([version, *kept])
 
 
 def _copy(storage: Storage, old: str, new: str) -> None:

@@ -28,7 +28,7 @@ from penstock.executors.spark.failures import as_penstock_error, is_of_spark
 from penstock.executors.spark.frames import SparkSource
 from penstock.executors.spark.interruption import Interruption
 from penstock.executors.spark.log_mirror import LogMirror
-from penstock.executors.spark.offsets import TICKS, carry_over
+from penstock.executors.spark.offsets import TICKS, carry_over, sees_ahead
 from penstock.executors.spark.tick import tick_frame, write_wake_up
 from penstock.executors.spark.workers import close_functions
 from penstock.runtime.buffer import Buffer
@@ -192,7 +192,8 @@ class StreamingRun:
                 self._shift, planned = 1, False
             if isinstance(self._log, DiskLog):
                 self._log.drop_damaged(folder, last.number - self._shift)
-            if sources != known or self._checkpoints.is_fork:
+            is_ahead = sees_ahead(storage, folder)
+            if sources != known or self._checkpoints.is_fork or is_ahead:
                 if self._unused is not None and self._unused != folder:
                     storage.delete_folder(self._unused)
                 old, folder = folder, self._checkpoints.new_engine_folder()
