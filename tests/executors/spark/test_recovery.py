@@ -286,8 +286,12 @@ def test_the_first_epoch_after_going_back_can_be_run_again(job: Job) -> None:
 
     assert again == counted(1, 3)
     assert not job.trap.exists()
-    # What was written for the attempt that failed is gone, and what epochs can go back to is there.
-    assert len(list(Path(job.location).glob("spark-*"))) == 2
+    # What was written for the attempt that failed is gone, and what epochs can go back to is there. The files
+    # that were read before are read one by one again, in epochs 1 to 3.
+    committed = job.committed()
+    assert max(committed) == 4
+    folders = {record.engine["folder"] for record in committed.values()}
+    assert {path.name for path in Path(job.location).glob("spark-*")} == folders
 
 
 def test_sources_come_and_change_places(job: Job) -> None:
