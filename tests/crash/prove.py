@@ -1,4 +1,4 @@
-"""The whole crash test: `python -m tests.crash.prove`. A thousand faults, in about an hour on two cores.
+"""The whole crash test: `python -m tests.crash.prove`. A thousand faults, in one to two hours on two cores.
 
 Runs the long form without Spark, on local cores and on a cluster, one after the other; a run that was
 interrupted is gone on with. Their logs become `docs/crash-test.log`, and what they come to is written into

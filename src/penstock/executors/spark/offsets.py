@@ -75,24 +75,17 @@ def carry_over(
             _copy(storage, file, f"{new_folder}{file.removeprefix(old_folder)}")
     # Spark stops a query that runs when another one with its id begins, as the job of a savepoint would.
     storage.write(f"{new_folder}/metadata", [json.dumps({"id": str(uuid.uuid4())}).encode()])
-    last = _offsets(storage, f"{old_folder}/offsets/{batch}", len(old_sources))[2:]
-    for new, name in enumerate(new_sources):
-        if name not in positions:
-            continue
-        place = f"{old_folder}/sources/{positions[name]}/"
-        seen = _last_seen(last[positions[name]])
-        for file in storage.names(place.rstrip("/")):
-            rest = file.removeprefix(place)
-            if seen is None or _number(file) <= seen:
-                _copy(storage, file, f"{new_folder}/sources/{new}/{rest}")
-            elif file.endswith(_COMPACT):
-                content = _without_unseen(storage.read(file), seen)
-                storage.write(f"{new_folder}/sources/{new}/{rest}", [content])
     # Spark looks at the last micro-batch and at the one before.
-    for number in range(batch, max(batch - 2, -1), -1):
-        version, about, *found = _offsets(
-            storage, f"{old_folder}/offsets/{number}", len(old_sources)
-        )
+    offsets = {
+        number: _offsets(storage, f"{old_folder}/offsets/{number}", len(old_sources))
+        for number in range(batch, max(batch - 2, -1), -1)
+    }
+    for new, name in enumerate(new_sources):
+        if name in positions:
+            old = positions[name]
+            places = f"{old_folder}/sources/{old}", f"{new_folder}/sources/{new}"
+            _carry_seen(storage, *places, _last_seen(offsets[batch][2:][old]))
+    for number, (version, about, *found) in offsets.items():
         moved = [found[positions[name]] if name in positions else _NOTHING for name in new_sources]
         lines = "\n".join([version, about, *moved])
         storage.write(f"{new_folder}/offsets/{number}", [lines.encode()])
@@ -115,7 +108,17 @@ def _is_until(file: str, batch: int) -> bool:
     return found is None or int(found[1]) <= batch + 1
 
 
-def sees_ahead(storage: Storage, folder: str) -> bool:
+def _carry_seen(storage: Storage, old_folder: str, new_folder: str, seen: int | None) -> None:
+    """Write anew what a source remembers; of files, those that were seen up to a record."""
+    for file in storage.names(old_folder):
+        new = f"{new_folder}{file.removeprefix(old_folder)}"
+        if seen is None or _number(file) <= seen:
+            _copy(storage, file, new)
+        elif file.endswith(_COMPACT):
+            storage.write(new, [_without_unseen(storage.read(file), seen)])
+
+
+def sees_ahead(storage: Storage, folder: str, sources: int) -> bool:
     """Whether a source has files noted as seen that no micro-batch has been planned with.
 
     Spark notes them first. If it ends in between, the next micro-batch has these files and more, whatever the
@@ -124,17 +127,21 @@ def sees_ahead(storage: Storage, folder: str) -> bool:
     Args:
         storage: The job's storage.
         folder: The folder that Spark wrote.
+        sources: How many sources the job has. If Spark has others, as a DataFrame of the job reads several,
+            its record cannot be carried over, and the answer is no.
     """
     planned = max(map(_number, storage.names(f"{folder}/offsets")), default=-1)
     if planned < 0:
         return False
-    _, _, *offsets = storage.read(f"{folder}/offsets/{planned}").decode().split("\n")
-    for place, offset in enumerate(offsets):
-        seen = _last_seen(offset)
-        files = storage.names(f"{folder}/sources/{place}") if seen is not None else []
-        if seen is not None and max(map(_number, files), default=-1) > seen:
-            return True
-    return False
+    offsets = storage.read(f"{folder}/offsets/{planned}").decode().split("\n")[2:]
+    if len(offsets) != sources:
+        return False
+    return any(
+        _number(file) > seen
+        for place, offset in enumerate(offsets)
+        if (seen := _last_seen(offset)) is not None
+        for file in storage.names(f"{folder}/sources/{place}")
+    )
 
 
 def _number(file: str) -> int:
