@@ -307,6 +307,27 @@ def test_sources_come_and_change_places(job: Job) -> None:
     assert found == counted(1, 3)
 
 
+@pytest.mark.parametrize("others", [0, 1])
+def test_a_file_that_spark_saw_and_did_not_plan_is_read_alone(job: Job, others: int) -> None:
+    frame = job.frame("a", files=1)
+    for _ in range(others):
+        frame = frame.union(job.frame("none"))  # two of Spark's sources in one DataFrame
+    assert job.run(frame, ends="false") == counted(0, 1)
+    job.frame("a", files=3)
+    known = max(job.committed())
+    folder = Path(job.location) / job.committed()[known].engine["folder"]
+    seen = folder / "sources/0/0"
+    version, entry = seen.read_text().splitlines()
+    path = json.loads(entry)["path"].replace("000.json", "001.json")
+    ahead = {**json.loads(entry), "path": path, "batchId": 1}
+    (folder / "sources/0/1").write_text(f"{version}\n{json.dumps(ahead)}")
+
+    assert job.run(frame, ends="false") == counted(1, 3)
+
+    # Three files, each in an epoch.
+    assert max(job.committed()) == known + 3
+
+
 def interrupted(job: Job, *, execution_target: str) -> None:
     """Let a program with a bounded source count the first file at the location, and fail after it."""
     configuration = Configuration().set_string("execution.checkpointing.dir", job.location)

@@ -56,12 +56,11 @@ def carry_over(
         new_sources: The names of the sources, by the positions they have now.
 
     Raises:
-        CheckpointMismatchError: If Spark's record is not there, or has another number of sources, or if
-            these have changed and it keeps state for them.
+        CheckpointMismatchError: If Spark's record is not there, or if the sources have changed, and it has
+            another number of them or keeps state for them.
     """
     if batch < 0:
         return
-    positions = {name: place for place, name in enumerate(old_sources)}
     state = storage.names(f"{old_folder}/state")
     if state and _without_ticks(old_sources) != _without_ticks(new_sources):
         raise CheckpointMismatchError(
@@ -77,16 +76,17 @@ def carry_over(
     storage.write(f"{new_folder}/metadata", [json.dumps({"id": str(uuid.uuid4())}).encode()])
     # Spark looks at the last micro-batch and at the one before.
     offsets = {
-        number: _offsets(storage, f"{old_folder}/offsets/{number}", len(old_sources))
+        number: _offsets(storage, f"{old_folder}/offsets/{number}")
         for number in range(batch, max(batch - 2, -1), -1)
     }
-    for new, name in enumerate(new_sources):
-        if name in positions:
-            old = positions[name]
-            places = f"{old_folder}/sources/{old}", f"{new_folder}/sources/{new}"
-            _carry_seen(storage, *places, _last_seen(offsets[batch][2:][old]))
+    places = _old_places(old_sources, new_sources, len(offsets[batch]) - 2)
+    for new, old in enumerate(places):
+        if old is not None:
+            old_place, new_place = f"{old_folder}/sources/{old}", f"{new_folder}/sources/{new}"
+            seen = _last_seen(storage, old_place, offsets[batch][2 + old])
+            _carry_seen(storage, old_place, new_place, seen)
     for number, (version, about, *found) in offsets.items():
-        moved = [found[positions[name]] if name in positions else _NOTHING for name in new_sources]
+        moved = [_NOTHING if old is None else found[old] for old in places]
         lines = "\n".join([version, about, *moved])
         storage.write(f"{new_folder}/offsets/{number}", [lines.encode()])
     commit = f"{old_folder}/commits/{batch}"
@@ -95,6 +95,22 @@ def carry_over(
     except FileNotFoundError:
         # Its epoch was committed, and the driver ended before Spark heard of it.
         storage.write(f"{new_folder}/commits/{batch}", [_commit_of(storage, old_folder)])
+
+
+def _old_places(old: Sequence[str], new: Sequence[str], count: int) -> list[int | None]:
+    """Return where each of Spark's sources was, of which there were `count`; None for those that are new."""
+    if old == new:
+        # A DataFrame of the program may read several of Spark's sources: they are where they were.
+        return list(range(count))
+    if count != len(old):
+        raise CheckpointMismatchError(
+            f"The sources of the program have changed, and Spark's record has {count} of them, not "
+            f"{len(old)}: a DataFrame of the program reads several.",
+            hint="Give each source of Spark's a from_data_frame of its own, and join them with union or "
+            "connect.",
+        )
+    positions = {name: place for place, name in enumerate(old)}
+    return [positions.get(name) for name in new]
 
 
 def _without_ticks(sources: Sequence[str]) -> list[str]:
@@ -118,7 +134,7 @@ def _carry_seen(storage: Storage, old_folder: str, new_folder: str, seen: int | 
             storage.write(new, [_without_unseen(storage.read(file), seen)])
 
 
-def sees_ahead(storage: Storage, folder: str, sources: int) -> bool:
+def sees_ahead(storage: Storage, folder: str) -> bool:
     """Whether a source has files noted as seen that no micro-batch has been planned with.
 
     Spark notes them first. If it ends in between, the next micro-batch has these files and more, whatever the
@@ -127,21 +143,19 @@ def sees_ahead(storage: Storage, folder: str, sources: int) -> bool:
     Args:
         storage: The job's storage.
         folder: The folder that Spark wrote.
-        sources: How many sources the job has. If Spark has others, as a DataFrame of the job reads several,
-            its record cannot be carried over, and the answer is no.
     """
     planned = max(map(_number, storage.names(f"{folder}/offsets")), default=-1)
-    if planned < 0:
-        return False
-    offsets = storage.read(f"{folder}/offsets/{planned}").decode().split("\n")[2:]
-    if len(offsets) != sources:
-        return False
-    return any(
-        _number(file) > seen
-        for place, offset in enumerate(offsets)
-        if (seen := _last_seen(offset)) is not None
-        for file in storage.names(f"{folder}/sources/{place}")
-    )
+    offsets = _offsets(storage, f"{folder}/offsets/{planned}")[2:] if planned >= 0 else []
+    last: dict[str, int] = {}
+    for file in storage.names(f"{folder}/sources"):
+        place = file.rpartition("/")[0]
+        last[place] = max(_number(file), last.get(place, -1))
+    for place, number in last.items():
+        at = _number(place)
+        seen = _last_seen(storage, place, offsets[at] if 0 <= at < len(offsets) else _NOTHING)
+        if seen is not None and number > seen:
+            return True
+    return False
 
 
 def _number(file: str) -> int:
@@ -150,13 +164,25 @@ def _number(file: str) -> int:
     return int(name) if name.isdecimal() else -1
 
 
-def _last_seen(offset: str) -> int | None:
-    """Return the number of the last record of a source of files that an offset includes; None for other sources."""
+def _last_seen(storage: Storage, place: str, offset: str) -> int | None:
+    """Return the number of a source's last record of files that an offset includes; None if it reads no files."""
+    if offset == _NOTHING:
+        return -1 if _is_of_files(storage, place) else None
     with contextlib.suppress(ValueError):
         found = json.loads(offset)
         if isinstance(found, dict) and "logOffset" in found:
             return int(found["logOffset"])
     return None
+
+
+def _is_of_files(storage: Storage, place: str) -> bool:
+    """Whether a source remembers files, and not where it began."""
+    for file in storage.names(place):
+        _, _, entries = storage.read(file).partition(b"\n")
+        with contextlib.suppress(ValueError):
+            entry = json.loads(entries.partition(b"\n")[0])
+            return isinstance(entry, dict) and {"path", "batchId"} <= entry.keys()
+    return False
 
 
 def _without_unseen(content: bytes, seen: int) -> bytes:
@@ -170,22 +196,14 @@ def _copy(storage: Storage, old: str, new: str) -> None:
     storage.write(new, storage.chunks(old))
 
 
-def _offsets(storage: Storage, name: str, sources: int) -> list[str]:
+def _offsets(storage: Storage, name: str) -> list[str]:
     try:
-        lines = storage.read(name).decode().split("\n")
+        return storage.read(name).decode().split("\n")
     except FileNotFoundError as error:
         raise CheckpointMismatchError(
             f"Spark's offsets of the epoch to go on from are not there: {storage.url(name)}.",
             hint="Go on from a later epoch, or restore the whole checkpoint location.",
         ) from error
-    if len(lines) != sources + 2:
-        raise CheckpointMismatchError(
-            f"The sources of the program have changed, and {storage.url(name)} has {len(lines) - 2} of "
-            f"them, not {sources}: a DataFrame of the program reads several.",
-            hint="Give each source of Spark's a from_data_frame of its own, and join them with union or "
-            "connect.",
-        )
-    return lines
 
 
 def _commit_of(storage: Storage, folder: str) -> bytes:

@@ -192,7 +192,7 @@ class StreamingRun:
                 self._shift, planned = 1, False
             if isinstance(self._log, DiskLog):
                 self._log.drop_damaged(folder, last.number - self._shift)
-            is_ahead = sees_ahead(storage, folder, len(known))
+            is_ahead = sees_ahead(storage, folder)
             if sources != known or self._checkpoints.is_fork or is_ahead:
                 if self._unused is not None and self._unused != folder:
                     storage.delete_folder(self._unused)
