@@ -77,12 +77,13 @@ class Inputs:
         available_now: bool = False,
         adds: bool = False,
         distinct: bool = False,
+        several: bool = False,
         **settings: str,
     ) -> StreamExecutionEnvironment:
         """Build a program that sums the numbers in windows of 10, and prints the sums.
 
         With `adds` it has two bounded sources beside, of 21 and 22. With `distinct` Spark leaves out
-        numbers that came before.
+        numbers that came before. With `several` the DataFrame reads a second folder, which is empty.
         """
         configuration = Configuration().set_string("execution.checkpointing.dir", str(location))
         configuration.set_boolean("execution.epoch.available-now", available_now)
@@ -95,6 +96,10 @@ class Inputs:
         strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(Stamps())
         frame = reader.json(str(self.folder))
         frame = frame.dropDuplicates(["number"]) if distinct else frame
+        if several:
+            other = self.folder.parent / "other inputs"
+            other.mkdir(exist_ok=True)
+            frame = frame.union(reader.json(str(other)))
         rows = env.from_data_frame(frame, watermark_strategy=strategy).uid("rows")
         numbers = rows.map(lambda row: _checked(row.number, str(self.folder.parent / "trap")))
         if adds:
@@ -152,12 +157,13 @@ def test_a_failed_epoch_is_run_again_in_the_same_process(
     assert not (tmp_path / "trap").exists()
 
 
+@pytest.mark.parametrize("several", [False, True])
 def test_a_job_goes_on_from_a_savepoint_that_was_moved(
-    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str], several: bool
 ) -> None:
     inputs = Inputs(tmp_path)
     inputs.add(1, 2)
-    env = inputs.windows(spark, tmp_path / "job")
+    env = inputs.windows(spark, tmp_path / "job", several=several)
     path = stopped(env, 2, tmp_path)
     assert printed(capsys) == []
 
@@ -165,7 +171,11 @@ def test_a_job_goes_on_from_a_savepoint_that_was_moved(
     shutil.rmtree(tmp_path / "job")
     inputs.add(3, 13)
     env = inputs.windows(
-        spark, tmp_path / "other", available_now=True, path=str(tmp_path / "moved")
+        spark,
+        tmp_path / "other",
+        available_now=True,
+        several=several,
+        path=str(tmp_path / "moved"),
     )
     env.execute()
     assert printed(capsys) == [6, 13]
