@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from itertools import pairwise
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -95,37 +94,6 @@ def changing(
     return found
 
 
-def as_counted(files: list[list[Record]], results: Iterable[Result]) -> list[list[Record]]:
-    """Return the input with the records of each key in the order in which they were counted, if it could be.
-
-    Each file is an epoch, but for one that Spark had noted as seen, and not yet as an epoch's, when it was killed:
-    that is read together with the next, and Spark promises no order for two files of one epoch.
-
-    Args:
-        files: The input.
-        results: What a sink has.
-    """
-    counted = {one.record: one.number for one in results if one.kind == "count"}
-    by_key: defaultdict[str, list[tuple[int, Record]]] = defaultdict(list)
-    for number, file in enumerate(files):
-        for one in file:
-            by_key[one.key].append((number, one))
-    order = [
-        sorted(placed, key=lambda pair: (counted.get(pair[1].id, 0), pair[0], pair[1].id))
-        for placed in by_key.values()
-    ]
-    pairs = [pair for placed in order for pair in pairwise(placed)]
-    if not all(_may_follow(one, other) for one, other in pairs):
-        return files
-    return [[record for _, record in placed] for placed in order]
-
-
-def _may_follow(one: tuple[int, Record], other: tuple[int, Record]) -> bool:
-    """Whether a record may be counted right before another: it is before it, or in the file after it."""
-    (file, record), (next_file, next_record) = one, other
-    return record.id < next_record.id if file == next_file else file <= next_file + 1
-
-
 def versions_of(results: Iterable[Result]) -> dict[int, int]:
     """Return the version that each record went through, as the stamps say."""
     return {one.record: _version(one) for one in results if one.kind == "stamp"}
@@ -153,7 +121,6 @@ def faults(
     version_of = versions_of(first[1])
     drained = {version.number: version.drains for version in history.versions}
     drains = {record: drained.get(number, 0) for record, number in version_of.items()}
-    files = as_counted(files, first[1])
     due = sorted(
         map(as_line, expected(files, drains) + changing(files, history.versions, version_of))
     )
