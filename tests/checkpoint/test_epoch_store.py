@@ -10,6 +10,7 @@ from penstock.checkpoint.epoch_record import EpochRecord, digest_of_record
 from penstock.checkpoint.epoch_store import EpochStore, MemoryEpochStore, StoredEpochs
 from penstock.checkpoint.handles import StateHandle
 from penstock.checkpoint.storage import LocalStorage
+from penstock.common.lasting import make_lasting_folder
 from penstock.errors import DamagedStateError, EpochTakenError
 
 RECORD = EpochRecord(
@@ -170,6 +171,7 @@ class TestInAStorage:
 
             return call
 
+        make_lasting_folder(str(tmp_path))
         for step in ("fsync", "link"):
             monkeypatch.setattr(os, step, watched(step))
 

@@ -16,6 +16,7 @@ from penstock.checkpoint.handles import (
     write_state_file,
 )
 from penstock.checkpoint.storage import LocalStorage
+from penstock.common.lasting import make_lasting_folder
 from penstock.errors import DamagedStateError
 
 in_one_folder = settings(
@@ -95,6 +96,7 @@ def test_two_writers_of_one_name_do_not_meet(tmp_path: Path) -> None:
 def test_the_bytes_are_on_disk_before_anybody_hears_of_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    make_lasting_folder(str(tmp_path))
     synced: list[int] = []
     monkeypatch.setattr(os, "fsync", lambda file: synced.append(os.fstat(file).st_size))
 

@@ -14,6 +14,7 @@ from obstore.store import MemoryStore
 
 from penstock.checkpoint.object_storage import ObjectStorage
 from penstock.checkpoint.storage import LocalStorage, Storage, open_storage
+from penstock.common.lasting import make_lasting_folder
 from penstock.errors import (
     CheckpointNotReadableError,
     CheckpointNotWritableError,
@@ -193,6 +194,7 @@ class TestDisk:
 
             return call
 
+        make_lasting_folder(str(tmp_path))
         for step in ("fsync", "link", "replace"):
             monkeypatch.setattr(os, step, watched(step))
         storage = LocalStorage(str(tmp_path))

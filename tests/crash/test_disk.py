@@ -15,8 +15,10 @@ from tests.crash.lives import Kill
 from tests.crash.surroundings import Surroundings
 from tests.servers.zygote import Zygote
 
+from penstock.checkpoint.epoch_record import EpochRecord
+from penstock.checkpoint.epoch_store import StoredEpochs
 from penstock.checkpoint.storage import LocalStorage
-from penstock.datastream.connectors.file_staging import PublishedFile, Staging
+from penstock.datastream.connectors.file_staging import PublishedFile, StagedFile, Staging
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
@@ -121,15 +123,48 @@ def test_a_file_of_a_storage_lasts_in_folders_that_are_new(disk: Disk, place: Pa
     assert storage.read("epochs/00000000") == b"metadata"
 
 
-def test_what_a_file_sink_published_lasts(disk: Disk, place: Path) -> None:
+def test_an_epoch_lasts_once_the_next_driver_goes_on_with_it(
+    disk: Disk, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    storage = LocalStorage(str(place / "job"))
+    store = StoredEpochs(storage)
+    store.commit(EpochRecord(0))
+    with monkeypatch.context() as patch:
+        # Killed when the name was there, and before it was synced.
+        patch.setattr(storage, "_sync_folder", lambda folder: None)
+        store.commit(EpochRecord(1))
+
+    StoredEpochs(storage).take_over(2)
+    cut(disk, NOTHING)
+
+    assert StoredEpochs(storage).numbers() == [0, 1]
+
+
+def test_what_was_published_lasts_in_a_folder_that_a_killed_driver_made(
+    disk: Disk, place: Path
+) -> None:
     staging = Staging(str(place / "output"), "sink", "lineage")
+    publish(staging, "part-0")
+    (place / "output" / "day=1").mkdir()
+
+    publish(staging, "day=1/part-1")
+    cut(disk, NOTHING)
+
+    assert (place / "output" / "day=1" / "part-1").read_text() == "records"
+
+
+def publish(staging: Staging, target: str) -> None:
     path, absolute = staging.new_path(0, 0)
     Path(absolute).write_text("records")
     sync(Path(absolute))
     staging.sync()
-    staged = staging.join([], 0, 0)._replace(path=path, length=7)
+    staging.publish([PublishedFile(StagedFile(path, 7), target)], 0)
 
-    staging.publish([PublishedFile(staged, "day=1/part-0")], 0)
+
+def test_what_a_file_sink_published_lasts(disk: Disk, place: Path) -> None:
+    staging = Staging(str(place / "output"), "sink", "lineage")
+
+    publish(staging, "day=1/part-0")
     cut(disk, NOTHING)
 
     assert (place / "output" / "day=1" / "part-0").read_text() == "records"

@@ -76,6 +76,9 @@ class MemoryStorage:
         self._step()
         return sorted(name for name in self._files if name.startswith(f"{prefix}/"))
 
+    def sync(self, folder: str) -> None:
+        """Nothing: what is there lasts."""
+
     def delete(self, names: Iterable[str]) -> None:
         for name in list(names):
             self._step()

@@ -178,6 +178,7 @@ class StoredEpochs:
         return then if then > max(self._counting(), default=-1) else None
 
     def take_over(self, generation: int) -> None:
+        self._storage.sync(FOLDER)
         if not self._has_era:
             counting = self._counting()
             era = (generation, max(counting, default=-1) + 1)

@@ -93,6 +93,9 @@ class ObjectStorage:
             found = obstore.list(self._store, prefix or None)
             return sorted(file["path"] for files in found for file in files)
 
+    def sync(self, folder: str) -> None:
+        """Nothing: what is there lasts."""
+
     def delete(self, names: Iterable[str]) -> None:
         import obstore
 

@@ -64,6 +64,13 @@ class Storage(Protocol):
             CheckpointNotReadableError: If a folder is there and cannot be listed.
         """
 
+    def sync(self, folder: str) -> None:
+        """Make durable what is there in a folder: whoever wrote it may have been killed before its name was.
+
+        Args:
+            folder: The name of the folder, which need not be there.
+        """
+
     def delete(self, names: Iterable[str]) -> None:
         """Delete files; those that do not exist are left out."""
 
@@ -141,6 +148,10 @@ class LocalStorage:
                 os.unlink(draft)
             raise
         return draft
+
+    def sync(self, folder: str) -> None:
+        with writing(self.location), contextlib.suppress(FileNotFoundError):
+            self._sync_folder(self.url(folder))
 
     def _sync_folder(self, folder: str) -> None:
         """Make the names in a folder durable."""

@@ -1,20 +1,41 @@
-"""Folders whose names are still there when the power comes back: whoever makes one syncs the folder above it."""
+"""Folders whose names are still there when the power comes back: whoever uses one syncs the folders above it."""
 
 from __future__ import annotations
 
+import contextlib
 import os
+from typing import Final
+
+_MOST: Final = 4096
+_LASTING: Final[set[str]] = set()
+"""The paths of folders that last, as far as this process knows."""
 
 
 def make_lasting_folder(path: str) -> None:
-    """Make a folder, and those above it that are missing; those that are made last."""
-    missing = []
+    """Make a folder, and those above it that are missing; all of them last.
+
+    Of a folder that is there nobody knows whether it lasts: whoever made it may have been killed before it could sync
+    the one above. So each process syncs those as well, once.
+    """
+    unsure = []
     folder = os.path.abspath(path)
-    while not os.path.isdir(folder):
-        missing.append(folder)
+    while not _is_lasting(folder) and folder != os.path.dirname(folder):
+        unsure.append((folder, os.path.isdir(folder)))
         folder = os.path.dirname(folder)
+    if not unsure:
+        return
     os.makedirs(path, exist_ok=True)
-    for made in reversed(missing):
-        sync_folder(os.path.dirname(made))
+    for folder, was_there in reversed(unsure):
+        # Above what others gave us there may be folders that we must not read.
+        with contextlib.suppress(*((OSError,) if was_there else ())):
+            sync_folder(os.path.dirname(folder))
+    if len(_LASTING) >= _MOST:
+        _LASTING.clear()
+    _LASTING.update(folder for folder, _ in unsure)
+
+
+def _is_lasting(folder: str) -> bool:
+    return folder in _LASTING and os.path.isdir(folder)
 
 
 def sync_folder(folder: str) -> None:

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from tests.datastream.connectors.sink_job import SINK_ID, SinkJob
 
@@ -122,8 +122,23 @@ EPOCHS = st.lists(
 )
 
 
+QUIET: dict[str, Any] = {"mishaps": [], "driver dies": None, "wait": 0, "parallelism": None}
+ROLLS_AT_ONCE = RollingPolicy.default_rolling_policy(
+    part_size=12, rollover_interval=1, inactivity_interval=10
+)
+
+
 @settings(suppress_health_check=[HealthCheck.too_slow])
 @given(policy=POLICIES, epochs=EPOCHS)
+# The next driver deletes the file that an attempt which was given up still writes.
+@example(
+    policy=ROLLS_AT_ONCE,
+    epochs=[
+        {**QUIET, "records": [0, 0, 0], "mishaps": ["in an attempt"]},
+        {**QUIET, "records": [0, 3, 0], "driver dies": 0},
+        {**QUIET, "records": [0, 0, 0]},
+    ],
+)
 def test_the_visible_files_have_each_record_once(
     policy: RollingPolicy, epochs: list[dict[str, Any]]
 ) -> None:

@@ -46,6 +46,15 @@ def unwritable(error: OSError, base_path: str) -> Exception:
     )
 
 
+def gone(path: str) -> LostOutputError:
+    """Return what to raise for a file that is not there."""
+    return LostOutputError(
+        f"The file {path}, whose records are not published yet, is not there.",
+        hint="Leave the hidden folder of the output alone while its job may go on. Without the "
+        "file, start the job from a checkpoint before it.",
+    )
+
+
 class StagedFile(NamedTuple):
     """A file that is complete, durable and hidden.
 
@@ -175,11 +184,7 @@ class Staging:
         try:
             length = os.path.getsize(absolute)
         except FileNotFoundError:
-            raise LostOutputError(
-                f"The file {absolute}, whose records are not published yet, is not there.",
-                hint="Leave the hidden folder of the output alone while its job may go on. Without the "
-                "file, start the job from a checkpoint before it.",
-            ) from None
+            raise gone(absolute) from None
         if length != file.length:
             raise LostOutputError(
                 f"The file {absolute}, whose records are not published yet, has {length} bytes, not "

@@ -24,6 +24,7 @@ from penstock.datastream.connectors.file_staging import (
     StagedFile,
     Staging,
     file_errors,
+    gone,
     unwritable,
     visible_name,
 )
@@ -135,8 +136,12 @@ class _Piece:
         self._file.close()
         # Read again, as a writer may go back in its file; what was just written is in memory.
         checksum = 0
-        for chunk in chunks_of(self._file.name):
-            checksum = zlib.crc32(chunk, checksum)
+        try:
+            for chunk in chunks_of(self._file.name):
+                checksum = zlib.crc32(chunk, checksum)
+        except FileNotFoundError:
+            # Whoever took this one's place has deleted it.
+            raise gone(self._file.name) from None
         return StagedFile(self._path, length, checksum=checksum)
 
     def abandon(self) -> None:
