@@ -86,14 +86,15 @@ def test_values_come_and_go_as_in_pyspark(spark: SparkSession) -> None:
 def test_a_client_lives_as_long_as_its_worker(
     spark: SparkSession, stream_of: StreamOf, http_service: HttpService, tmp_path: Path
 ) -> None:
-    epochs = [[{"id": 10 * epoch + number} for number in range(10)] for epoch in range(4)]
+    # More than Spark may have idle workers from before, which take turns: some get several.
+    epochs = [[{"id": 10 * epoch + number} for number in range(10)] for epoch in range(12)]
     answers = stream_of("id long", *epochs).transform(async_map, Ask(http_service.url), ANSWER)
     writer = answers.writeStream.format("parquet").option("checkpointLocation", f"{tmp_path}/c")
     writer.trigger(availableNow=True).start(f"{tmp_path}/answers").awaitTermination(60)
     rows = spark.read.parquet(f"{tmp_path}/answers").collect()
-    assert sorted((row.id, row.call) for row in rows) == [(id_, 1) for id_ in range(40)]
+    assert sorted((row.id, row.call) for row in rows) == [(id_, 1) for id_ in range(120)]
     clients = {(row.client, row.pid) for row in rows}
-    assert len(clients) == len({pid for _, pid in clients}) <= 2
+    assert len(clients) == len({pid for _, pid in clients}) < len(epochs)
 
 
 def test_rows_that_nobody_wants_are_given_up(
