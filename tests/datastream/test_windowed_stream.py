@@ -40,8 +40,8 @@ from penstock.errors import (
     TypeMismatchError,
     UserFunctionError,
 )
-from penstock.runtime.operators.aligned_window import AlignedWindowOperator
-from penstock.runtime.operators.pane_window import PaneWindowOperator
+from penstock.runtime.operators.aligned_window import AlignedWindows
+from penstock.runtime.operators.pane_window import SharedPanes
 from penstock.testing import DataStreamHarness, local_environment
 
 SIDE = OutputTag("side")
@@ -424,10 +424,10 @@ def test_panes_are_shared_unless_the_program_says_otherwise() -> None:
         return sliding.reduce(lambda a, b: (a[0], a[1] + 1, a[2]), **options)
 
     kinds = [
-        type(stream._transformation.operator)  # type: ignore[attr-defined]
+        stream._transformation.operator.windows  # type: ignore[attr-defined]
         for stream in (sums(), sums(share_panes=False))
     ]
-    assert kinds == [PaneWindowOperator, AlignedWindowOperator]
+    assert kinds == [SharedPanes, AlignedWindows]
 
 
 def test_a_reduce_function_that_cannot_share_panes_is_told_how_to_do_without() -> None:

@@ -12,9 +12,9 @@ from penstock.datastream import DataStream
 from penstock.datastream.connectors.number_seq import NumberSequenceSource
 from penstock.datastream.window import EventTimeSessionWindows, TumblingEventTimeWindows
 from penstock.runtime import record_size
-from penstock.runtime.operators.aligned_window import AlignedWindowOperator
-from penstock.runtime.operators.session_window import SessionWindowOperator
-from penstock.runtime.operators.window import WindowOperator
+from penstock.runtime.operators.aligned_window import AlignedWindows
+from penstock.runtime.operators.session_window import Sessions
+from penstock.runtime.operators.window import WindowOperator, WindowSet
 from penstock.testing import local_environment
 
 CHANNELS = 4
@@ -42,17 +42,18 @@ STRATEGY = WatermarkStrategy.for_generator(Punctual).with_timestamp_assigner(
 class Watched:
     """Counts what is kept after each block."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, kind: type[WindowOperator]) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, kind: type[WindowSet]) -> None:
         self.peaks: dict[int, int] = {}
-        process_block, peaks = kind.process_block, self.peaks
+        process_block, peaks = WindowOperator.process_block, self.peaks
 
         def counting(operator: WindowOperator, block: Any) -> None:
+            assert operator.windows is kind
             process_block(operator, block)
             subtask = operator.context.get_index_of_this_subtask()
             kept = sum(1 for _ in operator.state.entries())
             peaks[subtask] = max(peaks.get(subtask, 0), kept)
 
-        monkeypatch.setattr(kind, "process_block", counting)
+        monkeypatch.setattr(WindowOperator, "process_block", counting)
 
     def take(self) -> int:
         """Return how much all subtasks kept at most, and begin anew."""
@@ -93,12 +94,12 @@ def by_sources(events: int) -> DataStream:
 @pytest.mark.parametrize(
     ("assigner", "kind"),
     [
-        (TumblingEventTimeWindows.of(WINDOW), AlignedWindowOperator),
-        (EventTimeSessionWindows.with_gap(5), SessionWindowOperator),
+        (TumblingEventTimeWindows.of(WINDOW), AlignedWindows),
+        (EventTimeSessionWindows.with_gap(5), Sessions),
     ],
 )
 def test_windows_do_not_pile_up(
-    monkeypatch: pytest.MonkeyPatch, read: Any, assigner: Any, kind: type[WindowOperator]
+    monkeypatch: pytest.MonkeyPatch, read: Any, assigner: Any, kind: type[WindowSet]
 ) -> None:
     monkeypatch.setattr(record_size, "BUFFER_SIZE", BUFFER)
     watched = Watched(monkeypatch, kind)

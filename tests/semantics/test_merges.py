@@ -17,8 +17,8 @@ from penstock.datastream import AggregateFunction, DataStream, StreamExecutionEn
 from penstock.datastream.aggregates import Aggregates, Count, Max, Mean, Min, Sum
 from penstock.datastream.window import EventTimeSessionWindows, SlidingEventTimeWindows
 from penstock.errors import MergeMismatchError
-from penstock.runtime.operators.aligned_window import AlignedWindowOperator
-from penstock.runtime.operators.pane_window import PaneWindowOperator
+from penstock.runtime.operators.aligned_window import AlignedWindows
+from penstock.runtime.operators.pane_window import SharedPanes
 from penstock.testing import local_environment
 
 Record = tuple[str, int, int]
@@ -144,15 +144,15 @@ def test_only_windows_that_merge_call_merge(new_environment: NewEnvironment, bac
 def test_panes_are_shared_by_known_aggregates_or_where_the_program_says_so() -> None:
     def kind(function: AggregateFunction, **options: Any) -> Any:
         stream = timed(local_environment(), SOME).key_by(0).window(SLIDING)
-        return type(stream.aggregate(function, **options)._transformation.operator)  # type: ignore[attr-defined]
+        return stream.aggregate(function, **options)._transformation.operator.windows  # type: ignore[attr-defined]
 
     for known in (Sum(2), Count(), Mean(2), Min(2), Max(2), Aggregates(a=Sum(2), b=Count())):
-        assert kind(known) is PaneWindowOperator
-        assert kind(known, share_panes=True) is PaneWindowOperator
-        assert kind(known, share_panes=False) is AlignedWindowOperator
+        assert kind(known) is SharedPanes
+        assert kind(known, share_panes=True) is SharedPanes
+        assert kind(known, share_panes=False) is AlignedWindows
     for unknown in (Total(), MyCount(), Aggregates(a=Sum(2), b=MyCount()), MyAggregates(a=Sum(2))):
-        assert kind(unknown) is AlignedWindowOperator
-        assert kind(unknown, share_panes=True) is PaneWindowOperator
+        assert kind(unknown) is AlignedWindows
+        assert kind(unknown, share_panes=True) is SharedPanes
 
 
 @pytest.mark.parametrize("function", [Stub, Raising])

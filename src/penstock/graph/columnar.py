@@ -17,10 +17,12 @@ from penstock.graph.source_descriptions import FrameSource
 from penstock.graph.spark_aggregation import aggregate_in_spark, can_aggregate_in_spark
 from penstock.graph.stream_graph import StreamEdge, StreamGraph, StreamNode
 from penstock.runtime.chaining_strategy import ChainingStrategy
-from penstock.runtime.operators.aligned_window import AlignedWindowOperator, panes_of
+from penstock.runtime.operators.aligned_window import AlignedWindows, panes_of
+from penstock.runtime.operators.joined_records import JoinedRecords
 from penstock.runtime.operators.preaggregate import ColumnPlan, PreAggregateOperator
 from penstock.runtime.operators.source import SourceOperator
 from penstock.runtime.operators.timestamps_and_watermarks import TimestampsAndWatermarksOperator
+from penstock.runtime.operators.window import WindowOperator
 from penstock.runtime.operators.window_contents import (
     AggregatedRecords,
     ReducedRecords,
@@ -181,7 +183,8 @@ def _plan(
     operator = window.operator
     if (
         len(window.in_edges) > 1
-        or not isinstance(operator, AlignedWindowOperator)
+        or not isinstance(operator, WindowOperator)
+        or not issubclass(operator.windows, AlignedWindows)
         or type(partitioner) is not KeyGroupStreamPartitioner
         or operator.late_tag is not None
         or not isinstance(operator.contents, (ReducedRecords, AggregatedRecords))
@@ -208,10 +211,10 @@ def _plan(
 def _insert(edge: StreamEdge, plan: ColumnPlan, graph: StreamGraph) -> None:
     """Put an operator that aggregates columns before windows."""
     window = graph.nodes[edge.target_id]
-    assert isinstance(window.operator, AlignedWindowOperator)
+    assert isinstance(window.operator, WindowOperator)
     assert isinstance(edge.partitioner, KeyGroupStreamPartitioner)
     windows = panes_of(window.operator.assigner)
-    window.operator = window.operator.on_partials()
+    window.operator = window.operator.with_contents(JoinedRecords(plan.contents))
     insert(
         edge,
         graph,

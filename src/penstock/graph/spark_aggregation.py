@@ -10,11 +10,13 @@ from penstock.graph.source_descriptions import AggregatedFrameSource, FrameSourc
 from penstock.graph.stream_graph import StreamEdge, StreamGraph, StreamNode
 from penstock.runtime.chaining_strategy import ChainingStrategy
 from penstock.runtime.operators.aggregated_source import AggregatedSourceOperator
-from penstock.runtime.operators.aligned_window import AlignedWindowOperator, panes_of
+from penstock.runtime.operators.aligned_window import AlignedWindows, panes_of
 from penstock.runtime.operators.given_partials import GivenPartialsOperator
+from penstock.runtime.operators.joined_records import JoinedRecords
 from penstock.runtime.operators.preaggregate import ColumnPlan
 from penstock.runtime.operators.timestamps_and_watermarks import TimestampsAndWatermarksOperator
 from penstock.runtime.operators.whole_windows import WholeWindowsOperator
+from penstock.runtime.operators.window import WindowOperator
 from penstock.runtime.operators.window_contents import AggregatedRecords
 from penstock.runtime.partitioners import ForwardPartitioner
 from penstock.runtime.windowing.pane_windows import PaneWindows
@@ -53,7 +55,7 @@ def can_aggregate_in_spark(
         or any(_is_aligned(node) for node in path)
     ):
         return False
-    assert isinstance(window.operator, AlignedWindowOperator)
+    assert isinstance(window.operator, WindowOperator)
     kinds = {field.name: field.dataType.simpleString() for field in source.source.frame.schema}
     return (
         kinds[plan.key] in _KEYS
@@ -89,14 +91,14 @@ def aggregate_in_spark(
     """
     window = graph.nodes[edge.target_id]
     operator = window.operator
-    assert isinstance(operator, AlignedWindowOperator)
+    assert isinstance(operator, WindowOperator)
     panes = panes_of(operator.assigner)
     _read_aggregated(path, window, time, panes, plan)
     are_whole = _are_whole(operator, plan)
     if are_whole:
         window.operator = WholeWindowsOperator(plan, (panes.size, panes.slide, panes.offset))
     else:
-        window.operator = operator.on_partials()
+        window.operator = operator.with_contents(JoinedRecords(plan.contents))
     insert(
         edge,
         graph,
@@ -107,11 +109,11 @@ def aggregate_in_spark(
     )
 
 
-def _are_whole(operator: AlignedWindowOperator, plan: ColumnPlan) -> bool:
+def _are_whole(operator: WindowOperator, plan: ColumnPlan) -> bool:
     """Whether what Spark gives is all there is of a window, and nothing but its result is wanted."""
     assert isinstance(plan.contents, AggregatedRecords)
     return (
-        type(operator) is AlignedWindowOperator
+        operator.windows is AlignedWindows
         and operator.is_plain
         and plan.contents.accumulator_type is None
     )

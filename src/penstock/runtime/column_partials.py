@@ -104,7 +104,7 @@ class ColumnPartials:
         contents = self._plan.contents
         values = rows_of(rows, as_values=False)
         if isinstance(contents, AggregatedRecords):
-            values = list(map(contents.single, values))
+            values = [contents.joined([value]) for value in values]
         partials = [Partial(1, value) for value in values]
         return Block(partials, times.to_pylist(), column_values(rows.field(self._plan.key)))
 

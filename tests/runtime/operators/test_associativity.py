@@ -14,7 +14,7 @@ from penstock.common import Row
 from penstock.errors import NonAssociativeReduceError
 from penstock.runtime.operators import sampled_check
 from penstock.runtime.operators.associativity import AssociativityCheck
-from penstock.runtime.operators.pane_window import PaneWindowOperator
+from penstock.runtime.operators.pane_window import SharedPanes
 from penstock.runtime.operators.sampled_check import SAMPLES
 from penstock.runtime.operators.window_call import WindowCall
 from penstock.runtime.operators.window_contents import ReducedRecords
@@ -167,7 +167,7 @@ def sliding(function: Any) -> Harness:
     operator = window_operator(
         SlidingEventTimeWindows.of(4, 1), EventTimeTrigger(), ReducedRecords(function), WindowCall()
     )
-    assert type(operator) is PaneWindowOperator
+    assert operator.windows is SharedPanes
     return Harness(operator, name="Mine")
 
 

@@ -10,10 +10,10 @@ from tests.runtime.operators.test_window import (
     state,
 )
 
-from penstock.runtime.operators.evicting_window import EvictingWindowOperator
 from penstock.runtime.operators.window_contents import (
     ReducedRecords,
 )
+from penstock.runtime.operators.window_kinds import window_operator
 from penstock.runtime.windowing.count_trigger import CountTrigger
 from penstock.runtime.windowing.evictor import Evictor
 from penstock.runtime.windowing.evictors import CountEvictor
@@ -42,7 +42,7 @@ def test_what_an_evictor_takes_is_gone_for_good(backend: str) -> None:
     harness = ready(
         GlobalWindows.create(),
         CountTrigger.of(3),
-        kind=EvictingWindowOperator,
+        kind=window_operator,
         evictor=Watching(),
         backend=backend,
     )
@@ -58,7 +58,7 @@ def test_records_are_joined_when_an_evicting_window_fires() -> None:
         GlobalWindows.create(),
         CountTrigger.of(2),
         contents=ReducedRecords(lambda a, b: a + b),
-        kind=EvictingWindowOperator,
+        kind=window_operator,
         evictor=CountEvictor.of(3),
     )
     harness.process([1, 2, 3, 4], None, ["k"] * 4)
@@ -68,7 +68,7 @@ def test_records_are_joined_when_an_evicting_window_fires() -> None:
         GlobalWindows.create(),
         CountTrigger.of(1),
         contents=ReducedRecords(max),
-        kind=EvictingWindowOperator,
+        kind=window_operator,
         evictor=CountEvictor.of(0),
     )
     nothing.process([1, 2], None, ["k"] * 2)
@@ -79,7 +79,7 @@ def test_an_evicting_window_without_contents_is_cleaned_up_too() -> None:
     harness = ready(
         TumblingEventTimeWindows.of(10),
         Told(),
-        kind=EvictingWindowOperator,
+        kind=window_operator,
         evictor=CountEvictor.of(0),
     )
     harness.process([TriggerResult.FIRE_AND_PURGE], [3], ["k"])

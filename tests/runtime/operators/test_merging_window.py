@@ -18,7 +18,6 @@ from penstock.errors import (
     LateMergedWindowError,
     WindowStateError,
 )
-from penstock.runtime.operators.merging_window import MergingWindowOperator
 from penstock.runtime.operators.window_call import ProcessCall
 from penstock.runtime.operators.window_contents import (
     ReducedRecords,
@@ -36,9 +35,7 @@ from penstock.runtime.windowing.window import TimeWindow
 
 @backends
 def test_windows_that_merge_tell_the_trigger_first(backend: str) -> None:
-    harness = ready(
-        EventTimeSessionWindows.with_gap(10), Told(), kind=MergingWindowOperator, backend=backend
-    )
+    harness = ready(EventTimeSessionWindows.with_gap(10), Told(), backend=backend)
     harness.process([1, 2, 3], [0, 15, 8], ["k"] * 3)
 
     assert harness.operator.trigger.log == [  # type: ignore[attr-defined]
@@ -79,7 +76,7 @@ def test_merged_windows_go_on_after_a_failure(backend: str) -> None:
 
 def test_windows_of_processing_time_merge() -> None:
     assigner = ProcessingTimeSessionWindows.with_gap(10)
-    harness = ready(assigner, kind=MergingWindowOperator)
+    harness = ready(assigner)
     for time, value in [(0, 1), (8, 2), (30, 3)]:
         harness.time.set_current_time(time)
         harness.process([value], None, ["k"])
@@ -90,7 +87,6 @@ def test_windows_of_processing_time_merge() -> None:
 def test_a_record_of_a_late_session_is_late() -> None:
     harness = ready(
         EventTimeSessionWindows.with_gap(10),
-        kind=MergingWindowOperator,
         late_tag=LATE,
         allowed_lateness=5,
     )
@@ -123,7 +119,7 @@ class Shrinking(MergingWindowAssigner[Any, TimeWindow]):
 
 
 def test_a_merged_window_must_not_be_late() -> None:
-    harness = ready(Shrinking(), kind=MergingWindowOperator)
+    harness = ready(Shrinking())
     harness.operator.process_watermark(0)
     harness.process([1], [5], ["k"])
     with pytest.raises(LateMergedWindowError) as failure:
@@ -138,7 +134,6 @@ def test_a_window_that_merges_has_no_state() -> None:
     harness = ready(
         EventTimeSessionWindows.with_gap(10),
         call=ProcessCall(Numbered()),
-        kind=MergingWindowOperator,
     )
     harness.process([1], [0], ["k"])
     with pytest.raises(WindowStateError) as failure:

@@ -7,7 +7,8 @@ from tests.runtime.operators.test_window import LATE, backends, event_timers, re
 from tests.runtime.programs import Harness
 
 from penstock.errors import InvalidTimestampError, UserFunctionError
-from penstock.runtime.operators.session_window import SessionWindowOperator
+from penstock.runtime.operators.session_window import Sessions
+from penstock.runtime.operators.window import WindowOperator
 from penstock.runtime.operators.window_call import ApplyCall, ProcessCall
 from penstock.runtime.operators.window_contents import ReducedRecords
 from penstock.runtime.windowing.session import EventTimeSessionWindows
@@ -15,7 +16,7 @@ from penstock.runtime.windowing.session import EventTimeSessionWindows
 
 def sessions(backend: str = "hashmap", **options: Any) -> Harness:
     assigner = EventTimeSessionWindows.with_gap(10)
-    return ready(assigner, kind=SessionWindowOperator, backend=backend, **options)
+    return ready(assigner, kind=WindowOperator, windows=Sessions, backend=backend, **options)
 
 
 class Told:

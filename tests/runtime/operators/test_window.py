@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from penstock.errors import (
     UnsupportedOperationError,
 )
 from penstock.runtime.elements import MAX_TIMESTAMP
+from penstock.runtime.operators.general_window import GeneralWindows
 from penstock.runtime.operators.window import WindowOperator
 from penstock.runtime.operators.window_call import ProcessCall, WindowCall
 from penstock.runtime.operators.window_contents import (
@@ -52,6 +54,9 @@ LATE, SIDE = OutputTag("late"), OutputTag("side")
 SEEN = ListStateDescriptor("seen", Types.LONG())
 CONTINUE, FIRE = TriggerResult.CONTINUE, TriggerResult.FIRE
 backends = pytest.mark.parametrize("backend", ["hashmap", "rocksdb"])
+
+general_operator = partial(WindowOperator, windows=GeneralWindows)
+"""Runs all windows as those of which nothing is known."""
 
 
 class Told(EventTimeTrigger):
@@ -107,7 +112,7 @@ def ready(
     call: Any = None,
     *,
     backend: str = "hashmap",
-    kind: Any = WindowOperator,
+    kind: Any = general_operator,
     batch: bool = False,
     **options: Any,
 ) -> Harness:
@@ -289,7 +294,7 @@ def test_in_batch_mode_the_end_of_the_input_is_the_end_of_time(backend: str, con
     assert sorted(harness.output.records()) == [(5, 9), (7, 9)]
 
 
-@pytest.mark.parametrize("kind", [WindowOperator, window_operator])
+@pytest.mark.parametrize("kind", [general_operator, window_operator])
 def test_windows_of_event_time_need_timestamps(kind: Any) -> None:
     harness = ready(TumblingEventTimeWindows.of(10), kind=kind)
     with pytest.raises(InvalidTimestampError, match=r"'Mine' .*'x'"):
@@ -310,7 +315,7 @@ class Sum:
         return acc_a + acc_b
 
 
-@pytest.mark.parametrize("kind", [WindowOperator, window_operator])
+@pytest.mark.parametrize("kind", [general_operator, window_operator])
 def test_what_is_not_of_its_declared_type_is_told_with_key_and_window(kind: Any) -> None:
     accumulator = AggregatedRecords(Sum(), Types.STRING())
     tumbling = TumblingEventTimeWindows.of(10)

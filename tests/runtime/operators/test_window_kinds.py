@@ -8,19 +8,16 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.runtime.operators.test_window import general_operator
 from tests.runtime.programs import Harness
 
 from penstock.errors import StateTypeMismatchError, UserFunctionError
 from penstock.runtime.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
-from penstock.runtime.operators.aligned_window import AlignedWindowOperator
-from penstock.runtime.operators.evicting_window import (
-    EvictingMergingWindowOperator,
-    EvictingWindowOperator,
-)
-from penstock.runtime.operators.merging_window import MergingWindowOperator
-from penstock.runtime.operators.pane_window import PaneWindowOperator, can_share_panes
-from penstock.runtime.operators.session_window import SessionWindowOperator
-from penstock.runtime.operators.window import WindowOperator
+from penstock.runtime.operators.aligned_window import AlignedWindows
+from penstock.runtime.operators.general_window import GeneralWindows
+from penstock.runtime.operators.pane_window import SharedPanes, can_share_panes
+from penstock.runtime.operators.session_window import Sessions
+from penstock.runtime.operators.window import WindowOperator, WindowSet
 from penstock.runtime.operators.window_call import ApplyCall, ProcessCall, WindowCall
 from penstock.runtime.operators.window_contents import (
     AggregatedRecords,
@@ -195,14 +192,14 @@ def test_all_operators_give_the_results_of_the_general_one(data: st.DataObject) 
 
     fast = made(window_operator)
     found, late = run(fast, steps, backend)
-    expected, expected_late = run(made(WindowOperator), steps, backend)
+    expected, expected_late = run(made(general_operator), steps, backend)
 
     assert late == expected_late
-    if isinstance(fast, PaneWindowOperator):
+    if fast.windows is SharedPanes:
         # Timers of one time may fire in another order, and records of one window are joined by panes.
         assert in_no_order(by_pane(found)) == in_no_order(by_pane(expected))
     else:
-        assert type(fast) is AlignedWindowOperator
+        assert fast.windows is AlignedWindows
         if backend == "hashmap" and not any(map(is_far, steps[:-1])):
             assert found == expected
         else:
@@ -225,9 +222,9 @@ def test_sessions_give_the_results_of_windows_that_merge(data: st.DataObject) ->
         return kind(assigner, EventTimeTrigger(), CONTENTS[contents](), CALLS[call](), **options)
 
     fast = made(window_operator)
-    assert type(fast) is SessionWindowOperator
+    assert fast.windows is Sessions
     found, late = run(fast, steps, backend, is_moved=is_moved)
-    expected, expected_late = run(made(MergingWindowOperator), steps, backend)
+    expected, expected_late = run(made(general_operator), steps, backend)
 
     assert late == expected_late
     assert in_no_order(found) == in_no_order(expected)
@@ -249,8 +246,8 @@ def sorted_records(value: Any) -> Any:
 def test_the_fastest_operator_is_taken() -> None:
     def kind(
         assigner: Any, contents: Any = None, call: Any = None, trigger: Any = None, **options: Any
-    ) -> type[WindowOperator]:
-        return type(
+    ) -> type[WindowSet]:
+        return (
             window_operator(
                 assigner,
                 trigger or EventTimeTrigger(),
@@ -258,31 +255,31 @@ def test_the_fastest_operator_is_taken() -> None:
                 call or WindowCall(),
                 **options,
             )
-        )
+        ).windows
 
     tumbling, sliding = TumblingEventTimeWindows.of(60), SlidingEventTimeWindows.of(60, 1)
     staggered = TumblingEventTimeWindows.of(60, window_stagger=WindowStagger.NATURAL)
     sessions, evictor = EventTimeSessionWindows.with_gap(5), CountEvictor.of(1)
 
-    assert kind(tumbling) is AlignedWindowOperator
-    assert kind(staggered) is WindowOperator
-    assert kind(tumbling, trigger=CountTrigger.of(3)) is WindowOperator
-    assert kind(sliding) is PaneWindowOperator
-    assert kind(sliding, ReducedRecords(join, is_associative=False)) is AlignedWindowOperator
-    assert kind(sliding, ReducedRecords(join, is_associative=True)) is PaneWindowOperator
-    assert kind(sliding, AggregatedRecords(Letters())) is AlignedWindowOperator
-    assert kind(sliding, AggregatedRecords(Letters(), is_mergeable=None)) is PaneWindowOperator
-    assert kind(sliding, AggregatedRecords(Letters(), is_mergeable=True)) is PaneWindowOperator
-    assert kind(sliding, ListedRecords()) is AlignedWindowOperator
-    assert kind(sliding, call=ApplyCall(with_window)) is PaneWindowOperator
-    assert kind(sliding, call=ProcessCall(Remembering())) is AlignedWindowOperator
-    assert kind(sliding, evictor=evictor) is EvictingWindowOperator
-    assert kind(sessions) is SessionWindowOperator
-    assert kind(sessions, ListedRecords()) is SessionWindowOperator
-    assert kind(sessions, trigger=CountTrigger.of(3)) is MergingWindowOperator
-    assert kind(EventTimeSessionWindows.with_dynamic_gap(len)) is MergingWindowOperator
-    assert kind(ProcessingTimeSessionWindows.with_gap(5)) is MergingWindowOperator
-    assert kind(sessions, evictor=evictor) is EvictingMergingWindowOperator
+    assert kind(tumbling) is AlignedWindows
+    assert kind(staggered) is GeneralWindows
+    assert kind(tumbling, trigger=CountTrigger.of(3)) is GeneralWindows
+    assert kind(sliding) is SharedPanes
+    assert kind(sliding, ReducedRecords(join, is_associative=False)) is AlignedWindows
+    assert kind(sliding, ReducedRecords(join, is_associative=True)) is SharedPanes
+    assert kind(sliding, AggregatedRecords(Letters())) is AlignedWindows
+    assert kind(sliding, AggregatedRecords(Letters(), is_mergeable=None)) is SharedPanes
+    assert kind(sliding, AggregatedRecords(Letters(), is_mergeable=True)) is SharedPanes
+    assert kind(sliding, ListedRecords()) is AlignedWindows
+    assert kind(sliding, call=ApplyCall(with_window)) is SharedPanes
+    assert kind(sliding, call=ProcessCall(Remembering())) is AlignedWindows
+    assert kind(sliding, evictor=evictor) is GeneralWindows
+    assert kind(sessions) is Sessions
+    assert kind(sessions, ListedRecords()) is Sessions
+    assert kind(sessions, trigger=CountTrigger.of(3)) is GeneralWindows
+    assert kind(EventTimeSessionWindows.with_dynamic_gap(len)) is GeneralWindows
+    assert kind(ProcessingTimeSessionWindows.with_gap(5)) is GeneralWindows
+    assert kind(sessions, evictor=evictor) is GeneralWindows
 
 
 @pytest.mark.parametrize(

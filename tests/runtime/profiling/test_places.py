@@ -11,9 +11,9 @@ import pytest
 import penstock
 from penstock.common.cost import Cost
 from penstock.runtime.fused_loop import FILE_NAME
-from penstock.runtime.operators.aligned_window import reducing
 from penstock.runtime.operators.process import process_records
 from penstock.runtime.operators.reduce import ReduceOperator
+from penstock.runtime.operators.window_contents import ReducedRecords
 from penstock.runtime.profiling.places import (
     _COSTS,
     Place,
@@ -69,16 +69,11 @@ def test_others(filename: str, place: Cost | Place) -> None:
     assert place_of(filename) is place
 
 
-def _join() -> CodeType:
-    codes = (constant for constant in reducing.__code__.co_consts if isinstance(constant, CodeType))
-    return next(code for code in codes if code.co_name == "join")
-
-
 @pytest.mark.parametrize(
     ("code", "line"),
     [
         (ReduceOperator._results.__code__, "value = call(before, value)"),
-        (_join(), "result = call(before, value)"),
+        (ReducedRecords.join_run.__code__, "result = call(before, value)"),
         (process_records.__code__, "results = call(value, context)"),
     ],
     ids=["reduce", "window", "process"],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import partial, reduce
+from functools import reduce
 from itertools import accumulate
 from operator import itemgetter
 from typing import Any, Final
@@ -11,39 +11,32 @@ from typing import Any, Final
 from penstock.common.typeinfo import Types
 from penstock.runtime.elements import MAX_TIMESTAMP, Block
 from penstock.runtime.mutability import are_immutable, given, kept, own
-from penstock.runtime.operators.aligned_window import (
-    AlignedWindowOperator,
-    aggregating,
-    merging,
-    panes_of,
-    reducing,
-)
+from penstock.runtime.operators.aligned_window import AlignedWindows, panes_of
 from penstock.runtime.operators.associativity import AssociativityCheck
 from penstock.runtime.operators.merge_check import MergeCheck
 from penstock.runtime.operators.sampled_check import SampledCheck
+from penstock.runtime.operators.window import WindowOperator
 from penstock.runtime.operators.window_contents import (
     PANES_NAME,
     STATE_NAME,
-    AggregatedRecords,
-    JoinedRecords,
+    JoinedContents,
     ReducedRecords,
 )
 from penstock.runtime.state.descriptors import MapStateDescriptor
 from penstock.runtime.state.tables import VOID_NAMESPACE
-from penstock.runtime.timers.internal_timer import InternalTimer
-from penstock.runtime.user_code import FAILURES, failing_record
-from penstock.runtime.windowing.window import time_window
+from penstock.runtime.timers.internal_timer import InternalTimer, new_timer
+from penstock.runtime.windowing.window import TimeWindow, time_window
 
 _PANES: Final = MapStateDescriptor(PANES_NAME, Types.LONG(), Types.PICKLED_BYTE_ARRAY())
 _MOST_PANES_A_SLIDE: Final = 8
 _MOST_DUE: Final = 4096
 _START: Final = itemgetter(0)
 
-_Due = tuple[list[tuple[int, Any]], list[Any] | None]
-"""The panes of a key, in order, and what `_join_tails` returned for them, if it was called."""
+_Panes = list[tuple[int, Any]]
+"""The panes of a key, in order: their starts, and what their records come to."""
 
 
-class PaneWindowOperator(AlignedWindowOperator):
+class SharedPanes(AlignedWindows):
     """Adds each record to one pane only, and joins the panes of a window when it fires.
 
     A pane is the longest stretch of time that no window begins or ends in. Each key has a map of its
@@ -53,119 +46,77 @@ class PaneWindowOperator(AlignedWindowOperator):
 
     kept_by_others = frozenset({STATE_NAME})
 
-    @property
-    def how_kept(self) -> str:
-        panes = panes_of(self.assigner)
+    def __init__(self, operator: WindowOperator) -> None:
+        super().__init__(operator)
+        self._are_apart = True
+        self._map = operator.state.get_state(_PANES)
+        assert isinstance(operator.contents, JoinedContents)
+        self._contents = operator.contents
+        self._merge = operator.contents.merge
+        self._check = _check_of(operator.contents, operator.name)
+
+    @staticmethod
+    def can_run(assigner: Any, trigger: Any, contents: Any, call: Any) -> bool:
+        is_aligned = AlignedWindows.can_run(assigner, trigger, contents, call)
+        return is_aligned and not call.has_window_state and can_share_panes(assigner, contents)
+
+    @staticmethod
+    def how_kept(assigner: Any) -> str:
+        panes = panes_of(assigner)
         size, slide = panes.size, panes.slide
         return f"as panes shared by windows of {size} ms every {slide} ms (offset {panes.offset % slide} ms)"
 
-    def open(self) -> None:
-        super().open()
-        self._map = self.state.get_state(_PANES)
-        self._check: SampledCheck | None = None
-        contents = self.contents
-        if isinstance(contents, JoinedRecords):
-            contents = contents.contents
-        elif isinstance(contents, ReducedRecords) and contents.is_associative is None:
-            self._check = AssociativityCheck(contents.function.call, self.name)
-        elif isinstance(contents, AggregatedRecords) and contents.is_mergeable is None:
-            self._check = MergeCheck(contents.function.function, self.name)
-        if isinstance(contents, ReducedRecords):
-            self._join_run = reducing(contents.function.call)
-            self._join_panes = partial(reduce, contents.function.call)
-        else:
-            assert isinstance(contents, AggregatedRecords)
-            self._join_run = aggregating(contents.function.function)
-            self._join_panes = partial(reduce, contents.function.function.merge)
-        self._merge = contents.merge
-        if self.contents.are_partial:
-            self._join_run = merging(contents.merge)
-
-    def _put_run(self, pane: int, run: Block) -> None:
-        windows = self._panes[pane]
-        if self._is_past(pane):
-            self._put_late_run(pane, run)
-            return
-        first_end = windows[-1].max_timestamp()
-        new = self._add_run(pane, run)
-        self._service.event_time_queue.add_all(
-            InternalTimer(first_end, key, VOID_NAMESPACE) for key in new
-        )
-
-    def _add_run(self, pane: int, run: Block) -> list[Any]:
-        """Add records to their pane; return the keys that did not have it."""
-        view = self._map.view
-        self._window = None
+    def _put_run(self, pane: int, windows: tuple[TimeWindow, ...], run: Block) -> None:
+        operator, watermark, view = self._operator, self._service.current_watermark, self._map.view
         if self._check is not None and self._check.wants_records:
             self._check.look_at_records(run.keys or (), run.values)
-        rest = iter(run.values)
-        try:
-            joined, new = self._join_run(view.getter(pane), self._map.hold, run.keys, rest)
-        except FAILURES as error:
-            raise self._run_failure(error, run, rest) from error
+        joined, new = self._contents.join_run(
+            view.getter(pane), self._map.hold, run.keys or [], operator.reading(run)
+        )
         view.put_each(pane, joined)
-        return new
+        ends = (window.max_timestamp() for window in windows)
+        time = min((end for end in ends if end > watermark), default=self._gone_at(pane))
+        if time < MAX_TIMESTAMP:
+            self._service.event_time_queue.add_all(
+                new_timer((time, key, VOID_NAMESPACE)) for key in new
+            )
 
-    def _put_late_run(self, pane: int, run: Block) -> None:
-        """Add records some of whose windows have fired: those fire again, unless they are gone."""
-        assert run.keys is not None
-        assert run.timestamps is not None
-        watermark = self._service.current_watermark
-        windows = [
-            (start, window.max_timestamp())
-            for start, window in zip(self._panes.starts(pane), self._panes[pane], strict=True)
-            if not self._is_late(window)
-        ]
-        next_time = min((end for _, end in windows if end > watermark), default=self._gone_at(pane))
-        rest = iter(run.values)
-        try:
-            for value, key, timestamp in zip(rest, run.keys, run.timestamps, strict=True):
-                self.state.set_current_key(key)
-                if not windows:
-                    self._skip(value, timestamp)
-                    continue
-                for new in self._add_run(pane, Block([value], None, [key])):
-                    if next_time < MAX_TIMESTAMP:
-                        timer = InternalTimer(next_time, new, VOID_NAMESPACE)
-                        self._service.event_time_queue.add(timer)
-                for start, end in windows:
-                    if end <= watermark:
-                        self._fire_panes(start, self._sorted_panes())
-        except FAILURES as error:
-            raise self._failure(error, failing_record(run, rest)) from error
+    def _fire_again(self, window: TimeWindow) -> None:
+        # A window that ends with the last timestamp would end behind it.
+        is_whole = window.end < MAX_TIMESTAMP
+        start = window.end - self._panes.size if is_whole else window.start
+        self._fire_panes(start, self._sorted_panes())
 
-    def _on_timers(self, timers: list[InternalTimer]) -> None:
-        for timer in timers:
-            self.state.set_current_key(timer.key)
-            self.on_event_time(timer)
-
-    def process_watermark(self, timestamp: int) -> None:
-        # It may fire many windows of a key, and no record comes in between.
-        self._due: dict[Any, _Due | None] = {}
-        super().process_watermark(timestamp)
+    def advance(self, watermark: int) -> None:
+        # It may fire many windows of a key, and no record comes in between: what is left of its panes, and
+        # what `_join_tails` returned for them, if it was called.
+        self._due: dict[Any, tuple[_Panes, list[Any] | None]] = {}
+        super().advance(watermark)
         self._due.clear()
 
-    def on_event_time(self, timer: InternalTimer) -> None:
-        now, key, _ = timer
-        self._window = None
+    def _fire_due(self, timers: list[InternalTimer]) -> None:
+        for now, key, _ in timers:
+            self._operator.state.set_current_key(key)
+            self._operator.window = None
+            self._fire_key(now, key)
+
+    def _fire_key(self, now: int, key: Any) -> None:
+        """Fire the windows of a key that end at a time, and drop the panes that go at that time."""
         known = self._due.pop(key, None)
         panes, tails = known or (self._sorted_panes(), None)
         if not panes:
             return
-        try:
-            if known is not None and tails is None:
-                tails = self._join_tails([value for _, value in panes])
-            for end in self._ends_at(now, panes[-1][0]):
-                self._fire_panes(end - self._panes.size, panes, tails)
-        except FAILURES as error:
-            raise self._failure(error, None) from error
+        if known is not None and tails is None:
+            tails = self._join_tails([value for _, value in panes])
+        for end in self._ends_at(now, panes[-1][0]):
+            self._fire_panes(end - self._panes.size, panes, tails)
         left = self._without_gone(now, panes)
         if left:
             self._register_next(now, left)
             if len(self._due) < _MOST_DUE:
                 self._due[key] = left, tails
 
-    def _without_gone(self, now: int, panes: list[tuple[int, Any]]) -> list[tuple[int, Any]]:
+    def _without_gone(self, now: int, panes: _Panes) -> _Panes:
         """Remove panes that no window needs any more, and return the others."""
         gone = 0
         for pane, _ in panes:
@@ -193,9 +144,9 @@ class PaneWindowOperator(AlignedWindowOperator):
 
     def _gone_at(self, pane: int) -> int:
         """Return when the last window that holds a pane goes; `MAX_TIMESTAMP` for never."""
-        return self._cleanup_time(self._panes[pane][0])
+        return self._operator.cleanup_time(self._panes[pane][0])
 
-    def _register_next(self, now: int, left: list[tuple[int, Any]]) -> None:
+    def _register_next(self, now: int, left: _Panes) -> None:
         """Register the timer for what comes next: the end of a window with records, or a pane that goes."""
         windows = self._panes
         end = self._end_from(now + 2)
@@ -220,17 +171,15 @@ class PaneWindowOperator(AlignedWindowOperator):
             accumulate(reversed(values), lambda later, value: kept(merge(value, given(later))))
         )
 
-    def _sorted_panes(self) -> list[tuple[int, Any]]:
+    def _sorted_panes(self) -> _Panes:
         return sorted(self._map.items(), key=_START)
 
-    def _fire_panes(
-        self, start: int, panes: list[tuple[int, Any]], tails: list[Any] | None = None
-    ) -> None:
+    def _fire_panes(self, start: int, panes: _Panes, tails: list[Any] | None = None) -> None:
         """Call the function for the window with a start, if it has records.
 
         Args:
             start: The start.
-            panes: The panes of the key, in order.
+            panes: The panes of the key.
             tails: What `_join_tails` returned for them, if it was called.
         """
         end = start + self._panes.size
@@ -241,19 +190,17 @@ class PaneWindowOperator(AlignedWindowOperator):
             inside = [value for pane, value in panes if start <= pane < end]
         if not inside:
             return
-        window = self._window = time_window(start, end)
+        window = self._operator.window = time_window(start, end)
         if self._check is not None and self._check.wants_panes:
-            self._check.look_at_panes(self.state.current_key, inside)
+            self._check.look_at_panes(self._operator.state.current_key, inside)
         if tails and is_tail:
-            kept = given(tails[len(inside) - 1])
+            found = given(tails[len(inside) - 1])
         elif len(inside) == 1:
-            kept = own(inside[0])
+            found = own(inside[0])
         else:
             # What panes hold may be changed where it is joined, and a pane is in other windows too.
-            kept = self._join_panes(inside if are_immutable(inside) else list(map(own, inside)))
-        values = self._result(kept)
-        if values is not None:
-            self._emit(window, values)
+            found = reduce(self._merge, inside if are_immutable(inside) else map(own, inside))
+        self._operator.fire(window, found)
 
 
 def can_share_panes(assigner: Any, contents: Any) -> bool:
@@ -265,6 +212,13 @@ def can_share_panes(assigner: Any, contents: Any) -> bool:
     windows = panes_of(assigner)
     if windows.size < 2 * windows.slide or windows.slide > _MOST_PANES_A_SLIDE * windows.pane_size:
         return False
-    if isinstance(contents, AggregatedRecords):
-        return contents.is_mergeable is not False
-    return isinstance(contents, ReducedRecords) and contents.is_associative is not False
+    return contents.is_joinable is not False
+
+
+def _check_of(contents: JoinedContents, operator: str) -> SampledCheck | None:
+    """Return what looks whether contents may be joined; None if that is known."""
+    if contents.is_joinable is not None:
+        return None
+    if isinstance(contents, ReducedRecords):
+        return AssociativityCheck(contents.function.call, operator)
+    return MergeCheck(contents.function.function, operator)

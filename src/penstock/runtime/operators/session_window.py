@@ -4,30 +4,33 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from operator import itemgetter
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from penstock.common.typeinfo import Types
 from penstock.runtime.elements import MAX_TIMESTAMP, Block
-from penstock.runtime.epoch import Epoch
-from penstock.runtime.operators.session_contents import (
-    Session,
-    read_sessions,
-    session_contents,
-    write_sessions,
-)
-from penstock.runtime.operators.window import WindowOperator
+from penstock.runtime.mutability import IMMUTABLE_TYPES, Kept, given
+from penstock.runtime.operators.window import WindowOperator, WindowSet
+from penstock.runtime.operators.window_contents import JoinedContents
 from penstock.runtime.state.descriptors import ValueStateDescriptor
-from penstock.runtime.state.tables import VOID_NAMESPACE
-from penstock.runtime.timers.internal_timer import InternalTimer
-from penstock.runtime.user_code import FAILURES, failing_record
+from penstock.runtime.state.states import KeyedListState
+from penstock.runtime.state.tables import ABSENT, VOID_NAMESPACE, Keep, ValueView
+from penstock.runtime.timers.internal_timer import InternalTimer, new_timer
+from penstock.runtime.windowing.session import EventTimeSessionWindows
+from penstock.runtime.windowing.time_triggers import EventTimeTrigger
 from penstock.runtime.windowing.window import TimeWindow
 
 _SESSIONS: Final = ValueStateDescriptor("window-sessions", Types.PICKLED_BYTE_ARRAY())
 _END: Final = itemgetter(1)
 
+Session = list[Any]
+"""The start and the end of a session, and what is held there of what is kept of its records.
 
-class SessionWindowOperator(WindowOperator):
-    """Does what `MergingWindowOperator` does, for sessions whose gap and trigger are known.
+It changes in place, and belongs to nobody but the set.
+"""
+
+
+class Sessions(WindowSet):
+    """Does what `GeneralWindows` does, for sessions whose gap and trigger are known.
 
     A key has one list of its sessions, in order of time, that is read and written once a block.
 
@@ -36,130 +39,219 @@ class SessionWindowOperator(WindowOperator):
     others, at which there is nothing to do.
     """
 
-    merges = True
-    shows_order = False
-    how_kept = "as sessions with one gap under the default trigger"
+    def __init__(self, operator: WindowOperator) -> None:
+        super().__init__(operator)
+        self._gap: int = operator.assigner.session_gap  # type: ignore[attr-defined]
+        self._state = operator.state.get_state(_SESSIONS)
 
-    def open(self) -> None:
-        super().open()
-        self._gap: int = self.assigner.session_gap  # type: ignore[attr-defined]
-        self._sessions = self.state.get_state(_SESSIONS)
+    @staticmethod
+    def can_run(assigner: Any, trigger: Any, contents: Any, call: Any) -> bool:  # noqa: ARG004
+        are_known = type(assigner) is EventTimeSessionWindows and type(trigger) is EventTimeTrigger
+        return are_known and contents.evictor is None
 
-    def begin_epoch(self, epoch: Epoch) -> None:
-        super().begin_epoch(epoch)
-        self._records = session_contents(self.contents, self._kept, self._kept.hold)
+    @staticmethod
+    def how_kept(assigner: Any) -> str:  # noqa: ARG004
+        return "as sessions with one gap under the default trigger"
 
-    def process_block(self, block: Block) -> None:
-        if block.timestamps is None or block.keys is None or None in block.timestamps:
-            super().process_block(block)  # which tells what is wrong
-            return
+    def begin_epoch(self) -> None:
+        contents, kept = self._operator.contents, self._operator.kept
+        self._records: _InSession | _InLists = _InLists(kept)
+        if isinstance(contents, JoinedContents):
+            self._records = _InSession(contents, kept.hold)
+
+    def put(self, block: Block) -> None:
+        operator, view = self._operator, self._state.view
         known: dict[Any, list[Session]] = {}
-        entries, mark, keep = self._sessions.view
-        hold = self._sessions.hold
-        add, gap, passed = self._records.add, self._gap, self._service.current_watermark + 1
-        rest = iter(block.values)
-        key = None
-        try:
-            for value, key, timestamp in zip(rest, block.keys, block.timestamps, strict=True):
-                sessions = known.get(key)
-                if sessions is None:
-                    sessions = known[key] = read_sessions(entries.get(key), key, hold)
-                end = min(timestamp + gap, MAX_TIMESTAMP)  # type: ignore[operator]
-                if sessions:
-                    last = sessions[-1]
-                    if last[0] <= timestamp <= last[1] > passed:
-                        last[2] = add(key, last[2], value)
-                        last[1] = max(last[1], end)
-                        continue
-                self._put_in(sessions, key, value, timestamp, end)  # type: ignore[arg-type]
-        except FAILURES as error:
-            raise self._record_failure(error, key, failing_record(block, rest)) from error
+        get, hold, add = view.entries.get, self._state.hold, self._records.add
+        gap, passed = self._gap, operator.service.current_watermark + 1
+        rest, times, keys = operator.reading(block), block.timestamps, block.keys or ()
+        for value, key, timestamp in zip(rest, keys, cast("list[int]", times), strict=True):
+            sessions = known.get(key)
+            if sessions is None:
+                sessions = known[key] = _read(get(key), key, hold)
+            end = min(timestamp + gap, MAX_TIMESTAMP)
+            if sessions:
+                last = sessions[-1]
+                if last[0] <= timestamp <= last[1] > passed:
+                    last[2] = add(key, last[2], value)
+                    last[1] = max(last[1], end)
+                    continue
+            self._put_in(sessions, key, value, timestamp, end)
+            operator.window = None
         self._records.flush()
         for key, sessions in known.items():
-            if sessions:
-                entries[key] = write_sessions(sessions, key, keep)
-                mark(key)
-            elif entries.pop(key, None) is not None:
-                mark(key)
-        self._collector.flush()
-
-    def _record_failure(self, error: BaseException, key: Any, record: str | None) -> Exception:
-        if key != self.state.current_key:
-            self.state.set_current_key(key)
-            self._window = None
-        return self._failure(error, record)
+            _write(view, key, sessions)
 
     def _put_in(
         self, sessions: list[Session], key: Any, value: Any, timestamp: int, end: int
     ) -> None:
         """Put a record into the sessions of its key, whatever becomes of them."""
-        self.state.set_current_key(key)
-        watermark = self._service.current_watermark
+        operator, records = self._operator, self._records
+        operator.state.set_current_key(key)
+        watermark = operator.service.current_watermark
         first = bisect_left(sessions, timestamp, key=_END)
         touched = [session for session in sessions[first:] if session[0] <= end]
-        is_awaited = False
-        start = timestamp
+        start, is_awaited = timestamp, False
         if touched:
             start = min(start, touched[0][0])
             is_awaited = touched[-1][1] > watermark + 1
             end = max(end, touched[-1][1])
-        window = self._window = TimeWindow(start, end)
-        cleanup = self._cleanup_time(window)
+        window = operator.window = TimeWindow(start, end)
+        cleanup = operator.cleanup_time(window)
         if cleanup <= watermark:
-            self._skip(value, timestamp)
+            operator.skip(value, timestamp)
             return
-        kept = self._merged(key, touched, value, sessions)
+        if touched:
+            kept = touched[0][2]
+            for _, _, other in touched[1:]:
+                kept = records.merge(key, kept, other)
+            kept = records.add(key, kept, value)
+        else:
+            kept = records.first(key, value, sessions)
         sessions[first : first + len(touched)] = [[start, end, kept]]
         if not is_awaited:
             self._register(key, end - 1 if end - 1 > watermark else cleanup)
         if end - 1 <= watermark:
-            self._fire_session(key, window, kept)
-
-    def _merged(self, key: Any, touched: list[Session], value: Any, sessions: list[Session]) -> Any:
-        """Return what is kept of the sessions that a record touched, and of the record."""
-        if not touched:
-            return self._records.first(key, value, sessions)
-        kept = touched[0][2]
-        for _, _, other in touched[1:]:
-            kept = self._records.merge(key, kept, other)
-        return self._records.add(key, kept, value)
+            operator.fire(window, records.peek(key, kept))
 
     def _register(self, key: Any, time: int) -> None:
         if time < MAX_TIMESTAMP:
-            self._service.event_time_queue.add(InternalTimer(time, key, VOID_NAMESPACE))
-
-    def _fire_session(self, key: Any, window: TimeWindow, kept: Any) -> None:
-        found = self._records.peek(key, kept)
-        values = self._result(found)
-        if values is not None:
-            self._emit(window, values)
+            self._operator.service.event_time_queue.add(new_timer((time, key, VOID_NAMESPACE)))
 
     def on_event_time(self, timer: InternalTimer) -> None:
         now, key, _ = timer
-        entries, mark, keep = self._sessions.view
-        sessions = read_sessions(entries.get(key), key, self._sessions.hold)
+        operator, view = self._operator, self._state.view
+        sessions = _read(view.entries.get(key), key, self._state.hold)
         left: list[Session] = []
         next_time = MAX_TIMESTAMP
-        try:
-            for session in sessions:
-                start, end, kept = session
-                window = self._window = TimeWindow(start, end)
-                if now == end - 1:
-                    self._fire_session(key, window, kept)
-                cleanup = self._cleanup_time(window)
-                if now == cleanup:
-                    self._records.drop(key, kept)
-                    self._window_context.current = window
-                    self.call.clear(self._window_context)
-                    continue
-                left.append(session)
-                next_time = min(next_time, end - 1 if end - 1 > now else cleanup)
-        except FAILURES as error:
-            raise self._failure(error, None) from error
+        for session in sessions:
+            start, end, kept = session
+            window = operator.window = TimeWindow(start, end)
+            if now == end - 1:
+                operator.fire(window, self._records.peek(key, kept))
+            cleanup = operator.cleanup_time(window)
+            if now == cleanup:
+                self._records.drop(key, kept)
+                operator.forget(window)
+                continue
+            left.append(session)
+            next_time = min(next_time, end - 1 if end - 1 > now else cleanup)
         if len(left) < len(sessions):
-            if left:
-                entries[key] = write_sessions(left, key, keep)
-            else:
-                entries.pop(key, None)
-            mark(key)
+            _write(view, key, left)
         self._register(key, next_time)
+
+
+def _read(held: Any, key: Any, hold: Keep) -> list[Session]:
+    """Return the sessions of a key, as they are worked on, of what is in the state."""
+    sessions: list[Session] = given(held) or []
+    for session in sessions:
+        if type(session[2]) not in IMMUTABLE_TYPES:
+            session[2] = hold(session[2], key)
+    return sessions
+
+
+def _write(view: ValueView, key: Any, sessions: list[Session]) -> None:
+    """Set the sessions of a key in the state."""
+    entries, mark, keep = view
+    if not sessions:
+        if entries.pop(key, None) is not None:
+            mark(key)
+        return
+    held: Any = sessions
+    if Kept in [type(session[2]) for session in sessions]:
+        held = keep([[start, end, given(kept)] for start, end, kept in sessions], key)
+    entries[key] = held
+    mark(key)
+
+
+class _InSession:
+    """Keeps what the records of a session are joined to in the session itself."""
+
+    def __init__(self, contents: JoinedContents, hold: Keep) -> None:
+        self._call, self._create = contents.function.call, contents.create
+        self._merge, self._hold = contents.merge, hold
+
+    def first(self, key: Any, value: Any, sessions: list[Session]) -> Any:
+        """Return what to hold of the first record of a session, where the key has these other sessions."""
+        if self._create is not None:
+            return self.add(key, self._create(), value)
+        return value if type(value) in IMMUTABLE_TYPES else self._hold(value, key)
+
+    def add(self, key: Any, kept: Any, value: Any) -> Any:
+        """Return what to hold when a record was added."""
+        before = kept.value() if type(kept) is Kept else kept
+        result = self._call(before, value) if self._create is None else self._call(value, before)
+        return result if type(result) in IMMUTABLE_TYPES else self._hold(result, key)
+
+    def merge(self, key: Any, kept: Any, other: Any) -> Any:
+        """Return what to hold of two sessions that became one."""
+        return self._hold(self._merge(given(kept), given(other)), key)
+
+    def peek(self, key: Any, kept: Any) -> Any:
+        """Return what the contents of the window are, as `WindowContents.result` takes them: a copy."""
+        return given(kept)
+
+    def drop(self, key: Any, kept: Any) -> None:
+        """Drop what is kept elsewhere."""
+
+    def flush(self) -> None:
+        """Write what was not written yet."""
+
+
+class _InLists:
+    """Keeps the records of sessions in a state of lists, and in the session the namespace in which they are.
+
+    It is a number that no other session of the key has at the time, so that most sessions of most
+    keys are in the first namespace. Records are written by the block.
+    """
+
+    def __init__(self, lists: KeyedListState) -> None:
+        self._lists = lists
+        self._new: dict[int, dict[Any, list[Any]]] = {}
+
+    def first(self, key: Any, value: Any, sessions: list[Session]) -> int:
+        taken = {kept for _, _, kept in sessions}
+        place = next(number for number in range(len(taken) + 1) if number not in taken)
+        return self.add(key, place, value)
+
+    def add(self, key: Any, kept: int, value: Any) -> int:
+        by_key = self._new.get(kept)
+        if by_key is None:
+            by_key = self._new[kept] = {}
+        records = by_key.get(key)
+        if records is None:
+            by_key[key] = [value]
+        else:
+            records.append(value)
+        return kept
+
+    def merge(self, key: Any, kept: int, other: int) -> int:
+        moved = self._taken(key, other)
+        if moved is not ABSENT:
+            self._enter(kept)
+            self._lists.view.extend(key, moved)
+        return kept
+
+    def peek(self, key: Any, kept: int) -> Any:
+        self._enter(kept)
+        return self._lists.view.get(key) or ABSENT
+
+    def drop(self, key: Any, kept: int) -> None:
+        self._taken(key, kept)
+
+    def _taken(self, key: Any, kept: int) -> Any:
+        found = self.peek(key, kept)
+        self._lists.view.remove(key)
+        return found
+
+    def _enter(self, place: int) -> None:
+        self.flush()
+        self._lists.set_current_namespace(place)
+
+    def flush(self) -> None:
+        for place, by_key in self._new.items():
+            self._lists.set_current_namespace(place)
+            extend = self._lists.view.extend
+            for key, records in by_key.items():
+                extend(key, records)
+        self._new = {}

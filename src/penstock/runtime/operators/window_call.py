@@ -10,16 +10,27 @@ from penstock.runtime.user_code import UserFunction
 
 
 class WindowCall:
-    """Emits the contents of a window: what is done where there is no function."""
+    """Calls the function of a window; without one, as here, the contents of the window are the results.
 
+    Args:
+        function: A plain callable, or an object with a method of that name.
+    """
+
+    method: ClassVar[str] = ""
     has_window_state: ClassVar[bool] = False
     """Whether the function may keep state of single windows, and is told when one is gone."""
 
+    def __init__(self, function: Any = None) -> None:
+        self.function = UserFunction(function, self.method)
+
     def open(self, context: RuntimeContext) -> None:
         """Open the function."""
+        self._call = self.function.call
+        self.function.open(context)
 
     def close(self) -> None:
         """Close the function."""
+        self.function.close()
 
     def results(self, key: Any, context: Any, values: list[Any]) -> Iterable[Any] | None:
         """Return the results of a window.
@@ -35,31 +46,7 @@ class WindowCall:
         """Tell the function that a window is gone."""
 
 
-class _FunctionCall(WindowCall):
-    """Base of the calls of a function.
-
-    Args:
-        function: A plain callable, or an object with a method of that name.
-    """
-
-    method: ClassVar[str]
-
-    def __init__(self, function: Any) -> None:
-        self.function = UserFunction(function, self.method)
-
-    def open(self, context: RuntimeContext) -> None:
-        self._call = self.function.call
-        self._clear = getattr(self.function.function, "clear", None)
-        self.function.open(context)
-
-    def close(self) -> None:
-        self.function.close()
-
-    def results(self, key: Any, context: Any, values: list[Any]) -> Iterable[Any] | None:
-        raise NotImplementedError
-
-
-class ApplyCall(_FunctionCall):
+class ApplyCall(WindowCall):
     """Calls a `WindowFunction`."""
 
     method = "apply"
@@ -68,16 +55,14 @@ class ApplyCall(_FunctionCall):
         return self._call(key, context.current, values)  # type: ignore[no-any-return]
 
 
-class ApplyAllCall(_FunctionCall):
+class ApplyAllCall(ApplyCall):
     """Calls an `AllWindowFunction`."""
-
-    method = "apply"
 
     def results(self, key: Any, context: Any, values: list[Any]) -> Iterable[Any] | None:
         return self._call(context.current, values)  # type: ignore[no-any-return]
 
 
-class ProcessCall(_FunctionCall):
+class ProcessCall(WindowCall):
     """Calls a `ProcessWindowFunction`."""
 
     method = "process"
@@ -87,8 +72,8 @@ class ProcessCall(_FunctionCall):
         return self._call(key, context, values)  # type: ignore[no-any-return]
 
     def clear(self, context: Any) -> None:
-        if self._clear is not None:
-            self._clear(context)
+        if (clear := getattr(self.function.function, "clear", None)) is not None:
+            clear(context)
 
 
 class ProcessAllCall(ProcessCall):

@@ -3,38 +3,64 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from functools import reduce
-from typing import Any, ClassVar, Final
+from collections.abc import Callable, Iterator
+from typing import Any, Final
 
 from penstock.common.typeinfo import Types
 from penstock.runtime.context import RuntimeContext
+from penstock.runtime.mutability import IMMUTABLE_TYPES, Kept
 from penstock.runtime.state.descriptors import (
     AggregatingStateDescriptor,
     ListStateDescriptor,
     ReducingStateDescriptor,
     StateDescriptor,
 )
+from penstock.runtime.state.tables import ABSENT, Keep, as_it_is
 from penstock.runtime.user_code import UserFunction
+from penstock.runtime.windowing.evictor import Evictor
 
 STATE_NAME: Final = "window-contents"
 """The name of the state in which the contents of windows are."""
 PANES_NAME: Final = "window-panes"
 """The name of the state in which they are where windows share panes."""
 
+_ANY: Final = Types.PICKLED_BYTE_ARRAY()
+
 
 class WindowContents(ABC):
-    """Says how the records of a window are kept, and what the function of the window is given."""
+    """Says how the records of a window are kept, and what the function of the window is given.
 
-    are_partial: ClassVar[bool] = False
-    """Whether records come as `Partial`s, each of which stands for several."""
+    Args:
+        function: What joins records; None if nothing does.
+        method: The name of its method that takes a record.
+    """
 
     what_is_kept: str
     """What that is, in words that checkpoints hold too: they must not change."""
+    evictor: Evictor[Any, Any] | None = None
+    """What takes records out; they are kept with their timestamps then."""
+    is_joinable: bool | None = False
+    """Whether what some records came to may be joined with what others came to. None if nobody knows: it
+    is taken to be so, and looked at."""
+
+    def __init__(self, function: Any = None, method: str = "") -> None:
+        self.function = UserFunction(function, method)
 
     @abstractmethod
     def descriptor(self) -> StateDescriptor:
         """Return the descriptor of the state that keeps them."""
+
+    @abstractmethod
+    def put_run(self, state: Any, keys: list[Any], values: Iterator[Any]) -> list[Any]:
+        """Add records under their keys to the current namespace of that state.
+
+        Returns:
+            The keys to which timers are to be registered: all that are new there, and maybe others.
+        """
+
+    @abstractmethod
+    def joined(self, records: list[Any]) -> Any:
+        """Return what is kept of some records, or none."""
 
     @abstractmethod
     def result(self, kept: Any) -> list[Any] | None:
@@ -44,18 +70,21 @@ class WindowContents(ABC):
             TypeMismatchError: If what is kept is not of the type declared for it.
         """
 
-    @abstractmethod
-    def result_of_records(self, records: list[Any]) -> list[Any] | None:
-        """Return what the function is given for these records, where all of them were kept."""
+    def records_in(self, value: Any) -> int:
+        """Return how many records a value stands for."""
+        return 1
 
-    def show_calls(self) -> None:  # noqa: B027 - only functions are called
+    def show_calls(self) -> None:
         """See `StreamOperator.show_calls`."""
+        self.function.shows_calls = True
 
-    def open(self, context: RuntimeContext) -> None:  # noqa: B027 - only functions are opened
-        """Get ready."""
+    def open(self, context: RuntimeContext) -> None:
+        """Open the function."""
+        self.function.open(context)
 
-    def close(self) -> None:  # noqa: B027 - only functions are closed
-        """Let go of what `open` made ready."""
+    def close(self) -> None:
+        """Close the function."""
+        self.function.close()
 
 
 class ListedRecords(WindowContents):
@@ -64,145 +93,165 @@ class ListedRecords(WindowContents):
     what_is_kept = "with their records"
 
     def descriptor(self) -> StateDescriptor:
-        return ListStateDescriptor(STATE_NAME, Types.PICKLED_BYTE_ARRAY())
+        return ListStateDescriptor(STATE_NAME, _ANY)
 
-    def result(self, kept: Any) -> list[Any] | None:
-        return kept or None
+    def put_run(self, state: Any, keys: list[Any], values: Iterator[Any]) -> list[Any]:
+        lists: dict[Any, list[Any]] = {}
+        for value, key in zip(values, keys, strict=True):
+            lists.setdefault(key, []).append(value)
+        extend = state.view.extend
+        for key, elements in lists.items():
+            extend(key, elements)
+        # Whether a list is new costs more to know than a timer that is there already.
+        return list(lists)
 
-    def result_of_records(self, records: list[Any]) -> list[Any] | None:
+    def joined(self, records: list[Any]) -> Any:
         return records
 
+    def result(self, kept: Any) -> list[Any] | None:
+        return kept  # type: ignore[no-any-return]
 
-class ReducedRecords(WindowContents):
+
+class TimestampedRecords(ListedRecords):
+    """Keeps the records with their timestamps, even where they are joined: when the window fires.
+
+    Args:
+        contents: Joins the records.
+        evictor: Takes records out of windows.
+    """
+
+    what_is_kept = "with their records and timestamps, for an evictor"
+
+    def __init__(self, contents: WindowContents, evictor: Evictor[Any, Any]) -> None:
+        self._contents = contents
+        self.function = contents.function
+        self.evictor = evictor
+
+    def result(self, kept: Any) -> list[Any] | None:
+        return self._contents.result(self._contents.joined([value for value, _ in kept]))
+
+
+class JoinedContents(WindowContents):
+    """Keeps one value, to which records are joined."""
+
+    accumulator_type: Any = None
+    """The declared type of that, or None."""
+
+    @property
+    @abstractmethod
+    def merge(self) -> Callable[[Any, Any], Any]:
+        """Joins what is kept of some records with what is kept of others."""
+
+    @property
+    def create(self) -> Callable[[], Any] | None:
+        """Makes what the function, given it second, adds the first record to; None if it takes two records."""
+        return None
+
+    def put_run(self, state: Any, keys: list[Any], values: Iterator[Any]) -> list[Any]:
+        entries, mark, _ = state.view
+        joined, new = self.join_run(entries.get, state.hold, keys, values)
+        for key, value in joined.items():
+            entries[key] = value
+            mark(key)
+        return new
+
+    def join_run(
+        self, known: Callable[[Any, Any], Any], hold: Keep, keys: list[Any], values: Iterator[Any]
+    ) -> tuple[dict[Any, Any], list[Any]]:
+        """Join values by key.
+
+        Args:
+            known: Returns what is kept for a key, as it is held, or the default.
+            hold: Returns what to hold of a value.
+            keys: The keys of the values.
+            values: The values.
+
+        Returns:
+            What to hold of what they come to, by key, and the keys of which nothing was known.
+        """
+        joined: dict[Any, Any] = {}
+        so_far, new, call, create = joined.get, [], self.function.call, self.create
+        for value, key in zip(values, keys, strict=True):
+            before = so_far(key, ABSENT)
+            if before is ABSENT:
+                before = known(key, ABSENT)
+                if before is ABSENT:
+                    new.append(key)
+                    if create is None:
+                        joined[key] = value if type(value) in IMMUTABLE_TYPES else hold(value, key)
+                        continue
+                    before = create()
+            if type(before) is Kept:
+                before = before.value()
+            result = call(before, value) if create is None else call(value, before)
+            joined[key] = result if type(result) in IMMUTABLE_TYPES else hold(result, key)
+        return joined, new
+
+    def joined(self, records: list[Any]) -> Any:
+        if not records:
+            return None if self.create is None else self.create()
+        joined, _ = self.join_run({}.get, as_it_is, [None] * len(records), iter(records))
+        return joined[None]
+
+
+class ReducedRecords(JoinedContents):
     """Keeps what the records are reduced to.
 
     Args:
         function: A `ReduceFunction`, or a callable of two values.
-        is_associative: Whether it comes to the same however records are grouped, in their order. None
-            if nobody knows: it is taken to be so, and looked at.
+        is_associative: Whether it comes to the same however records are grouped, in their order; see
+            `is_joinable`.
     """
 
     what_is_kept = "with what their records are reduced to"
 
     def __init__(self, function: Any, *, is_associative: bool | None = None) -> None:
-        self.function = UserFunction(function, "reduce")
-        self.is_associative = is_associative
+        super().__init__(function, "reduce")
+        self.is_joinable = is_associative
 
     def descriptor(self) -> StateDescriptor:
-        return ReducingStateDescriptor(
-            STATE_NAME, self.function.function, Types.PICKLED_BYTE_ARRAY()
-        )
+        return ReducingStateDescriptor(STATE_NAME, self.function.function, _ANY)
+
+    @property
+    def merge(self) -> Callable[[Any, Any], Any]:
+        return self.function.call
 
     def result(self, kept: Any) -> list[Any] | None:
         return None if kept is None else [kept]
 
-    @property
-    def merge(self) -> Callable[[Any, Any], Any]:
-        """Joins what is kept of some records with what is kept of others."""
-        return self.function.call
 
-    def result_of_records(self, records: list[Any]) -> list[Any] | None:
-        return [reduce(self.function.call, records)] if records else None
-
-    def show_calls(self) -> None:
-        self.function.shows_calls = True
-
-    def open(self, context: RuntimeContext) -> None:
-        self.function.open(context)
-
-    def close(self) -> None:
-        self.function.close()
-
-
-class AggregatedRecords(WindowContents):
+class AggregatedRecords(JoinedContents):
     """Keeps an accumulator.
 
     Args:
         function: An `AggregateFunction`.
         accumulator_type: The declared type of its accumulators, or None.
-        is_mergeable: Whether accumulators may be merged in place of adding their records one by one. None
-            if the user says so: it is taken to be so, and looked at. Windows that merge do so anyhow.
-
-    Attributes:
-        accumulator_type: The same.
+        is_mergeable: Whether accumulators may be merged in place of adding their records one by one; see
+            `is_joinable`. Windows that merge do so anyhow.
     """
 
     what_is_kept = "with accumulators"
 
     def __init__(
-        self,
-        function: Any,
-        accumulator_type: Any = None,
-        *,
-        is_mergeable: bool | None = False,
+        self, function: Any, accumulator_type: Any = None, *, is_mergeable: bool | None = False
     ) -> None:
-        self.function = UserFunction(function, "add")
+        super().__init__(function, "add")
         self.accumulator_type = accumulator_type
-        self.is_mergeable = is_mergeable
+        self.is_joinable = is_mergeable
 
     def descriptor(self) -> StateDescriptor:
-        return AggregatingStateDescriptor(
-            STATE_NAME, self.function.function, Types.PICKLED_BYTE_ARRAY()
-        )
+        return AggregatingStateDescriptor(STATE_NAME, self.function.function, _ANY)
+
+    @property
+    def merge(self) -> Callable[[Any, Any], Any]:
+        return self.function.function.merge  # type: ignore[no-any-return]
+
+    @property
+    def create(self) -> Callable[[], Any]:
+        return self.function.function.create_accumulator  # type: ignore[no-any-return]
 
     def result(self, kept: Any) -> list[Any] | None:
         if self.accumulator_type is not None:
             self.accumulator_type.check(kept, "the accumulator")
         found = self.function.function.get_result(kept)
         return None if found is None else [found]
-
-    @property
-    def merge(self) -> Callable[[Any, Any], Any]:
-        """Joins what is kept of some records with what is kept of others."""
-        merge: Callable[[Any, Any], Any] = self.function.function.merge
-        return merge
-
-    def single(self, record: Any) -> Any:
-        """Return the accumulator of one record."""
-        function = self.function.function
-        return function.add(record, function.create_accumulator())
-
-    def result_of_records(self, records: list[Any]) -> list[Any] | None:
-        function = self.function.function
-        accumulator = function.create_accumulator()
-        for record in records:
-            accumulator = function.add(record, accumulator)
-        return self.result(accumulator)
-
-    def open(self, context: RuntimeContext) -> None:
-        self.function.open(context)
-
-    def close(self) -> None:
-        self.function.close()
-
-
-class JoinedRecords(WindowContents):
-    """Keeps what the records are joined to, which come joined in part: as `Partial`s.
-
-    Args:
-        contents: Keeps the same where records come one by one.
-    """
-
-    are_partial = True
-
-    def __init__(self, contents: ReducedRecords | AggregatedRecords) -> None:
-        self.contents = contents
-        self.what_is_kept = contents.what_is_kept
-
-    def descriptor(self) -> StateDescriptor:
-        return self.contents.descriptor()
-
-    def result(self, kept: Any) -> list[Any] | None:
-        return self.contents.result(kept)
-
-    def result_of_records(self, records: list[Any]) -> list[Any] | None:
-        return self.result(reduce(self.contents.merge, [value for _, value in records]))
-
-    def show_calls(self) -> None:
-        self.contents.show_calls()
-
-    def open(self, context: RuntimeContext) -> None:
-        self.contents.open(context)
-
-    def close(self) -> None:
-        self.contents.close()

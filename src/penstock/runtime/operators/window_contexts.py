@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, fields
 from typing import Any, NoReturn
 
 from penstock.errors import UnsupportedOperationError, WindowStateError
@@ -91,11 +90,8 @@ class StateStore:
     """
 
     def __init__(self, get: Callable[[Any], Any]) -> None:
-        self.get_state = get
-        self.get_list_state = get
-        self.get_map_state = get
-        self.get_reducing_state = get
-        self.get_aggregating_state = get
+        self.get_state = self.get_list_state = self.get_map_state = get
+        self.get_reducing_state = self.get_aggregating_state = get
 
 
 class TriggerContext(_Clocks, Trigger.OnMergeContext):
@@ -109,8 +105,8 @@ class TriggerContext(_Clocks, Trigger.OnMergeContext):
         context: What is known of the task.
         timers: Keeps the timers.
         state: Keeps the states.
-        event_cleanup: Returns when a window is cleaned up by event time; None if it never is.
-        processing_cleanup: The same, by processing time.
+        cleanup_timer: Returns when a window is cleaned up, None if it never is.
+        is_event_time: Whether that is by event time.
 
     Attributes:
         window: The window it is called for.
@@ -122,14 +118,14 @@ class TriggerContext(_Clocks, Trigger.OnMergeContext):
         context: RuntimeContext,
         timers: InternalTimerService,
         state: KeyedStateBackend,
+        cleanup_timer: Callable[[Any], int | None],
         *,
-        event_cleanup: Callable[[Any], int | None],
-        processing_cleanup: Callable[[Any], int | None],
+        is_event_time: bool,
     ) -> None:
         super().__init__(context, timers)
-        self._event_cleanup = event_cleanup
-        self._processing_cleanup = processing_cleanup
         self._states = WindowStates(state, "trigger")
+        self._cleanup_timer = cleanup_timer
+        self._is_event_time = is_event_time
         self.window: Any = None
         self.merged: Collection[Any] = ()
 
@@ -140,11 +136,11 @@ class TriggerContext(_Clocks, Trigger.OnMergeContext):
         self._timers.register_event_time_timer(self.window, min(time, MAX_TIMESTAMP))
 
     def delete_processing_time_timer(self, time: int) -> None:
-        if time != self._processing_cleanup(self.window):
+        if self._is_event_time or time != self._cleanup_timer(self.window):
             self._timers.delete_processing_time_timer(self.window, min(time, MAX_TIMESTAMP))
 
     def delete_event_time_timer(self, time: int) -> None:
-        if time != self._event_cleanup(self.window):
+        if not self._is_event_time or time != self._cleanup_timer(self.window):
             self._timers.delete_event_time_timer(self.window, min(time, MAX_TIMESTAMP))
 
     def get_partitioned_state(self, state_descriptor: StateDescriptor) -> Any:
@@ -162,7 +158,7 @@ class TriggerContext(_Clocks, Trigger.OnMergeContext):
         state.merge_namespaces(self.window, self.merged)
 
 
-class WindowContext:
+class WindowContext(_Clocks):
     """What the function of a window may ask.
 
     Attributes:
@@ -177,25 +173,19 @@ class WindowContext:
         *,
         merges: bool,
     ) -> None:
-        self._context = context
-        self._timers = timers
+        super().__init__(context, timers)
         self._states = WindowStates(state, "window")
         self._merges = merges
         self._global_store = StateStore(state.get_state)
         self._window_store = StateStore(self._states.get)
         self.current: Any = None
 
+    current_processing_time = _Clocks.get_current_processing_time
+    current_watermark = _Clocks.get_current_watermark
+
     def window(self) -> Any:
         """Return the window."""
         return self.current
-
-    def current_processing_time(self) -> int:
-        """Return the time of the clock in milliseconds since the epoch."""
-        return self._timers.current_processing_time()
-
-    def current_watermark(self) -> int:
-        """Return the last watermark in milliseconds."""
-        return self._timers.current_watermark
 
     def window_state(self) -> StateStore:
         """Return the states of this window under the current key.
@@ -217,7 +207,6 @@ class WindowContext:
         return self._global_store
 
 
-@dataclass(frozen=True)
 class StatelessContext(RuntimeContext):
     """What a function may ask that joins the records of windows: all but keyed state."""
 
@@ -227,11 +216,4 @@ class StatelessContext(RuntimeContext):
             f"state {descriptor.name!r}.",
             hint="It has none but what it returns. A window function may have state: see "
             "ProcessWindowFunction.",
-        )
-
-    @staticmethod
-    def of(context: RuntimeContext) -> StatelessContext:
-        """Return a context without its state."""
-        return StatelessContext(
-            **{field.name: getattr(context, field.name) for field in fields(context)}
         )

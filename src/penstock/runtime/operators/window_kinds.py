@@ -1,29 +1,22 @@
-"""Which operator runs which windows."""
+"""Which set holds which windows."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
-from penstock.runtime.operators.aligned_window import AlignedWindowOperator
-from penstock.runtime.operators.evicting_window import (
-    EvictingMergingWindowOperator,
-    EvictingWindowOperator,
-)
-from penstock.runtime.operators.merging_window import MergingWindowOperator
-from penstock.runtime.operators.pane_window import PaneWindowOperator, can_share_panes
-from penstock.runtime.operators.session_contents import can_keep
-from penstock.runtime.operators.session_window import SessionWindowOperator
-from penstock.runtime.operators.window import WindowOperator
+from penstock.runtime.operators.aligned_window import AlignedWindows
+from penstock.runtime.operators.general_window import GeneralWindows
+from penstock.runtime.operators.pane_window import SharedPanes
+from penstock.runtime.operators.session_window import Sessions
+from penstock.runtime.operators.window import WindowOperator, WindowSet
 from penstock.runtime.operators.window_call import WindowCall
-from penstock.runtime.operators.window_contents import WindowContents
-from penstock.runtime.windowing.assigner import MergingWindowAssigner, WindowAssigner
+from penstock.runtime.operators.window_contents import TimestampedRecords, WindowContents
+from penstock.runtime.windowing.assigner import WindowAssigner
 from penstock.runtime.windowing.evictor import Evictor
-from penstock.runtime.windowing.session import EventTimeSessionWindows
-from penstock.runtime.windowing.sliding import SlidingEventTimeWindows
-from penstock.runtime.windowing.stagger import WindowStagger
-from penstock.runtime.windowing.time_triggers import EventTimeTrigger
 from penstock.runtime.windowing.trigger import Trigger
-from penstock.runtime.windowing.tumbling import TumblingEventTimeWindows
+
+_KINDS: Final[tuple[type[WindowSet], ...]] = (SharedPanes, AlignedWindows, Sessions, GeneralWindows)
+"""The fastest first; the last can run all windows."""
 
 
 def window_operator(
@@ -35,7 +28,7 @@ def window_operator(
     evictor: Evictor[Any, Any] | None = None,
     **options: Any,
 ) -> WindowOperator:
-    """Return the operator that runs windows: the fastest that can.
+    """Return the operator that runs windows, in the fastest set that can.
 
     Args:
         assigner: Says which windows a record belongs to.
@@ -45,20 +38,7 @@ def window_operator(
         evictor: Takes records out of windows; None for no evictor.
         **options: See `WindowOperator`.
     """
-    merges = isinstance(assigner, MergingWindowAssigner)
     if evictor is not None:
-        evicting = EvictingMergingWindowOperator if merges else EvictingWindowOperator
-        return evicting(assigner, trigger, contents, call, evictor=evictor, **options)
-    kind: type[WindowOperator] = MergingWindowOperator if merges else WindowOperator
-    if type(trigger) is EventTimeTrigger and _is_aligned(assigner):
-        is_shared = not call.has_window_state and can_share_panes(assigner, contents)
-        kind = PaneWindowOperator if is_shared else AlignedWindowOperator
-    elif type(trigger) is EventTimeTrigger and type(assigner) is EventTimeSessionWindows:
-        kind = SessionWindowOperator if can_keep(contents) else MergingWindowOperator
-    return kind(assigner, trigger, contents, call, **options)
-
-
-def _is_aligned(assigner: WindowAssigner[Any, Any]) -> bool:
-    if type(assigner) is TumblingEventTimeWindows:
-        return assigner.window_stagger is WindowStagger.ALIGNED
-    return type(assigner) is SlidingEventTimeWindows
+        contents = TimestampedRecords(contents, evictor)
+    windows = next(it for it in _KINDS if it.can_run(assigner, trigger, contents, call))
+    return WindowOperator(assigner, trigger, contents, call, windows=windows, **options)

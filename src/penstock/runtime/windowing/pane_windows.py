@@ -38,7 +38,11 @@ class PaneWindows(dict[int, tuple[TimeWindow, ...]]):
 
     def of(self, time: int) -> tuple[TimeWindow, ...]:
         """Return the windows that hold a time (milliseconds), the latest first."""
-        return self[time - (time - self.offset) % self.pane_size]
+        return self[self.pane_of(time)]
+
+    def pane_of(self, time: int) -> int:
+        """Return the start of the pane that holds a time (milliseconds)."""
+        return time - (time - self.offset) % self.pane_size
 
     def starts(self, pane: int) -> range:
         """Return the starts of the windows that hold a pane, the latest first, without limits."""

@@ -1,0 +1,239 @@
+"""Windows of any assigner, under any trigger."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sized
+from typing import Any, Final
+
+from penstock.common.typeinfo import Types
+from penstock.errors import InvalidTriggerError, InvalidWindowError, LateMergedWindowError
+from penstock.runtime.elements import MAX_TIMESTAMP, Block
+from penstock.runtime.mutability import given
+from penstock.runtime.operators.merging_window_set import MergingWindowSet
+from penstock.runtime.operators.window import WindowOperator, WindowSet
+from penstock.runtime.operators.window_contexts import (
+    AssignerContext,
+    EvictorContext,
+    TriggerContext,
+)
+from penstock.runtime.state.descriptors import MapStateDescriptor
+from penstock.runtime.state.tables import ABSENT
+from penstock.runtime.timers.internal_timer import InternalTimer
+from penstock.runtime.user_code import record_text
+from penstock.runtime.windowing.assigner import MergingWindowAssigner
+from penstock.runtime.windowing.evictor import TimestampedValue
+from penstock.runtime.windowing.trigger import TriggerResult
+from penstock.runtime.windowing.window import CountWindow, Window
+
+_MERGING: Final = MapStateDescriptor(
+    "merging-window-set", Types.PICKLED_BYTE_ARRAY(), Types.PICKLED_BYTE_ARRAY()
+)
+
+
+class GeneralWindows(WindowSet):
+    """Asks assigner and trigger about each record.
+
+    State and timers of a window have the window as their namespace. Where windows merge, contents stay
+    in the state of one of the windows that became one: its place. Which that is, and which windows a key
+    has, is state too.
+
+    With an evictor, a window of which nothing is left has its function called with nothing, unless it is
+    to reduce. One that fires without having had records is cleaned up like any other (Flink's never is,
+    if that happens with its last record).
+    """
+
+    shows_order = True
+
+    def __init__(self, operator: WindowOperator) -> None:
+        super().__init__(operator)
+        self._assigner, self._trigger = operator.assigner, operator.trigger
+        self._kept, self._evictor = operator.kept, operator.contents.evictor
+        clocks = operator.context, operator.service
+        self._assigner_context = AssignerContext(*clocks)
+        self._evictor_context = EvictorContext(*clocks)
+        self._context = TriggerContext(
+            *clocks, operator.state, self._cleanup_timer, is_event_time=operator.is_event_time
+        )
+        service = operator.service
+        self._register, self._delete = (
+            (service.register_event_time_timer, service.delete_event_time_timer)
+            if operator.is_event_time
+            else (service.register_processing_time_timer, service.delete_processing_time_timer)
+        )
+        self._merges = isinstance(self._assigner, MergingWindowAssigner)
+        if self._merges:
+            self._merging_state = operator.state.get_state(_MERGING)
+        # Of the keys of a block: read and written once.
+        self._merging: dict[Any, MergingWindowSet] = {}
+
+    @staticmethod
+    def how_kept(assigner: Any) -> str:
+        merges = isinstance(assigner, MergingWindowAssigner)
+        return "as windows that merge" if merges else WindowSet.how_kept(assigner)
+
+    def begin_epoch(self) -> None:
+        self._merging.clear()
+
+    def put(self, block: Block) -> None:
+        operator = self._operator
+        set_current_key, keys = operator.state.set_current_key, block.keys or ()
+        timestamps = block.timestamps or [None] * len(keys)
+        for value, key, timestamp in zip(operator.reading(block), keys, timestamps, strict=True):
+            set_current_key(key)
+            operator.window = None
+            self._put_record(value, timestamp)
+        for key, known in self._merging.items():
+            set_current_key(key)
+            known.persist()
+        self._merging.clear()
+
+    def _put_record(self, value: Any, timestamp: int | None) -> None:
+        """Put a record into its windows."""
+        operator, is_skipped = self._operator, True
+        windows = self._windows_of(value, timestamp)
+        # Each of several windows is given its own.
+        held = self._kept.hold(value, operator.state.current_key) if len(windows) > 1 else value
+        known = None
+        if self._merges:
+            known = self._merging[operator.state.current_key] = self._merging_set()
+        for window in windows:
+            operator.window = whole = place = window
+            if known is not None:
+                operator.window = whole = known.add(window, self._merge)
+                place = known.state_window(whole)
+            if not operator.is_late(whole):
+                is_skipped = False
+                self._kept.set_current_namespace(place)
+                self._put(given(held), timestamp, whole)
+            elif known is not None:
+                known.retire(whole)
+        if is_skipped:
+            operator.skip(value, timestamp)
+
+    def _windows_of(self, value: Any, timestamp: int | None) -> Collection[Any]:
+        windows = self._assigner.assign_windows(value, timestamp, self._assigner_context)
+        if windows is None or isinstance(windows, Window):
+            raise InvalidWindowError(
+                f"{type(self._assigner).__name__}, the assigner of operator {self._operator.name!r}, "
+                f"returned {windows!r} for the record {record_text(value)}, with "
+                f"{self._operator.where()}: that is no collection of windows.",
+                hint="Return a list of windows from assign_windows(), an empty one for none.",
+            )
+        return windows if isinstance(windows, Sized) else list(windows)
+
+    def _put(self, value: Any, timestamp: int | None, window: Any) -> None:
+        """Add a record to a window whose place is entered."""
+        self._kept.add(value if self._evictor is None else TimestampedValue(value, timestamp))
+        self._context.window = window
+        result = self._trigger.on_element(value, timestamp, window, self._context)
+        is_gone = result is not TriggerResult.CONTINUE and self._react(result, window)
+        if not is_gone and (time := self._cleanup_timer(window)) is not None:
+            self._register(window, time)
+
+    def on_event_time(self, timer: InternalTimer) -> None:
+        self._on_timer(timer, self._trigger.on_event_time, is_event_time=True)
+
+    def on_processing_time(self, timer: InternalTimer) -> None:
+        self._on_timer(timer, self._trigger.on_processing_time, is_event_time=False)
+
+    def _on_timer(
+        self,
+        timer: InternalTimer,
+        ask: Callable[[int, Any, Any], TriggerResult],
+        *,
+        is_event_time: bool,
+    ) -> None:
+        operator = self._operator
+        timestamp, _, window = timer
+        operator.window = place = window
+        if self._merges:
+            place = self._merging_set().state_window(window)
+            if place is None:
+                return
+        self._kept.set_current_namespace(place)
+        self._context.window = window
+        result = ask(timestamp, window, self._context)
+        is_gone = result is not TriggerResult.CONTINUE and self._react(result, window)
+        is_cleanup = is_event_time == operator.is_event_time
+        if is_cleanup and not is_gone and timestamp == operator.cleanup_time(window):
+            self._clear(window)
+
+    def _react(self, result: TriggerResult, window: Any) -> bool:
+        """Do what the trigger said; return whether nothing is left of the window."""
+        if type(result) is not TriggerResult:
+            raise InvalidTriggerError(
+                f"{type(self._trigger).__name__}, the trigger of operator {self._operator.name!r}, "
+                f"returned {result!r}, with {self._operator.where()}: that is no TriggerResult.",
+                hint="Return TriggerResult.CONTINUE where nothing is to be done.",
+            )
+        if result.is_fire():
+            kept = self._kept.peek()
+            if kept is not ABSENT:
+                (self._operator.fire if self._evictor is None else self._evict)(window, kept)
+        if not result.is_purge():
+            return False
+        self._kept.clear()
+        # A count window is full then, and no record is put into it any more.
+        is_gone = type(window) is CountWindow
+        if is_gone:
+            self._clear(window)
+        return is_gone
+
+    def _evict(self, window: Any, elements: list[TimestampedValue]) -> None:
+        """Call the function between the two calls of the evictor."""
+        assert self._evictor is not None
+        known = elements.copy()
+        self._evictor.evict_before(elements, len(known), window, self._evictor_context)
+        self._operator.fire(window, elements)
+        self._evictor.evict_after(elements, len(elements), window, self._evictor_context)
+        if len(elements) != len(known):
+            # What is left stays as it was, whatever was done to the records that were given out.
+            as_kept = dict(zip(map(id, known), self._kept.get(), strict=True))
+            self._kept.update([as_kept.get(id(element), element) for element in elements])
+
+    def _clear(self, window: Any) -> None:
+        """Drop all that is kept of a window."""
+        self._kept.clear()
+        self._context.window = window
+        self._trigger.clear(window, self._context)
+        self._operator.forget(window)
+        if self._merges:
+            known = self._merging_set()
+            known.retire(window)
+            known.persist()
+
+    def _merging_set(self) -> MergingWindowSet:
+        """Return the windows of the current key, which merge."""
+        assert isinstance(self._assigner, MergingWindowAssigner)
+        known = self._merging.get(self._operator.state.current_key)
+        return known or MergingWindowSet(self._assigner, self._merging_state)
+
+    def _merge(self, whole: Any, parts: list[Any], place: Any, others: list[Any]) -> None:
+        """Make one window of several: the trigger first, then their contents."""
+        operator, context = self._operator, self._context
+        operator.window = whole
+        now = context.get_current_processing_time()
+        if operator.is_event_time:
+            now = context.get_current_watermark()
+        if operator.cleanup_time(whole) <= now:
+            raise LateMergedWindowError(
+                f"Operator {operator.name!r}, {operator.where()}: the window would be made of "
+                f"{record_text(parts)}, and it is late already: the "
+                f"{'watermark' if operator.is_event_time else 'time'} is {now}.",
+                hint="A merged window must not end before the windows that became it: look at "
+                f"merge_windows of {type(self._assigner).__name__}.",
+            )
+        context.window, context.merged = whole, parts
+        self._trigger.on_merge(whole, context)
+        for part in parts:
+            if part != whole:
+                context.window = part
+                self._trigger.clear(part, context)
+                if (time := self._cleanup_timer(part)) is not None:
+                    self._delete(part, time)
+        self._kept.merge_namespaces(place, others)
+
+    def _cleanup_timer(self, window: Any) -> int | None:
+        """Return the time of the timer that cleans a window up; None if there is none."""
+        time = self._operator.cleanup_time(window)
+        return time if time < MAX_TIMESTAMP else None
