@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
 from functools import reduce
 from itertools import accumulate
 from operator import itemgetter
@@ -11,7 +12,13 @@ from typing import Any, Final
 from penstock.common.typeinfo import Types
 from penstock.runtime.elements import MAX_TIMESTAMP, Block
 from penstock.runtime.mutability import are_immutable, given, kept, own
-from penstock.runtime.operators.aligned_window import AlignedWindows, panes_of
+from penstock.runtime.operators.aligned_window import (
+    AlignedWindows,
+    ByPane,
+    Windows,
+    panes_of,
+    part_of,
+)
 from penstock.runtime.operators.associativity import AssociativityCheck
 from penstock.runtime.operators.merge_check import MergeCheck
 from penstock.runtime.operators.sampled_check import SampledCheck
@@ -66,20 +73,24 @@ class SharedPanes(AlignedWindows):
         size, slide = panes.size, panes.slide
         return f"as panes shared by windows of {size} ms every {slide} ms (offset {panes.offset % slide} ms)"
 
-    def _put_run(self, pane: int, windows: tuple[TimeWindow, ...], run: Block) -> None:
-        operator, watermark, view = self._operator, self._service.current_watermark, self._map.view
+    def _put_panes(self, block: Block, by_pane: ByPane, windows: Windows) -> None:
+        for pane, indexes in by_pane.items():
+            self._put_pane(pane, windows[pane], part_of(block, indexes))
+
+    def _put_pane(self, pane: int, windows: Sequence[TimeWindow], run: Block) -> None:
+        """Join records to their pane, for windows that are not gone."""
+        view, keys = self._map.view, run.keys or []
         if self._check is not None and self._check.wants_records:
-            self._check.look_at_records(run.keys or (), run.values)
-        joined, new = self._contents.join_run(
-            view.getter(pane), self._map.hold, run.keys or [], operator.reading(run)
-        )
+            self._check.look_at_records(keys, run.values)
+        rest = self._operator.reading(run)
+        joined, new = self._contents.join_run(view.getter(pane), self._map.hold, keys, rest)
         view.put_each(pane, joined)
-        ends = (window.max_timestamp() for window in windows)
-        time = min((end for end in ends if end > watermark), default=self._gone_at(pane))
+        ends = (window.max_timestamp() for window in reversed(windows))
+        watermark, gone = self._service.current_watermark, self._gone_at(pane)
+        time = next((end for end in ends if end > watermark), gone)
         if time < MAX_TIMESTAMP:
-            self._service.event_time_queue.add_all(
-                new_timer((time, key, VOID_NAMESPACE)) for key in new
-            )
+            timers = (new_timer((time, key, VOID_NAMESPACE)) for key in new)
+            self._service.event_time_queue.add_all(timers)
 
     def _fire_again(self, window: TimeWindow) -> None:
         # A window that ends with the last timestamp would end behind it.
@@ -175,25 +186,16 @@ class SharedPanes(AlignedWindows):
         return sorted(self._map.items(), key=_START)
 
     def _fire_panes(self, start: int, panes: _Panes, tails: list[Any] | None = None) -> None:
-        """Call the function for the window with a start, if it has records.
-
-        Args:
-            start: The start.
-            panes: The panes of the key.
-            tails: What `_join_tails` returned for them, if it was called.
-        """
+        """Call the function for the window with a start, if it has records, by panes and their joined tails."""
         end = start + self._panes.size
-        is_tail = panes[-1][0] < end
-        if is_tail and start <= panes[0][0]:
-            inside = [value for _, value in panes]
-        else:
-            inside = [value for pane, value in panes if start <= pane < end]
+        low, high = (bisect_left(panes, time, key=_START) for time in (start, end))
+        inside = [value for _, value in panes[low:high]]
         if not inside:
             return
         window = self._operator.window = time_window(start, end)
         if self._check is not None and self._check.wants_panes:
             self._check.look_at_panes(self._operator.state.current_key, inside)
-        if tails and is_tail:
+        if tails and high == len(panes):
             found = given(tails[len(inside) - 1])
         elif len(inside) == 1:
             found = own(inside[0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar, Final, NoReturn, Self
 
 from penstock.errors import InvalidTimestampError, StateTypeMismatchError, TypeMismatchError
@@ -168,6 +168,7 @@ class WindowOperator(StreamOperator):
         self._context = WindowContext(self.context, self.service, self.state, merges=merges)
         self._late_records = self.metrics.user.counter(LATE_RECORDS)
         self.window: Any = None
+        self._is_plain = self.is_plain
         self._guarded(lambda: self.contents.open(StatelessContext(**vars(self.context))))
         self._guarded(lambda: self.call.open(self.context))
         self._set = self.windows(self)
@@ -294,29 +295,22 @@ class WindowOperator(StreamOperator):
             self.collector.collect(((self.late_tag, value),), timestamp)
 
     def fire(self, window: Any, kept: Any) -> None:
-        """Call the function of a window, if there is something to call it with.
-
-        Args:
-            window: The window.
-            kept: What is kept of it.
-        """
-        values = self.values_of(kept)
-        if values is None:
-            return
-        self._context.current = window
-        results = self.call.results(copied(self.state.current_key), self._context, values)
-        if results is None:
-            return
-        if self._output_type is not None:
-            results = map(self._checked, results)
-        self.collector.collect(results, last_timestamp(window))
-
-    def values_of(self, kept: Any) -> list[Any] | None:
-        """Return what the function is given for what is kept of a window; None not to call it."""
+        """Call the function of a window with what is kept of it, unless that comes to nothing."""
         try:
-            return self.contents.result(kept)
+            values = self.contents.result(kept)
         except TypeMismatchError as error:
             raise self._mismatch(error) from error
+        if values is None:
+            return
+        results: Iterable[Any] | None = values
+        if not self._is_plain:
+            self._context.current = window
+            results = self.call.results(copied(self.state.current_key), self._context, values)
+            if results is None:
+                return
+            if self._output_type is not None:
+                results = map(self._checked, results)
+        self.collector.collect(results, last_timestamp(window))
 
     def _checked(self, result: Any) -> Any:
         if not (type(result) is tuple and len(result) == 2 and isinstance(result[0], OutputTag)):

@@ -10,11 +10,7 @@ from penstock.runtime.user_code import UserFunction
 
 
 class WindowCall:
-    """Calls the function of a window; without one, as here, the contents of the window are the results.
-
-    Args:
-        function: A plain callable, or an object with a method of that name.
-    """
+    """Calls the function of a window; without one, as here, the contents of the window are the results."""
 
     method: ClassVar[str] = ""
     has_window_state: ClassVar[bool] = False
@@ -24,22 +20,14 @@ class WindowCall:
         self.function = UserFunction(function, self.method)
 
     def open(self, context: RuntimeContext) -> None:
-        """Open the function."""
         self._call = self.function.call
         self.function.open(context)
 
     def close(self) -> None:
-        """Close the function."""
         self.function.close()
 
     def results(self, key: Any, context: Any, values: list[Any]) -> Iterable[Any] | None:
-        """Return the results of a window.
-
-        Args:
-            key: The key.
-            context: What the function may ask: see `WindowContext`.
-            values: The contents of the window.
-        """
+        """Return the results for the contents of the window that a `WindowContext` is about."""
         return values
 
     def clear(self, context: Any) -> None:

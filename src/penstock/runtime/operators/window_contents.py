@@ -28,12 +28,7 @@ _ANY: Final = Types.PICKLED_BYTE_ARRAY()
 
 
 class WindowContents(ABC):
-    """Says how the records of a window are kept, and what the function of the window is given.
-
-    Args:
-        function: What joins records; None if nothing does.
-        method: The name of its method that takes a record.
-    """
+    """Says how the records of a window are kept, and what the function of the window is given."""
 
     what_is_kept: str
     """What that is, in words that checkpoints hold too: they must not change."""
@@ -75,15 +70,12 @@ class WindowContents(ABC):
         return 1
 
     def show_calls(self) -> None:
-        """See `StreamOperator.show_calls`."""
         self.function.shows_calls = True
 
     def open(self, context: RuntimeContext) -> None:
-        """Open the function."""
         self.function.open(context)
 
     def close(self) -> None:
-        """Close the function."""
         self.function.close()
 
 
@@ -158,16 +150,10 @@ class JoinedContents(WindowContents):
     def join_run(
         self, known: Callable[[Any, Any], Any], hold: Keep, keys: list[Any], values: Iterator[Any]
     ) -> tuple[dict[Any, Any], list[Any]]:
-        """Join values by key.
-
-        Args:
-            known: Returns what is kept for a key, as it is held, or the default.
-            hold: Returns what to hold of a value.
-            keys: The keys of the values.
-            values: The values.
+        """Join values by key to what is known of it, as it is held.
 
         Returns:
-            What to hold of what they come to, by key, and the keys of which nothing was known.
+            What to hold of what that comes to, by key, and the keys of which nothing was known.
         """
         joined: dict[Any, Any] = {}
         so_far, new, call, create = joined.get, [], self.function.call, self.create

@@ -28,19 +28,15 @@ class _Clocks:
         self._timers = timers
 
     def get_current_processing_time(self) -> int:
-        """Return the time of the clock in milliseconds since the epoch."""
         return self._timers.current_processing_time()
 
     def get_current_watermark(self) -> int:
-        """Return the last watermark in milliseconds."""
         return self._timers.current_watermark
 
     def get_runtime_context(self) -> RuntimeContext:
-        """Return what is known of the task."""
         return self._context
 
     def get_metric_group(self) -> MetricGroup:
-        """Return the group in which metrics may be registered."""
         return self._context.get_metrics_group()
 
 
@@ -53,17 +49,10 @@ class EvictorContext(_Clocks, Evictor.EvictorContext):
 
 
 class WindowStates:
-    """The states of one window, apart from all other states of the operator.
+    """The states of one window, the `namespace`, apart from all other states of the operator.
 
     Two users of states, such as the trigger and the function, may take the same name for a state, so
-    each has names of its own.
-
-    Args:
-        state: Where the states are.
-        owner: Stands before the names.
-
-    Attributes:
-        namespace: The window.
+    each has names of its own: their owner stands before them.
     """
 
     def __init__(self, state: KeyedStateBackend, owner: str) -> None:
@@ -73,7 +62,6 @@ class WindowStates:
         self.namespace: Any = VOID_NAMESPACE
 
     def get(self, state_descriptor: StateDescriptor) -> Any:
-        """Return a state."""
         known = self._renamed.get(state_descriptor.name)
         if known is None or known[0] is not state_descriptor:
             renamed = copy.copy(state_descriptor)
@@ -83,11 +71,7 @@ class WindowStates:
 
 
 class StateStore:
-    """The states that a function may ask for, by one method for each kind.
-
-    Args:
-        get: Returns the state of a descriptor.
-    """
+    """The states that a function may ask for, by one method for each kind."""
 
     def __init__(self, get: Callable[[Any], Any]) -> None:
         self.get_state = self.get_list_state = self.get_map_state = get
@@ -100,13 +84,6 @@ class TriggerContext(_Clocks, Trigger.OnMergeContext):
     A window's cleanup may be due when a timer of the trigger is, and they are one timer then. It
     stays when the trigger deletes its own (in Flink it goes, and what is kept of the window stays for
     ever).
-
-    Args:
-        context: What is known of the task.
-        timers: Keeps the timers.
-        state: Keeps the states.
-        cleanup_timer: Returns when a window is cleaned up, None if it never is.
-        is_event_time: Whether that is by event time.
 
     Attributes:
         window: The window it is called for.
@@ -159,11 +136,7 @@ class TriggerContext(_Clocks, Trigger.OnMergeContext):
 
 
 class WindowContext(_Clocks):
-    """What the function of a window may ask.
-
-    Attributes:
-        current: The window it is called for.
-    """
+    """What the function of a window, the `current` one, may ask."""
 
     def __init__(
         self,
@@ -184,15 +157,9 @@ class WindowContext(_Clocks):
     current_watermark = _Clocks.get_current_watermark
 
     def window(self) -> Any:
-        """Return the window."""
         return self.current
 
     def window_state(self) -> StateStore:
-        """Return the states of this window under the current key.
-
-        Raises:
-            WindowStateError: If windows merge.
-        """
         if self._merges:
             raise WindowStateError(
                 f"Operator {self._context.task_name!r} asks for the state of the window "
@@ -203,7 +170,6 @@ class WindowContext(_Clocks):
         return self._window_store
 
     def global_state(self) -> StateStore:
-        """Return the states that the current key has for all its windows."""
         return self._global_store
 
 
