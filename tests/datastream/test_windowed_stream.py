@@ -40,8 +40,7 @@ from penstock.errors import (
     TypeMismatchError,
     UserFunctionError,
 )
-from penstock.runtime.operators.aligned_window import AlignedWindows
-from penstock.runtime.operators.pane_window import SharedPanes
+from penstock.runtime.operators.pane_window import AlignedWindows, SharedPanes
 from penstock.testing import DataStreamHarness, local_environment
 
 SIDE = OutputTag("side")

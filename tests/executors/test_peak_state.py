@@ -12,7 +12,7 @@ from penstock.datastream import DataStream
 from penstock.datastream.connectors.number_seq import NumberSequenceSource
 from penstock.datastream.window import EventTimeSessionWindows, TumblingEventTimeWindows
 from penstock.runtime import record_size
-from penstock.runtime.operators.aligned_window import AlignedWindows
+from penstock.runtime.operators.pane_window import AlignedWindows
 from penstock.runtime.operators.session_window import Sessions
 from penstock.runtime.operators.window import WindowOperator, WindowSet
 from penstock.testing import local_environment

@@ -17,8 +17,7 @@ from penstock.datastream import AggregateFunction, DataStream, StreamExecutionEn
 from penstock.datastream.aggregates import Aggregates, Count, Max, Mean, Min, Sum
 from penstock.datastream.window import EventTimeSessionWindows, SlidingEventTimeWindows
 from penstock.errors import MergeMismatchError
-from penstock.runtime.operators.aligned_window import AlignedWindows
-from penstock.runtime.operators.pane_window import SharedPanes
+from penstock.runtime.operators.pane_window import AlignedWindows, SharedPanes
 from penstock.testing import local_environment
 
 Record = tuple[str, int, int]

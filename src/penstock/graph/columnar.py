@@ -17,8 +17,8 @@ from penstock.graph.source_descriptions import FrameSource
 from penstock.graph.spark_aggregation import aggregate_in_spark, can_aggregate_in_spark
 from penstock.graph.stream_graph import StreamEdge, StreamGraph, StreamNode
 from penstock.runtime.chaining_strategy import ChainingStrategy
-from penstock.runtime.operators.aligned_window import AlignedWindows, panes_of
-from penstock.runtime.operators.joined_records import JoinedRecords
+from penstock.runtime.operators.joined_records import on_partials
+from penstock.runtime.operators.pane_window import AlignedWindows
 from penstock.runtime.operators.preaggregate import ColumnPlan, PreAggregateOperator
 from penstock.runtime.operators.source import SourceOperator
 from penstock.runtime.operators.timestamps_and_watermarks import TimestampsAndWatermarksOperator
@@ -32,6 +32,7 @@ from penstock.runtime.partitioners import (
     SentKeyPartitioner,
 )
 from penstock.runtime.source import NativeSource
+from penstock.runtime.windowing.pane_windows import panes_of
 
 _WHOLE: Final = (Types.BYTE(), Types.SHORT(), Types.INT(), Types.LONG())
 _NUMBERS: Final = (*_WHOLE, Types.FLOAT(), Types.DOUBLE())
@@ -214,7 +215,7 @@ def _insert(edge: StreamEdge, plan: ColumnPlan, graph: StreamGraph) -> None:
     assert isinstance(window.operator, WindowOperator)
     assert isinstance(edge.partitioner, KeyGroupStreamPartitioner)
     windows = panes_of(window.operator.assigner)
-    window.operator = window.operator.with_contents(JoinedRecords(plan.contents))
+    window.operator = on_partials(window.operator)
     insert(
         edge,
         graph,

@@ -10,16 +10,16 @@ from penstock.graph.source_descriptions import AggregatedFrameSource, FrameSourc
 from penstock.graph.stream_graph import StreamEdge, StreamGraph, StreamNode
 from penstock.runtime.chaining_strategy import ChainingStrategy
 from penstock.runtime.operators.aggregated_source import AggregatedSourceOperator
-from penstock.runtime.operators.aligned_window import AlignedWindows, panes_of
 from penstock.runtime.operators.given_partials import GivenPartialsOperator
-from penstock.runtime.operators.joined_records import JoinedRecords
+from penstock.runtime.operators.joined_records import on_partials
+from penstock.runtime.operators.pane_window import AlignedWindows
 from penstock.runtime.operators.preaggregate import ColumnPlan
 from penstock.runtime.operators.timestamps_and_watermarks import TimestampsAndWatermarksOperator
 from penstock.runtime.operators.whole_windows import WholeWindowsOperator
 from penstock.runtime.operators.window import WindowOperator
 from penstock.runtime.operators.window_contents import AggregatedRecords
 from penstock.runtime.partitioners import ForwardPartitioner
-from penstock.runtime.windowing.pane_windows import PaneWindows
+from penstock.runtime.windowing.pane_windows import PaneWindows, panes_of
 
 _WHOLE: Final = frozenset({"tinyint", "smallint", "int", "bigint"})
 _NUMBERS: Final = _WHOLE | {"float", "double"}
@@ -98,7 +98,7 @@ def aggregate_in_spark(
     if are_whole:
         window.operator = WholeWindowsOperator(plan, (panes.size, panes.slide, panes.offset))
     else:
-        window.operator = operator.with_contents(JoinedRecords(plan.contents))
+        window.operator = on_partials(operator)
     insert(
         edge,
         graph,

@@ -120,5 +120,5 @@ def test_a_window_function_is_told_of_sessions_that_are_gone() -> None:
 
 def test_records_without_timestamps_are_refused() -> None:
     harness = sessions()
-    with pytest.raises(InvalidTimestampError, match="without a timestamp"):
+    with pytest.raises(InvalidTimestampError, match="the record 'y' has none"):
         harness.process(["x", "y"], [9, None], ["k", "k"])

@@ -13,9 +13,8 @@ from tests.runtime.programs import Harness
 
 from penstock.errors import StateTypeMismatchError, UserFunctionError
 from penstock.runtime.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
-from penstock.runtime.operators.aligned_window import AlignedWindows
 from penstock.runtime.operators.general_window import GeneralWindows
-from penstock.runtime.operators.pane_window import SharedPanes, can_share_panes
+from penstock.runtime.operators.pane_window import AlignedWindows, SharedPanes
 from penstock.runtime.operators.session_window import Sessions
 from penstock.runtime.operators.window import WindowOperator, WindowSet
 from penstock.runtime.operators.window_call import ApplyCall, ProcessCall, WindowCall
@@ -288,7 +287,10 @@ def test_the_fastest_operator_is_taken() -> None:
 )
 def test_panes_are_shared_where_that_is_less_work(size: int, slide: int, *, shares: bool) -> None:
     assigner = SlidingEventTimeWindows.of(size, slide)
-    assert can_share_panes(assigner, ReducedRecords(join)) is shares
+    assert (
+        SharedPanes.can_run(assigner, EventTimeTrigger(), ReducedRecords(join), WindowCall())
+        is shares
+    )
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,14 @@ from __future__ import annotations
 
 import pickle
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.runtime.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
-from penstock.runtime.windowing.pane_windows import PaneWindows
+from penstock.runtime.windowing.pane_windows import PaneWindows, panes_of
+from penstock.runtime.windowing.sliding import SlidingEventTimeWindows
+from penstock.runtime.windowing.tumbling import TumblingEventTimeWindows
 from penstock.runtime.windowing.window import TimeWindow
 
 SIZES = st.integers(1, 40)
@@ -53,3 +56,56 @@ def test_it_can_be_pickled() -> None:
     again = pickle.loads(pickle.dumps(panes))
     assert again.of(3) == panes.of(3)
     assert again.of(40) == panes.of(40)
+
+
+@given(SIZES, SIZES, st.integers(-40, 40), st.lists(TIMES, min_size=1, max_size=30))
+def test_times_are_found_by_their_panes(
+    size: int, slide: int, offset: int, times: list[int]
+) -> None:
+    panes = PaneWindows(size, slide, offset)
+    found = panes.indexes_of(times)
+
+    assert sorted(index for indexes in found.values() for index in indexes) == [*range(len(times))]
+    for pane, indexes in found.items():
+        assert list(indexes) == sorted(indexes)
+        assert {panes.pane_of(times[index]) for index in indexes} == {pane}
+
+
+@given(SIZES, SIZES, st.integers(-40, 40), TIMES, st.lists(TIMES, max_size=5))
+def test_the_next_end_is_that_of_a_window_that_holds_a_pane(
+    size: int, slide: int, offset: int, now: int, times: list[int]
+) -> None:
+    windows = PaneWindows(size, slide, offset)
+    panes = sorted({windows.pane_of(time) for time in times if windows.of(time)})
+    ends = {window.max_timestamp() for pane in panes for window in windows[pane]}
+
+    assert windows.next_end(now, panes) == min((end for end in ends if end > now), default=None)
+
+
+@given(SIZES, SIZES, st.integers(-40, 40), TIMES, TIMES)
+def test_windows_that_end_behind_the_last_timestamp_end_with_it(
+    size: int, slide: int, offset: int, now: int, time: int
+) -> None:
+    windows = PaneWindows(size, slide, offset)
+    pane = windows.pane_of(time)
+    starts = [end - size for end in windows.ends_after(now, pane)]
+    ends = zip(windows.starts(pane), windows[pane], strict=True)
+
+    assert {start for start, window in ends if window.max_timestamp() == now} <= set(starts)
+    assert all(min(start + size, MAX_TIMESTAMP) - 1 == now for start in starts)
+
+
+@pytest.mark.parametrize(
+    ("size", "slide", "is_worth_it"),
+    [(60, 1, True), (10, 3, True), (10, 6, False), (5, 10, False), (10007, 1000, False)],
+)
+def test_panes_are_worth_sharing_where_that_is_less_work(
+    size: int, slide: int, *, is_worth_it: bool
+) -> None:
+    assert PaneWindows(size, slide, 0).is_worth_sharing is is_worth_it
+
+
+def test_the_windows_of_an_assigner() -> None:
+    tumbling, sliding = TumblingEventTimeWindows.of(10, 3), SlidingEventTimeWindows.of(10, 4, 1)
+    assert panes_of(tumbling).of(5) == (TimeWindow(3, 13),)
+    assert panes_of(sliding).of(5) == (TimeWindow(5, 15), TimeWindow(1, 11), TimeWindow(-3, 7))

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sized
+from collections.abc import Callable, Collection, Iterable, Sized
 from typing import Any, Final
 
 from penstock.common.typeinfo import Types
 from penstock.errors import InvalidTriggerError, InvalidWindowError, LateMergedWindowError
 from penstock.runtime.elements import MAX_TIMESTAMP, Block
 from penstock.runtime.mutability import given
-from penstock.runtime.operators.merging_window_set import MergingWindowSet
 from penstock.runtime.operators.window import WindowOperator, WindowSet
-from penstock.runtime.operators.window_contexts import (
-    AssignerContext,
-    EvictorContext,
-    TriggerContext,
-)
+from penstock.runtime.operators.window_contexts import Clocks, TriggerContext
 from penstock.runtime.state.descriptors import MapStateDescriptor
+from penstock.runtime.state.states import KeyedMapState
 from penstock.runtime.state.tables import ABSENT
 from penstock.runtime.timers.internal_timer import InternalTimer
 from penstock.runtime.user_code import record_text
@@ -30,12 +26,63 @@ _MERGING: Final = MapStateDescriptor(
 )
 
 
+class MergingWindows(MergingWindowAssigner.MergeCallback[Any]):
+    """The windows of a key that merge, each with its place: the window in whose state its contents are.
+
+    So contents need not move when a window grows: the new window takes over the place of one of those
+    that became it.
+    """
+
+    def __init__(self, assigner: MergingWindowAssigner[Any, Any], state: KeyedMapState) -> None:
+        self._assigner, self._state = assigner, state
+        self._persistent = dict(state.items())
+        self.places = dict(self._persistent)
+        self._groups: list[tuple[list[Any], Any]] = []
+
+    def merge(self, to_be_merged: Iterable[Any], merge_result: Any) -> None:
+        self._groups.append((list(dict.fromkeys(to_be_merged)), merge_result))
+
+    def add(self, window: Any, merge: Callable[[Any, list[Any], Any, list[Any]], None]) -> Any:
+        """Add a window, and return the one that it has become part of, or is.
+
+        Where windows with contents became one, `merge` is called with that, what became it, its place, and
+        the places whose state is to be moved there.
+        """
+        if window in self.places:
+            return window
+        self._groups.clear()
+        self._assigner.merge_windows([*self.places, window], self)
+        result = window
+        for merged, whole in self._groups:
+            if window in merged:
+                result = whole
+            known = [part for part in merged if part != window and part in self.places]
+            if not known:
+                self.places.setdefault(whole, whole)
+                continue
+            place, *others = [self.places.pop(part) for part in known]
+            self.places[whole] = place
+            if known != [whole]:
+                merge(whole, known, place, others)
+        if result is window:
+            self.places.setdefault(window, window)
+        return result
+
+    def persist(self) -> None:
+        """Write the windows back."""
+        for window in self._persistent.keys() - self.places.keys():
+            self._state.remove(window)
+        for window, place in self.places.items():
+            if self._persistent.get(window) != place:
+                self._state.put(window, place)
+        self._persistent = dict(self.places)
+
+
 class GeneralWindows(WindowSet):
     """Asks assigner and trigger about each record.
 
     State and timers of a window have the window as their namespace. Where windows merge, contents stay
-    in the state of one of the windows that became one: its place. Which that is, and which windows a key
-    has, is state too.
+    in the place of one of the windows that became one.
 
     With an evictor, a window of which nothing is left has its function called with nothing, unless it is
     to reduce. One that fires without having had records is cleaned up like any other (Flink's never is,
@@ -48,23 +95,21 @@ class GeneralWindows(WindowSet):
         super().__init__(operator)
         self._assigner, self._trigger = operator.assigner, operator.trigger
         self._kept, self._evictor = operator.kept, operator.contents.evictor
-        clocks = operator.context, operator.service
-        self._assigner_context = AssignerContext(*clocks)
-        self._evictor_context = EvictorContext(*clocks)
+        context, service, is_event_time = operator.context, operator.service, operator.is_event_time
+        self._clocks = Clocks(context, service)
         self._context = TriggerContext(
-            *clocks, operator.state, self._cleanup_timer, is_event_time=operator.is_event_time
+            context, service, operator.state, operator.cleanup_time, is_event_time=is_event_time
         )
-        service = operator.service
         self._register, self._delete = (
             (service.register_event_time_timer, service.delete_event_time_timer)
-            if operator.is_event_time
+            if is_event_time
             else (service.register_processing_time_timer, service.delete_processing_time_timer)
         )
         self._merges = isinstance(self._assigner, MergingWindowAssigner)
         if self._merges:
             self._merging_state = operator.state.get_state(_MERGING)
         # Of the keys of a block: read and written once.
-        self._merging: dict[Any, MergingWindowSet] = {}
+        self._merging: dict[Any, MergingWindows] = {}
 
     @staticmethod
     def how_kept(assigner: Any) -> str:
@@ -100,18 +145,18 @@ class GeneralWindows(WindowSet):
             operator.window = whole = place = window
             if known is not None:
                 operator.window = whole = known.add(window, self._merge)
-                place = known.state_window(whole)
+                place = known.places[whole]
             if not operator.is_late(whole):
                 is_skipped = False
                 self._kept.set_current_namespace(place)
-                self._put(given(held), timestamp, whole)
+                self._add(given(held), timestamp, whole)
             elif known is not None:
-                known.retire(whole)
+                known.places.pop(whole, None)
         if is_skipped:
             operator.skip(value, timestamp)
 
     def _windows_of(self, value: Any, timestamp: int | None) -> Collection[Any]:
-        windows = self._assigner.assign_windows(value, timestamp, self._assigner_context)
+        windows = self._assigner.assign_windows(value, timestamp, self._clocks)
         if windows is None or isinstance(windows, Window):
             raise InvalidWindowError(
                 f"{type(self._assigner).__name__}, the assigner of operator {self._operator.name!r}, "
@@ -121,40 +166,33 @@ class GeneralWindows(WindowSet):
             )
         return windows if isinstance(windows, Sized) else list(windows)
 
-    def _put(self, value: Any, timestamp: int | None, window: Any) -> None:
+    def _add(self, value: Any, timestamp: int | None, window: Any) -> None:
         """Add a record to a window whose place is entered."""
         self._kept.add(value if self._evictor is None else TimestampedValue(value, timestamp))
         self._context.window = window
         result = self._trigger.on_element(value, timestamp, window, self._context)
         is_gone = result is not TriggerResult.CONTINUE and self._react(result, window)
-        if not is_gone and (time := self._cleanup_timer(window)) is not None:
+        if not is_gone and (time := self._operator.cleanup_time(window)) < MAX_TIMESTAMP:
             self._register(window, time)
 
     def on_event_time(self, timer: InternalTimer) -> None:
-        self._on_timer(timer, self._trigger.on_event_time, is_event_time=True)
+        self._on_timer(timer, self._trigger.on_event_time, self._operator.is_event_time)
 
     def on_processing_time(self, timer: InternalTimer) -> None:
-        self._on_timer(timer, self._trigger.on_processing_time, is_event_time=False)
+        self._on_timer(timer, self._trigger.on_processing_time, not self._operator.is_event_time)
 
-    def _on_timer(
-        self,
-        timer: InternalTimer,
-        ask: Callable[[int, Any, Any], TriggerResult],
-        *,
-        is_event_time: bool,
-    ) -> None:
+    def _on_timer(self, timer: InternalTimer, ask: Callable[..., Any], is_cleanup: bool) -> None:
         operator = self._operator
         timestamp, _, window = timer
         operator.window = place = window
         if self._merges:
-            place = self._merging_set().state_window(window)
+            place = self._merging_set().places.get(window)
             if place is None:
                 return
         self._kept.set_current_namespace(place)
         self._context.window = window
         result = ask(timestamp, window, self._context)
         is_gone = result is not TriggerResult.CONTINUE and self._react(result, window)
-        is_cleanup = is_event_time == operator.is_event_time
         if is_cleanup and not is_gone and timestamp == operator.cleanup_time(window):
             self._clear(window)
 
@@ -183,9 +221,9 @@ class GeneralWindows(WindowSet):
         """Call the function between the two calls of the evictor."""
         assert self._evictor is not None
         known = elements.copy()
-        self._evictor.evict_before(elements, len(known), window, self._evictor_context)
+        self._evictor.evict_before(elements, len(known), window, self._clocks)
         self._operator.fire(window, elements)
-        self._evictor.evict_after(elements, len(elements), window, self._evictor_context)
+        self._evictor.evict_after(elements, len(elements), window, self._clocks)
         if len(elements) != len(known):
             # What is left stays as it was, whatever was done to the records that were given out.
             as_kept = dict(zip(map(id, known), self._kept.get(), strict=True))
@@ -199,14 +237,14 @@ class GeneralWindows(WindowSet):
         self._operator.forget(window)
         if self._merges:
             known = self._merging_set()
-            known.retire(window)
+            known.places.pop(window, None)
             known.persist()
 
-    def _merging_set(self) -> MergingWindowSet:
+    def _merging_set(self) -> MergingWindows:
         """Return the windows of the current key, which merge."""
         assert isinstance(self._assigner, MergingWindowAssigner)
         known = self._merging.get(self._operator.state.current_key)
-        return known or MergingWindowSet(self._assigner, self._merging_state)
+        return known or MergingWindows(self._assigner, self._merging_state)
 
     def _merge(self, whole: Any, parts: list[Any], place: Any, others: list[Any]) -> None:
         """Make one window of several: the trigger first, then their contents."""
@@ -229,11 +267,6 @@ class GeneralWindows(WindowSet):
             if part != whole:
                 context.window = part
                 self._trigger.clear(part, context)
-                if (time := self._cleanup_timer(part)) is not None:
+                if (time := operator.cleanup_time(part)) < MAX_TIMESTAMP:
                     self._delete(part, time)
         self._kept.merge_namespaces(place, others)
-
-    def _cleanup_timer(self, window: Any) -> int | None:
-        """Return the time of the timer that cleans a window up; None if there is none."""
-        time = self._operator.cleanup_time(window)
-        return time if time < MAX_TIMESTAMP else None

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator
 from operator import attrgetter
 from typing import Any, Final
 
+from penstock.runtime.operators.window import WindowOperator
 from penstock.runtime.operators.window_contents import JoinedContents, ReducedRecords
 from penstock.runtime.state.descriptors import StateDescriptor
 from penstock.runtime.state.tables import Keep
@@ -45,3 +47,11 @@ class JoinedRecords(JoinedContents):
 
     def records_in(self, value: Any) -> int:
         return value.records  # type: ignore[no-any-return]
+
+
+def on_partials(operator: WindowOperator) -> WindowOperator:
+    """Return a prototype like one whose records come one by one, for records that come as `Partial`s."""
+    assert isinstance(operator.contents, JoinedContents)
+    changed = copy.copy(operator)
+    changed.contents = JoinedRecords(operator.contents)
+    return changed

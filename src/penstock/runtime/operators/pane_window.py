@@ -1,28 +1,25 @@
-"""Sliding windows that share what their records come to."""
+"""Tumbling and sliding windows of event time under the default trigger, pane by pane.
+
+A pane is the longest stretch of time that no window begins or ends in. All records of a pane belong to
+the same windows, and a tumbling window is one pane.
+"""
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
-from itertools import accumulate
-from operator import itemgetter
-from typing import Any, Final
+from itertools import accumulate, chain, groupby, takewhile
+from operator import attrgetter, itemgetter
+from typing import Any, Final, cast
 
 from penstock.common.typeinfo import Types
 from penstock.runtime.elements import MAX_TIMESTAMP, Block
 from penstock.runtime.mutability import are_immutable, given, kept, own
-from penstock.runtime.operators.aligned_window import (
-    AlignedWindows,
-    ByPane,
-    Windows,
-    panes_of,
-    part_of,
-)
 from penstock.runtime.operators.associativity import AssociativityCheck
 from penstock.runtime.operators.merge_check import MergeCheck
 from penstock.runtime.operators.sampled_check import SampledCheck
-from penstock.runtime.operators.window import WindowOperator
+from penstock.runtime.operators.window import WindowOperator, WindowSet
 from penstock.runtime.operators.window_contents import (
     PANES_NAME,
     STATE_NAME,
@@ -30,25 +27,146 @@ from penstock.runtime.operators.window_contents import (
     ReducedRecords,
 )
 from penstock.runtime.state.descriptors import MapStateDescriptor
-from penstock.runtime.state.tables import VOID_NAMESPACE
+from penstock.runtime.state.tables import ABSENT, VOID_NAMESPACE
 from penstock.runtime.timers.internal_timer import InternalTimer, new_timer
+from penstock.runtime.windowing.pane_windows import panes_of
+from penstock.runtime.windowing.sliding import SlidingEventTimeWindows
+from penstock.runtime.windowing.stagger import WindowStagger
+from penstock.runtime.windowing.time_triggers import EventTimeTrigger
+from penstock.runtime.windowing.tumbling import TumblingEventTimeWindows
 from penstock.runtime.windowing.window import TimeWindow, time_window
 
 _PANES: Final = MapStateDescriptor(PANES_NAME, Types.LONG(), Types.PICKLED_BYTE_ARRAY())
-_MOST_PANES_A_SLIDE: Final = 8
 _MOST_DUE: Final = 4096
 _START: Final = itemgetter(0)
+_NAMESPACE: Final = attrgetter("namespace")
 
 _Panes = list[tuple[int, Any]]
 """The panes of a key, in order: their starts, and what their records come to."""
+
+ByPane = Mapping[int, Sequence[int]]
+"""Which records of a block are in which pane."""
+Windows = Mapping[int, Sequence[TimeWindow]]
+"""The windows that hold each pane, the latest first."""
+
+
+class AlignedWindows(WindowSet):
+    """Windows that are the same for all keys: the records of a block are put into each in one go.
+
+    The trigger is known, so it need not be asked. State and timers are those of `GeneralWindows`, but
+    timers are registered for those keys only that are new in a window.
+    """
+
+    def __init__(self, operator: WindowOperator) -> None:
+        super().__init__(operator)
+        self._service = operator.service
+        self._panes = panes_of(operator.assigner)
+        # Whether a pane has a place of its own, so that the order of panes does not matter.
+        self._are_apart = self._panes.size <= self._panes.slide
+
+    @staticmethod
+    def can_run(assigner: Any, trigger: Any, contents: Any, call: Any) -> bool:  # noqa: ARG004
+        is_aligned = type(assigner) is SlidingEventTimeWindows or (
+            type(assigner) is TumblingEventTimeWindows
+            and assigner.window_stagger is WindowStagger.ALIGNED
+        )
+        return is_aligned and type(trigger) is EventTimeTrigger and contents.evictor is None
+
+    def put(self, block: Block) -> None:
+        by_pane = self._panes.indexes_of(cast("list[int]", block.timestamps))
+        past = set(filter(self._is_past, by_pane))
+        if not past:
+            self._put_panes(block, by_pane, self._panes)
+        elif len(past) == len(by_pane):
+            self._put_late(block)
+        else:
+            # Late records fire windows at once. They stay in order, and so do the records of a place.
+            late = set(chain.from_iterable(by_pane[pane] for pane in past))
+            order: Iterable[int] = range(len(block))
+            if self._are_apart:
+                order = sorted(order, key=lambda index: index not in late)
+            for _, indexes in groupby(order, key=late.__contains__):
+                self.put(block.reordered(list(indexes)))
+
+    def _is_past(self, pane: int) -> bool:
+        """Whether the watermark has passed the end of a window that holds a pane, or none does."""
+        windows = self._panes[pane]
+        return not windows or windows[-1].max_timestamp() <= self._service.current_watermark
+
+    def _put_panes(self, block: Block, by_pane: ByPane, windows: Windows) -> None:
+        """Put records into windows, and register timers."""
+        by_window: dict[TimeWindow, list[Sequence[int]]] = {}
+        for pane, indexes in by_pane.items():
+            for window in windows[pane]:
+                by_window.setdefault(window, []).append(indexes)
+        are_shared = not (self._are_apart or block.is_immutable)
+        operator, watermark = self._operator, self._service.current_watermark
+        for window, parts in by_window.items():
+            operator.window = window
+            operator.kept.set_current_namespace(window)
+            run = part_of(block, parts[0] if len(parts) == 1 else sorted(chain(*parts)))
+            rest = operator.reading(run, list(map(own, run.values)) if are_shared else run.values)
+            new = operator.contents.put_run(operator.kept, run.keys or [], rest)
+            for time in {window.max_timestamp(), operator.cleanup_time(window)}:
+                if watermark < time < MAX_TIMESTAMP:
+                    timers = [new_timer((time, key, window)) for key in new]
+                    self._service.event_time_queue.add_all(timers)
+
+    def _put_late(self, block: Block) -> None:
+        """Put records one by one of which some windows have fired: those fire again, unless they are gone."""
+        operator, watermark = self._operator, self._service.current_watermark
+        times = cast("list[int]", block.timestamps)
+        for index, (timestamp, key) in enumerate(zip(times, block.keys or (), strict=True)):
+            operator.state.set_current_key(key)
+            operator.window = None
+            pane = self._panes.pane_of(timestamp)
+            windows = [window for window in self._panes[pane] if not operator.is_late(window)]
+            if not windows:
+                operator.skip(block.values[index], timestamp)
+                continue
+            self._put_panes(block.part(index, index + 1), {pane: (0,)}, {pane: windows})
+            for window in windows:
+                if window.max_timestamp() <= watermark:
+                    operator.window = window
+                    self._fire_again(window)
+
+    def _fire_again(self, window: TimeWindow) -> None:
+        """Fire a window under the current key that has fired before."""
+        kept = self._operator.kept
+        kept.set_current_namespace(window)
+        self._operator.fire(window, kept.peek())
+
+    def advance(self, watermark: int) -> None:
+        self._service.current_watermark = watermark
+        queue = self._service.event_time_queue
+        while timers := queue.poll_together(watermark):
+            self._fire_due(timers)
+
+    def _fire_due(self, timers: list[InternalTimer]) -> None:
+        """Do what is to be done for timers of one time."""
+        operator, now = self._operator, timers[0].timestamp
+        kept, set_current_key, fire = operator.kept, operator.state.set_current_key, operator.fire
+        for window, same in groupby(timers, key=_NAMESPACE):
+            operator.window = window
+            kept.set_current_namespace(window)
+            is_end = now == window.max_timestamp()
+            is_gone = now == operator.cleanup_time(window)
+            get = kept.take if is_gone else kept.peek
+            is_told = is_gone and operator.call.has_window_state
+            for _, key, _ in same:
+                set_current_key(key)
+                found = get()
+                if is_end and found is not ABSENT:
+                    fire(window, found)
+                if is_told:
+                    operator.forget(window)
 
 
 class SharedPanes(AlignedWindows):
     """Adds each record to one pane only, and joins the panes of a window when it fires.
 
-    A pane is the longest stretch of time that no window begins or ends in. Each key has a map of its
-    panes, and one timer: for the next end of a window that has records, or for the time at which its
-    oldest pane goes.
+    Each key has a map of its panes, and one timer: for the next end of a window that has records, or for
+    the time at which its oldest pane goes.
     """
 
     kept_by_others = frozenset({STATE_NAME})
@@ -58,14 +176,19 @@ class SharedPanes(AlignedWindows):
         self._are_apart = True
         self._map = operator.state.get_state(_PANES)
         assert isinstance(operator.contents, JoinedContents)
-        self._contents = operator.contents
-        self._merge = operator.contents.merge
-        self._check = _check_of(operator.contents, operator.name)
+        contents = self._contents = operator.contents
+        self._merge = contents.merge
+        self._check: SampledCheck | None = None
+        if contents.is_joinable is None and isinstance(contents, ReducedRecords):
+            self._check = AssociativityCheck(contents.merge, operator.name)
+        elif contents.is_joinable is None:
+            self._check = MergeCheck(contents.function.function, operator.name)
 
     @staticmethod
     def can_run(assigner: Any, trigger: Any, contents: Any, call: Any) -> bool:
         is_aligned = AlignedWindows.can_run(assigner, trigger, contents, call)
-        return is_aligned and not call.has_window_state and can_share_panes(assigner, contents)
+        is_joinable = contents.is_joinable is not False and not call.has_window_state
+        return is_aligned and is_joinable and panes_of(assigner).is_worth_sharing
 
     @staticmethod
     def how_kept(assigner: Any) -> str:
@@ -74,23 +197,20 @@ class SharedPanes(AlignedWindows):
         return f"as panes shared by windows of {size} ms every {slide} ms (offset {panes.offset % slide} ms)"
 
     def _put_panes(self, block: Block, by_pane: ByPane, windows: Windows) -> None:
+        view, hold, watermark = self._map.view, self._map.hold, self._service.current_watermark
         for pane, indexes in by_pane.items():
-            self._put_pane(pane, windows[pane], part_of(block, indexes))
-
-    def _put_pane(self, pane: int, windows: Sequence[TimeWindow], run: Block) -> None:
-        """Join records to their pane, for windows that are not gone."""
-        view, keys = self._map.view, run.keys or []
-        if self._check is not None and self._check.wants_records:
-            self._check.look_at_records(keys, run.values)
-        rest = self._operator.reading(run)
-        joined, new = self._contents.join_run(view.getter(pane), self._map.hold, keys, rest)
-        view.put_each(pane, joined)
-        ends = (window.max_timestamp() for window in reversed(windows))
-        watermark, gone = self._service.current_watermark, self._gone_at(pane)
-        time = next((end for end in ends if end > watermark), gone)
-        if time < MAX_TIMESTAMP:
-            timers = (new_timer((time, key, VOID_NAMESPACE)) for key in new)
-            self._service.event_time_queue.add_all(timers)
+            run = part_of(block, indexes)
+            keys = run.keys or []
+            if self._check is not None and self._check.wants_records:
+                self._check.look_at_records(keys, run.values)
+            rest = self._operator.reading(run)
+            joined, new = self._contents.join_run(view.getter(pane), hold, keys, rest)
+            view.put_each(pane, joined)
+            ends = (window.max_timestamp() for window in reversed(windows[pane]))
+            time = next((end for end in ends if end > watermark), self._gone_at(pane))
+            if time < MAX_TIMESTAMP:
+                timers = [new_timer((time, key, VOID_NAMESPACE)) for key in new]
+                self._service.event_time_queue.add_all(timers)
 
     def _fire_again(self, window: TimeWindow) -> None:
         # A window that ends with the last timestamp would end behind it.
@@ -119,39 +239,15 @@ class SharedPanes(AlignedWindows):
             return
         if known is not None and tails is None:
             tails = self._join_tails([value for _, value in panes])
-        for end in self._ends_at(now, panes[-1][0]):
+        for end in self._panes.ends_after(now, panes[-1][0]):
             self._fire_panes(end - self._panes.size, panes, tails)
-        left = self._without_gone(now, panes)
-        if left:
+        gone = sum(1 for _ in takewhile(lambda pane: self._gone_at(pane[0]) <= now, panes))
+        for pane, _ in panes[:gone]:
+            self._map.remove(pane)
+        if left := panes[gone:]:
             self._register_next(now, left)
             if len(self._due) < _MOST_DUE:
                 self._due[key] = left, tails
-
-    def _without_gone(self, now: int, panes: _Panes) -> _Panes:
-        """Remove panes that no window needs any more, and return the others."""
-        gone = 0
-        for pane, _ in panes:
-            if self._gone_at(pane) > now:
-                break
-            self._map.remove(pane)
-            gone += 1
-        return panes[gone:] if gone else panes
-
-    def _ends_at(self, now: int, newest: int) -> Iterable[int]:
-        """Return the ends of the windows that fire at a time, on a grid without limits.
-
-        All windows that would end behind the last timestamp end with it.
-        """
-        windows = self._panes
-        end = now + 1
-        if end < MAX_TIMESTAMP:
-            return (end,) if (end - windows.size - windows.offset) % windows.slide == 0 else ()
-        return range(self._end_from(end), newest + windows.size + 1, windows.slide)
-
-    def _end_from(self, time: int) -> int:
-        """Return the first end of a window that is not before a time, on a grid without limits."""
-        windows = self._panes
-        return time + (windows.offset + windows.size - time) % windows.slide
 
     def _gone_at(self, pane: int) -> int:
         """Return when the last window that holds a pane goes; `MAX_TIMESTAMP` for never."""
@@ -159,22 +255,13 @@ class SharedPanes(AlignedWindows):
 
     def _register_next(self, now: int, left: _Panes) -> None:
         """Register the timer for what comes next: the end of a window with records, or a pane that goes."""
-        windows = self._panes
-        end = self._end_from(now + 2)
-        start = end - windows.size
-        inside = next((pane for pane, _ in left if pane >= start), None)
-        time = self._gone_at(left[0][0])
-        if inside is not None:
-            end = max(end, self._end_from(inside + windows.pane_size))
-            time = min(time, min(end, MAX_TIMESTAMP) - 1)
+        gone, end = self._gone_at(left[0][0]), self._panes.next_end(now, map(_START, left))
+        time = gone if end is None else min(gone, end)
         if now < time < MAX_TIMESTAMP:
             self._service.register_event_time_timer(VOID_NAMESPACE, time)
 
     def _join_tails(self, values: list[Any]) -> list[Any]:
-        """Return what to hold of what the last pane comes to, the last two, and so on.
-
-        Return nothing if what one holds may change.
-        """
+        """Return what the last pane comes to, the last two, and so on; nothing if that may be changed."""
         if not are_immutable(values):
             return []
         merge = self._merge
@@ -186,7 +273,7 @@ class SharedPanes(AlignedWindows):
         return sorted(self._map.items(), key=_START)
 
     def _fire_panes(self, start: int, panes: _Panes, tails: list[Any] | None = None) -> None:
-        """Call the function for the window with a start, if it has records, by panes and their joined tails."""
+        """Call the function for the window with a start, if it has records; see `advance`."""
         end = start + self._panes.size
         low, high = (bisect_left(panes, time, key=_START) for time in (start, end))
         inside = [value for _, value in panes[low:high]]
@@ -205,22 +292,6 @@ class SharedPanes(AlignedWindows):
         self._operator.fire(window, found)
 
 
-def can_share_panes(assigner: Any, contents: Any) -> bool:
-    """Whether sliding windows are better off with panes, and their contents can be joined.
-
-    There are several windows to a record, not many more panes than windows, and a way to join what
-    panes have come to: one that is known to be right, or that the user stands for.
-    """
-    windows = panes_of(assigner)
-    if windows.size < 2 * windows.slide or windows.slide > _MOST_PANES_A_SLIDE * windows.pane_size:
-        return False
-    return contents.is_joinable is not False
-
-
-def _check_of(contents: JoinedContents, operator: str) -> SampledCheck | None:
-    """Return what looks whether contents may be joined; None if that is known."""
-    if contents.is_joinable is not None:
-        return None
-    if isinstance(contents, ReducedRecords):
-        return AssociativityCheck(contents.function.call, operator)
-    return MergeCheck(contents.function.function, operator)
+def part_of(block: Block, indexes: Sequence[int]) -> Block:
+    """Return some of the records of a block, or all, in their order."""
+    return block if len(indexes) == len(block) else block.reordered(list(indexes))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import defaultdict
+from functools import partial
 from operator import itemgetter
 from typing import Any, Final, cast
 
@@ -13,7 +15,7 @@ from penstock.runtime.operators.window import WindowOperator, WindowSet
 from penstock.runtime.operators.window_contents import JoinedContents
 from penstock.runtime.state.descriptors import ValueStateDescriptor
 from penstock.runtime.state.states import KeyedListState
-from penstock.runtime.state.tables import ABSENT, VOID_NAMESPACE, Keep, ValueView
+from penstock.runtime.state.tables import VOID_NAMESPACE, Keep, ValueView
 from penstock.runtime.timers.internal_timer import InternalTimer, new_timer
 from penstock.runtime.windowing.session import EventTimeSessionWindows
 from penstock.runtime.windowing.time_triggers import EventTimeTrigger
@@ -112,7 +114,7 @@ class Sessions(WindowSet):
         if not is_awaited:
             self._register(key, end - 1 if end - 1 > watermark else cleanup)
         if end - 1 <= watermark:
-            operator.fire(window, records.peek(key, kept))
+            operator.fire(window, records.peek(kept))
 
     def _register(self, key: Any, time: int) -> None:
         if time < MAX_TIMESTAMP:
@@ -128,10 +130,10 @@ class Sessions(WindowSet):
             start, end, kept = session
             window = operator.window = TimeWindow(start, end)
             if now == end - 1:
-                operator.fire(window, self._records.peek(key, kept))
+                operator.fire(window, self._records.peek(kept))
             cleanup = operator.cleanup_time(window)
             if now == cleanup:
-                self._records.drop(key, kept)
+                self._records.drop(kept)
                 operator.forget(window)
                 continue
             left.append(session)
@@ -187,12 +189,12 @@ class _InSession:
         """Return what to hold of two sessions that became one."""
         return self._hold(self._merge(given(kept), given(other)), key)
 
-    def peek(self, key: Any, kept: Any) -> Any:
-        """Return what the contents of the window are, as `WindowContents.result` takes them: a copy."""
+    def peek(self, kept: Any) -> Any:
+        """Return what is kept of a session of the current key: a copy."""
         return given(kept)
 
-    def drop(self, key: Any, kept: Any) -> None:
-        """Drop what is kept elsewhere."""
+    def drop(self, kept: Any) -> None:
+        """Drop what is kept elsewhere of a session of the current key."""
 
     def flush(self) -> None:
         """Write what was not written yet."""
@@ -207,7 +209,7 @@ class _InLists:
 
     def __init__(self, lists: KeyedListState) -> None:
         self._lists = lists
-        self._new: dict[int, dict[Any, list[Any]]] = {}
+        self._new: dict[int, dict[Any, list[Any]]] = defaultdict(partial(defaultdict, list))
 
     def first(self, key: Any, value: Any, sessions: list[Session]) -> int:
         taken = {kept for _, _, kept in sessions}
@@ -215,38 +217,23 @@ class _InLists:
         return self.add(key, place, value)
 
     def add(self, key: Any, kept: int, value: Any) -> int:
-        by_key = self._new.get(kept)
-        if by_key is None:
-            by_key = self._new[kept] = {}
-        records = by_key.get(key)
-        if records is None:
-            by_key[key] = [value]
-        else:
-            records.append(value)
+        self._new[kept][key].append(value)
         return kept
 
     def merge(self, key: Any, kept: int, other: int) -> int:
-        moved = self._taken(key, other)
-        if moved is not ABSENT:
-            self._enter(kept)
-            self._lists.view.extend(key, moved)
+        self.flush()
+        self._lists.merge_namespaces(kept, (other,))
         return kept
 
-    def peek(self, key: Any, kept: int) -> Any:
-        self._enter(kept)
-        return self._lists.view.get(key) or ABSENT
-
-    def drop(self, key: Any, kept: int) -> None:
-        self._taken(key, kept)
-
-    def _taken(self, key: Any, kept: int) -> Any:
-        found = self.peek(key, kept)
-        self._lists.view.remove(key)
-        return found
-
-    def _enter(self, place: int) -> None:
+    def peek(self, kept: int) -> Any:
         self.flush()
-        self._lists.set_current_namespace(place)
+        self._lists.set_current_namespace(kept)
+        return self._lists.peek()
+
+    def drop(self, kept: int) -> None:
+        self.flush()
+        self._lists.set_current_namespace(kept)
+        self._lists.clear()
 
     def flush(self) -> None:
         for place, by_key in self._new.items():
@@ -254,4 +241,4 @@ class _InLists:
             extend = self._lists.view.extend
             for key, records in by_key.items():
                 extend(key, records)
-        self._new = {}
+        self._new.clear()

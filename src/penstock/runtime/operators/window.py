@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, ClassVar, Final, NoReturn, Self
+from typing import Any, ClassVar, Final
 
-from penstock.errors import InvalidTimestampError, StateTypeMismatchError, TypeMismatchError
+from penstock.errors import StateTypeMismatchError, TypeMismatchError
 from penstock.runtime.elements import MAX_TIMESTAMP, Block
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.job_pickle import dumps, loads
@@ -35,6 +34,7 @@ from penstock.runtime.windowing.assigner import MergingWindowAssigner, WindowAss
 from penstock.runtime.windowing.global_triggers import EndOfStreamTrigger
 from penstock.runtime.windowing.global_windows import GlobalWindows
 from penstock.runtime.windowing.time_triggers import EventTimeTrigger
+from penstock.runtime.windowing.time_window_assigner import without_timestamp
 from penstock.runtime.windowing.trigger import Trigger
 from penstock.runtime.windowing.window import last_timestamp
 from penstock.runtime.windowing.window_kind import kind_of
@@ -45,11 +45,7 @@ LATE_RECORDS: Final = "num_late_records_dropped"
 
 
 class WindowSet(ABC):
-    """The windows that the keys of a subtask have, where what is kept of them is, and their timers.
-
-    Args:
-        operator: Knows when windows go, and what is done when they fire.
-    """
+    """The windows that the keys of a subtask have, where what is kept of them is, and their timers."""
 
     kept_by_others: ClassVar[frozenset[str]] = frozenset({PANES_NAME})
     """The states in which sets that keep windows otherwise have them."""
@@ -91,25 +87,9 @@ class WindowSet(ABC):
 class WindowOperator(StreamOperator):
     """Puts each record into its windows, and calls a function for each window that fires.
 
-    When the watermark has passed a window's end by the allowed lateness (with processing time, when the
-    clock has passed its end), all that is kept of the window goes.
-
-    Args:
-        assigner: Says which windows a record belongs to.
-        trigger: Says when a window fires.
-        contents: Says how the records of a window are kept.
-        call: Calls the function.
-        windows: Which class of sets the windows are in.
-        allowed_lateness: How long windows stay after their end, in milliseconds of event time.
-        late_tag: The side output of the records that are late for all their windows; None to drop and
-            count them.
-        output_type: The declared type of the results; None for any.
-
-    Attributes:
-        service: The timers.
-        kept: The state that the contents ask for.
-        collector: Takes results.
-        window: The window that is at work, for messages.
+    When the watermark has passed a window's end by the allowed lateness (in milliseconds; with processing
+    time, when the clock has passed its end), all that is kept of the window goes. Records that are late
+    for all their windows go to the side output of a tag; where there is none, they are counted.
     """
 
     is_stateful = True
@@ -135,6 +115,8 @@ class WindowOperator(StreamOperator):
         self.late_tag = late_tag
         self._output_type = output_type
         self.is_event_time = assigner.is_event_time()
+        # Whether what a window comes to is emitted, as it is.
+        self.is_plain = type(call) is WindowCall and output_type is None
         # Where only a function that joins them could see their order, it is not worth keeping them all.
         fires_once = type(assigner) is GlobalWindows and type(trigger) is EndOfStreamTrigger
         shows_order = windows.shows_order and not fires_once
@@ -149,26 +131,16 @@ class WindowOperator(StreamOperator):
         how_kept, what_is_kept = self.windows.how_kept(self.assigner), self.contents.what_is_kept
         return f"{kind_of(self.assigner)}, {how_kept}, {what_is_kept}"
 
-    @property
-    def is_plain(self) -> bool:
-        """Whether what a window comes to is emitted, as it is."""
-        return type(self.call) is WindowCall and self._output_type is None
-
-    def with_contents(self, contents: WindowContents) -> Self:
-        """Return a prototype like this one that keeps records otherwise."""
-        changed = copy.copy(self)
-        changed.contents = contents
-        return changed
-
     def open(self) -> None:
         assert self.timers is not None
         self.service = self.timers.get_internal_timer_service(_SERVICE, self)
+        # The state that the contents ask for.
         self.kept: Any = self.state.get_state(self.contents.descriptor())
         merges = isinstance(self.assigner, MergingWindowAssigner)
         self._context = WindowContext(self.context, self.service, self.state, merges=merges)
         self._late_records = self.metrics.user.counter(LATE_RECORDS)
+        # The window that is at work, for messages.
         self.window: Any = None
-        self._is_plain = self.is_plain
         self._guarded(lambda: self.contents.open(StatelessContext(**vars(self.context))))
         self._guarded(lambda: self.call.open(self.context))
         self._set = self.windows(self)
@@ -220,7 +192,8 @@ class WindowOperator(StreamOperator):
         if block.keys is None:
             raise TypeError(f"{self.name!r} got records without keys.")
         if self.is_event_time and (block.timestamps is None or None in block.timestamps):
-            self._refuse(block)
+            first = 0 if block.timestamps is None else block.timestamps.index(None)
+            raise without_timestamp(self.name, self.assigner, block.values[first])
         self.window = None
         self.reading(block)
         try:
@@ -231,16 +204,6 @@ class WindowOperator(StreamOperator):
             self.state.set_current_key(run.keys[max(index, 0)])  # type: ignore[index]
             raise self._failure(error, failing_record(run, rest)) from error
         self.collector.flush()
-
-    def _refuse(self, block: Block) -> NoReturn:
-        first = 0 if block.timestamps is None else block.timestamps.index(None)
-        raise InvalidTimestampError(
-            f"Operator {self.name!r} got a record without a timestamp, which cannot be in a window "
-            f"of event time: {record_text(block.values[first])}, with the key "
-            f"{record_text((block.keys or ())[first])}.",
-            hint="Call assign_timestamps_and_watermarks() on the stream before, or take windows "
-            "of processing time.",
-        )
 
     def reading(self, block: Block, values: list[Any] | None = None) -> Iterator[Any]:
         """Return an iterator over the values of a block, or others in their place.
@@ -263,11 +226,9 @@ class WindowOperator(StreamOperator):
         self.output.emit_watermark(timestamp)
 
     def on_event_time(self, timer: InternalTimer) -> None:
-        """Have a timer of the set fire, while the watermark advances."""
         self._set.on_event_time(timer)
 
     def on_processing_time(self, timer: InternalTimer) -> None:
-        """Have a timer of the set fire, at any time."""
         try:
             self._set.on_processing_time(timer)
         except FAILURES as error:
@@ -275,7 +236,7 @@ class WindowOperator(StreamOperator):
         self.collector.flush()
 
     def is_late(self, window: Any) -> bool:
-        """Whether all that is kept of a window is gone, and must not be any more."""
+        """Whether nothing may be kept of a window any more."""
         return self.is_event_time and self.cleanup_time(window) <= self.service.current_watermark
 
     def cleanup_time(self, window: Any) -> int:
@@ -302,14 +263,13 @@ class WindowOperator(StreamOperator):
             raise self._mismatch(error) from error
         if values is None:
             return
-        results: Iterable[Any] | None = values
-        if not self._is_plain:
+        results: Iterable[Any] = values
+        if not self.is_plain:
             self._context.current = window
-            results = self.call.results(copied(self.state.current_key), self._context, values)
-            if results is None:
+            found = self.call.results(copied(self.state.current_key), self._context, values)
+            if found is None:
                 return
-            if self._output_type is not None:
-                results = map(self._checked, results)
+            results = found if self._output_type is None else map(self._checked, found)
         self.collector.collect(results, last_timestamp(window))
 
     def _checked(self, result: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
@@ -59,11 +60,7 @@ class WindowContents(ABC):
 
     @abstractmethod
     def result(self, kept: Any) -> list[Any] | None:
-        """Return what the function of the window is given for what is kept; None not to call it.
-
-        Raises:
-            TypeMismatchError: If what is kept is not of the type declared for it.
-        """
+        """Return what the function of the window is given for what is kept; None not to call it."""
 
     def records_in(self, value: Any) -> int:
         """Return how many records a value stands for."""
@@ -88,9 +85,9 @@ class ListedRecords(WindowContents):
         return ListStateDescriptor(STATE_NAME, _ANY)
 
     def put_run(self, state: Any, keys: list[Any], values: Iterator[Any]) -> list[Any]:
-        lists: dict[Any, list[Any]] = {}
+        lists: dict[Any, list[Any]] = defaultdict(list)
         for value, key in zip(values, keys, strict=True):
-            lists.setdefault(key, []).append(value)
+            lists[key].append(value)
         extend = state.view.extend
         for key, elements in lists.items():
             extend(key, elements)
@@ -125,9 +122,6 @@ class TimestampedRecords(ListedRecords):
 
 class JoinedContents(WindowContents):
     """Keeps one value, to which records are joined."""
-
-    accumulator_type: Any = None
-    """The declared type of that, or None."""
 
     @property
     @abstractmethod

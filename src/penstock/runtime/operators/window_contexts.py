@@ -20,8 +20,8 @@ from penstock.runtime.windowing.evictor import Evictor
 from penstock.runtime.windowing.trigger import Trigger
 
 
-class _Clocks:
-    """Tells the time."""
+class Clocks(WindowAssigner.WindowAssignerContext, Evictor.EvictorContext):
+    """What assigners and evictors may ask."""
 
     def __init__(self, context: RuntimeContext, timers: InternalTimerService) -> None:
         self._context = context
@@ -38,14 +38,6 @@ class _Clocks:
 
     def get_metric_group(self) -> MetricGroup:
         return self._context.get_metrics_group()
-
-
-class AssignerContext(_Clocks, WindowAssigner.WindowAssignerContext):
-    """What an assigner may ask."""
-
-
-class EvictorContext(_Clocks, Evictor.EvictorContext):
-    """What an evictor may ask."""
 
 
 class WindowStates:
@@ -78,16 +70,12 @@ class StateStore:
         self.get_reducing_state = self.get_aggregating_state = get
 
 
-class TriggerContext(_Clocks, Trigger.OnMergeContext):
+class TriggerContext(Clocks, Trigger.OnMergeContext):
     """What a trigger may ask and do.
 
     A window's cleanup may be due when a timer of the trigger is, and they are one timer then. It
     stays when the trigger deletes its own (in Flink it goes, and what is kept of the window stays for
     ever).
-
-    Attributes:
-        window: The window it is called for.
-        merged: The windows that became that one, while it is told so.
     """
 
     def __init__(
@@ -95,14 +83,15 @@ class TriggerContext(_Clocks, Trigger.OnMergeContext):
         context: RuntimeContext,
         timers: InternalTimerService,
         state: KeyedStateBackend,
-        cleanup_timer: Callable[[Any], int | None],
+        cleanup_time: Callable[[Any], int],
         *,
         is_event_time: bool,
     ) -> None:
         super().__init__(context, timers)
         self._states = WindowStates(state, "trigger")
-        self._cleanup_timer = cleanup_timer
+        self._cleanup_time = cleanup_time
         self._is_event_time = is_event_time
+        # The window it is called for, and those that became it, while the trigger is told so.
         self.window: Any = None
         self.merged: Collection[Any] = ()
 
@@ -113,12 +102,15 @@ class TriggerContext(_Clocks, Trigger.OnMergeContext):
         self._timers.register_event_time_timer(self.window, min(time, MAX_TIMESTAMP))
 
     def delete_processing_time_timer(self, time: int) -> None:
-        if self._is_event_time or time != self._cleanup_timer(self.window):
+        if self._is_event_time or not self._is_cleanup(time):
             self._timers.delete_processing_time_timer(self.window, min(time, MAX_TIMESTAMP))
 
     def delete_event_time_timer(self, time: int) -> None:
-        if not self._is_event_time or time != self._cleanup_timer(self.window):
+        if not (self._is_event_time and self._is_cleanup(time)):
             self._timers.delete_event_time_timer(self.window, min(time, MAX_TIMESTAMP))
+
+    def _is_cleanup(self, time: int) -> bool:
+        return time < MAX_TIMESTAMP and time == self._cleanup_time(self.window)
 
     def get_partitioned_state(self, state_descriptor: StateDescriptor) -> Any:
         self._states.namespace = self.window
@@ -135,7 +127,7 @@ class TriggerContext(_Clocks, Trigger.OnMergeContext):
         state.merge_namespaces(self.window, self.merged)
 
 
-class WindowContext(_Clocks):
+class WindowContext(Clocks):
     """What the function of a window, the `current` one, may ask."""
 
     def __init__(
@@ -153,8 +145,8 @@ class WindowContext(_Clocks):
         self._window_store = StateStore(self._states.get)
         self.current: Any = None
 
-    current_processing_time = _Clocks.get_current_processing_time
-    current_watermark = _Clocks.get_current_watermark
+    current_processing_time = Clocks.get_current_processing_time
+    current_watermark = Clocks.get_current_watermark
 
     def window(self) -> Any:
         return self.current

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from penstock.runtime.operators.aligned_window import AlignedWindows
 from penstock.runtime.operators.general_window import GeneralWindows
-from penstock.runtime.operators.pane_window import SharedPanes
+from penstock.runtime.operators.pane_window import AlignedWindows, SharedPanes
 from penstock.runtime.operators.session_window import Sessions
 from penstock.runtime.operators.window import WindowOperator, WindowSet
 from penstock.runtime.operators.window_call import WindowCall
@@ -28,16 +27,7 @@ def window_operator(
     evictor: Evictor[Any, Any] | None = None,
     **options: Any,
 ) -> WindowOperator:
-    """Return the operator that runs windows, in the fastest set that can.
-
-    Args:
-        assigner: Says which windows a record belongs to.
-        trigger: Says when a window fires.
-        contents: Says how the records of a window are kept.
-        call: Calls the function.
-        evictor: Takes records out of windows; None for no evictor.
-        **options: See `WindowOperator`.
-    """
+    """Return a `WindowOperator` whose windows are in the fastest set that can run them."""
     if evictor is not None:
         contents = TimestampedRecords(contents, evictor)
     windows = next(it for it in _KINDS if it.can_run(assigner, trigger, contents, call))

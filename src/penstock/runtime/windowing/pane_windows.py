@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from math import gcd
-from typing import Final
+from typing import Any, Final
 
+from penstock.runtime.elements import MAX_TIMESTAMP
 from penstock.runtime.windowing.window import TimeWindow, time_window
 
 
@@ -28,6 +30,7 @@ class PaneWindows(dict[int, tuple[TimeWindow, ...]]):
     """
 
     LIMIT: Final = 1 << 12
+    _MOST_PANES_A_SLIDE: Final = 8
 
     def __init__(self, size: int, slide: int, offset: int) -> None:
         super().__init__()
@@ -49,6 +52,54 @@ class PaneWindows(dict[int, tuple[TimeWindow, ...]]):
         last = TimeWindow.get_window_start_with_offset(pane, self.offset, self.slide)
         return range(last, pane - self.size, -self.slide)
 
+    @property
+    def is_worth_sharing(self) -> bool:
+        """Whether it is less work to join records by pane, and then panes by window.
+
+        There are several windows to a record then, and not many more panes than windows.
+        """
+        overlap = self.size >= 2 * self.slide
+        return overlap and self.slide <= self._MOST_PANES_A_SLIDE * self.pane_size
+
+    def indexes_of(self, times: list[int]) -> Mapping[int, Sequence[int]]:
+        """Return at which indexes there are times of which pane."""
+        offset, size = self.offset, self.pane_size
+        first = self.pane_of(min(times))
+        if max(times) < first + size:
+            return {first: range(len(times))}
+        panes = [time - (time - offset) % size for time in times]
+        found: dict[int, list[int]] = {pane: [] for pane in dict.fromkeys(panes)}
+        for index, pane in enumerate(panes):
+            found[pane].append(index)
+        return found
+
+    def end_from(self, time: int) -> int:
+        """Return the first end of a window that is not before a time, without limits."""
+        return time + (self.offset + self.size - time) % self.slide
+
+    def ends_after(self, last: int, newest: int) -> range:
+        """Return the ends of the windows whose last timestamp is this one, without limits.
+
+        All windows that would end behind the last timestamp there is end with it: those up to the last
+        that holds the pane `newest`.
+        """
+        end = last + 1
+        stop = end + 1 if end < MAX_TIMESTAMP else newest + self.size + 1
+        return range(self.end_from(end), stop, self.slide)
+
+    def next_end(self, time: int, panes: Iterable[int]) -> int | None:
+        """Return the last timestamp of the next window that holds a pane, and ends after a time.
+
+        Args:
+            time: The time, in milliseconds, at which all windows have ended that end with it.
+            panes: The panes, in order.
+        """
+        end = self.end_from(time + 2)
+        inside = next((pane for pane in panes if pane >= end - self.size), None)
+        if inside is None:
+            return None
+        return min(max(end, self.end_from(inside + self.pane_size)), MAX_TIMESTAMP) - 1
+
     def __missing__(self, pane: int) -> tuple[TimeWindow, ...]:
         size = self.size
         windows = tuple(time_window(start, start + size) for start in self.starts(pane))
@@ -56,3 +107,8 @@ class PaneWindows(dict[int, tuple[TimeWindow, ...]]):
             self.clear()
         self[pane] = windows
         return windows
+
+
+def panes_of(assigner: Any) -> PaneWindows:
+    """Return the windows of a tumbling or sliding assigner."""
+    return PaneWindows(assigner.size, getattr(assigner, "slide", assigner.size), assigner.offset)

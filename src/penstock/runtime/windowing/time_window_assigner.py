@@ -15,6 +15,16 @@ from penstock.runtime.windowing.trigger import Trigger
 from penstock.runtime.windowing.window import TimeWindow
 
 
+def without_timestamp(operator: str, assigner: Any, record: Any) -> InvalidTimestampError:
+    """Return what to raise for a record that has to have a timestamp."""
+    return InvalidTimestampError(
+        f"Operator {operator!r} puts records into {assigner!r} by their timestamps, and the record "
+        f"{record_text(record)} has none.",
+        hint="Call assign_timestamps_and_watermarks() before, with a strategy that has a timestamp "
+        "assigner; or use windows by processing time.",
+    )
+
+
 class TimeWindowAssigner(WindowAssigner[Any, TimeWindow]):
     """Puts records into windows by one of their times."""
 
@@ -41,12 +51,7 @@ class EventTimeWindowAssigner(TimeWindowAssigner):
         """
         if timestamp is None:
             operator = context.get_runtime_context().get_task_name()
-            raise InvalidTimestampError(
-                f"Operator {operator!r} puts records into {self!r} by their timestamps, and the "
-                f"record {record_text(element)} has none.",
-                hint="Call assign_timestamps_and_watermarks() before, with a strategy that has a "
-                "timestamp assigner; or use windows by processing time.",
-            )
+            raise without_timestamp(operator, self, element)
         return self._windows_at(timestamp, element, context)
 
     def get_default_trigger(self, env: Any) -> Trigger[Any, TimeWindow]:
