@@ -329,6 +329,47 @@ def test_a_failing_reduce_function_is_told_with_record_and_key(assigner: Any) ->
     assert failure.value.record == "'z'"
 
 
+@pytest.mark.parametrize(
+    "assigner", [TumblingEventTimeWindows.of(10), SlidingEventTimeWindows.of(10, 5)]
+)
+@pytest.mark.parametrize("is_joinable", [True, False])
+def test_a_function_that_fails_on_a_late_record_is_told_with_record_and_key(
+    assigner: Any, *, is_joinable: bool
+) -> None:
+    def fail(first: str, second: str) -> str:
+        raise ValueError("no")
+
+    contents = ReducedRecords(fail, is_associative=is_joinable)
+    operator = window_operator(
+        assigner, EventTimeTrigger(), contents, WindowCall(), allowed_lateness=20
+    )
+    harness = Harness(operator, name="Mine")
+    harness.process(["x", "y"], [7, 7], ["k", "l"])
+    harness.operator.process_watermark(12)
+    with pytest.raises(UserFunctionError) as failure:
+        harness.process(["on time", "late", "z"], [20, 8, 8], ["k", "l", "k"])
+
+    assert "the record 'late', the key 'l'" in str(failure.value)
+    assert failure.value.record == "'late'"
+
+
+def test_records_of_windows_that_overlap_stay_in_order_with_late_ones_between() -> None:
+    operator = window_operator(
+        SlidingEventTimeWindows.of(10, 5), EventTimeTrigger(), ListedRecords(), WindowCall()
+    )
+    assert operator.windows is AlignedWindows
+    harness = Harness(operator)
+    harness.operator.process_watermark(9)
+    harness.process(list("abcde"), [12, 7, 11, 16, 8], ["k"] * 5)
+    harness.operator.process_watermark(MAX_TIMESTAMP)
+
+    assert harness.output.records() == [
+        *[(value, 14) for value in "abce"],
+        *[(value, 19) for value in "acd"],
+        ("d", 24),
+    ]
+
+
 @pytest.mark.parametrize("backend", ["hashmap", "rocksdb"])
 @pytest.mark.parametrize("shares", [True, False])
 @pytest.mark.parametrize("contents", [ReducedRecords, AggregatedRecords])

@@ -88,7 +88,7 @@ def test_windows_that_end_behind_the_last_timestamp_end_with_it(
 ) -> None:
     windows = PaneWindows(size, slide, offset)
     pane = windows.pane_of(time)
-    starts = [end - size for end in windows.ends_after(now, pane)]
+    starts = [end - size for end in windows.ends_at(now, pane)]
     ends = zip(windows.starts(pane), windows[pane], strict=True)
 
     assert {start for start, window in ends if window.max_timestamp() == now} <= set(starts)

@@ -239,7 +239,7 @@ class SharedPanes(AlignedWindows):
             return
         if known is not None and tails is None:
             tails = self._join_tails([value for _, value in panes])
-        for end in self._panes.ends_after(now, panes[-1][0]):
+        for end in self._panes.ends_at(now, panes[-1][0]):
             self._fire_panes(end - self._panes.size, panes, tails)
         gone = sum(1 for _ in takewhile(lambda pane: self._gone_at(pane[0]) <= now, panes))
         for pane, _ in panes[:gone]:

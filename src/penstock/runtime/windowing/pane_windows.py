@@ -41,7 +41,8 @@ class PaneWindows(dict[int, tuple[TimeWindow, ...]]):
 
     def of(self, time: int) -> tuple[TimeWindow, ...]:
         """Return the windows that hold a time (milliseconds), the latest first."""
-        return self[self.pane_of(time)]
+        # As `pane_of` does, without a call: it is asked for each record.
+        return self[time - (time - self.offset) % self.pane_size]
 
     def pane_of(self, time: int) -> int:
         """Return the start of the pane that holds a time (milliseconds)."""
@@ -77,7 +78,7 @@ class PaneWindows(dict[int, tuple[TimeWindow, ...]]):
         """Return the first end of a window that is not before a time, without limits."""
         return time + (self.offset + self.size - time) % self.slide
 
-    def ends_after(self, last: int, newest: int) -> range:
+    def ends_at(self, last: int, newest: int) -> range:
         """Return the ends of the windows whose last timestamp is this one, without limits.
 
         All windows that would end behind the last timestamp there is end with it: those up to the last
