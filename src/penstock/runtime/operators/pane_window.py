@@ -6,10 +6,9 @@ the same windows, and a tumbling window is one pane.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
-from itertools import accumulate, chain, groupby, takewhile
+from itertools import accumulate, chain, groupby
 from operator import attrgetter, itemgetter
 from typing import Any, Final, cast
 
@@ -229,25 +228,20 @@ class SharedPanes(AlignedWindows):
         for now, key, _ in timers:
             self._operator.state.set_current_key(key)
             self._operator.window = None
-            self._fire_key(now, key)
-
-    def _fire_key(self, now: int, key: Any) -> None:
-        """Fire the windows of a key that end at a time, and drop the panes that go at that time."""
-        known = self._due.pop(key, None)
-        panes, tails = known or (self._sorted_panes(), None)
-        if not panes:
-            return
-        if known is not None and tails is None:
-            tails = self._join_tails([value for _, value in panes])
-        for end in self._panes.ends_at(now, panes[-1][0]):
-            self._fire_panes(end - self._panes.size, panes, tails)
-        gone = sum(1 for _ in takewhile(lambda pane: self._gone_at(pane[0]) <= now, panes))
-        for pane, _ in panes[:gone]:
-            self._map.remove(pane)
-        if left := panes[gone:]:
-            self._register_next(now, left)
-            if len(self._due) < _MOST_DUE:
-                self._due[key] = left, tails
+            known = self._due.pop(key, None)
+            panes, tails = known or (self._sorted_panes(), None)
+            if known is not None and tails is None:
+                tails = self._join_tails([value for _, value in panes])
+            for end in self._panes.ends_at(now, panes[-1][0]) if panes else ():
+                self._fire_panes(end - self._panes.size, panes, tails)
+            gone = 0
+            while gone < len(panes) and self._gone_at(panes[gone][0]) <= now:
+                self._map.remove(panes[gone][0])
+                gone += 1
+            if left := panes[gone:] if gone else panes:
+                self._register_next(now, left)
+                if len(self._due) < _MOST_DUE:
+                    self._due[key] = left, tails
 
     def _gone_at(self, pane: int) -> int:
         """Return when the last window that holds a pane goes; `MAX_TIMESTAMP` for never."""
@@ -275,14 +269,13 @@ class SharedPanes(AlignedWindows):
     def _fire_panes(self, start: int, panes: _Panes, tails: list[Any] | None = None) -> None:
         """Call the function for the window with a start, if it has records; see `advance`."""
         end = start + self._panes.size
-        low, high = (bisect_left(panes, time, key=_START) for time in (start, end))
-        inside = [value for _, value in panes[low:high]]
+        inside = [value for pane, value in panes if start <= pane < end]
         if not inside:
             return
         window = self._operator.window = time_window(start, end)
         if self._check is not None and self._check.wants_panes:
             self._check.look_at_panes(self._operator.state.current_key, inside)
-        if tails and high == len(panes):
+        if tails and panes[-1][0] < end:
             found = given(tails[len(inside) - 1])
         elif len(inside) == 1:
             found = own(inside[0])
@@ -293,5 +286,9 @@ class SharedPanes(AlignedWindows):
 
 
 def part_of(block: Block, indexes: Sequence[int]) -> Block:
-    """Return some of the records of a block, or all, in their order."""
-    return block if len(indexes) == len(block) else block.reordered(list(indexes))
+    """Return some of the records of a block, or all, in their order, with their keys."""
+    first, end = indexes[0], indexes[-1] + 1
+    if end - first == len(indexes):
+        return block if len(indexes) == len(block) else block.part(first, end)
+    values, keys = block.values, block.keys or []
+    return Block([values[index] for index in indexes], None, [keys[index] for index in indexes])
