@@ -25,10 +25,7 @@ _SESSIONS: Final = ValueStateDescriptor("window-sessions", Types.PICKLED_BYTE_AR
 _END: Final = itemgetter(1)
 
 Session = list[Any]
-"""The start and the end of a session, and what is held there of what is kept of its records.
-
-It changes in place, and belongs to nobody but the set.
-"""
+"""Start and end of a session, and what is held of its records. It changes in place: it is the set's own."""
 
 
 class Sessions(WindowSet):

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from penstock.common.typeinfo import Types
 from penstock.runtime.context import RuntimeContext
-from penstock.runtime.mutability import IMMUTABLE_TYPES, Kept
+from penstock.runtime.mutability import IMMUTABLE_TYPES, NO_PAIR, Kept
 from penstock.runtime.state.descriptors import (
     AggregatingStateDescriptor,
     ListStateDescriptor,
@@ -150,6 +150,7 @@ class JoinedContents(WindowContents):
             What to hold of what that comes to, by key, and the keys of which nothing was known.
         """
         joined: dict[Any, Any] = {}
+        fixed = IMMUTABLE_TYPES
         so_far, new, call, create = joined.get, [], self.function.call, self.create
         for value, key in zip(values, keys, strict=True):
             before = so_far(key, ABSENT)
@@ -164,7 +165,11 @@ class JoinedContents(WindowContents):
             if type(before) is Kept:
                 before = before.value()
             result = call(before, value) if create is None else call(value, before)
-            joined[key] = result if type(result) in IMMUTABLE_TYPES else hold(result, key)
+            if type(result) not in fixed:
+                one, other = result if type(result) is tuple and len(result) == 2 else NO_PAIR
+                if type(one) not in fixed or type(other) not in fixed:
+                    result = hold(result, key)
+            joined[key] = result
         return joined, new
 
     def joined(self, records: list[Any]) -> Any:
