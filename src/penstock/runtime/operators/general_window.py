@@ -111,11 +111,6 @@ class GeneralWindows(WindowSet):
         # Of the keys of a block: read and written once.
         self._merging: dict[Any, MergingWindows] = {}
 
-    @staticmethod
-    def how_kept(assigner: Any) -> str:
-        merges = isinstance(assigner, MergingWindowAssigner)
-        return "as windows that merge" if merges else WindowSet.how_kept(assigner)
-
     def begin_epoch(self) -> None:
         self._merging.clear()
 
@@ -208,11 +203,10 @@ class GeneralWindows(WindowSet):
             kept = self._kept.peek()
             if kept is not ABSENT:
                 (self._operator.fire if self._evictor is None else self._evict)(window, kept)
-        if not result.is_purge():
-            return False
-        self._kept.clear()
+        if result.is_purge():
+            self._kept.clear()
         # A count window is full then, and no record is put into it any more.
-        is_gone = type(window) is CountWindow
+        is_gone = result.is_purge() and type(window) is CountWindow
         if is_gone:
             self._clear(window)
         return is_gone
@@ -255,9 +249,8 @@ class GeneralWindows(WindowSet):
             now = context.get_current_watermark()
         if operator.cleanup_time(whole) <= now:
             raise LateMergedWindowError(
-                f"Operator {operator.name!r}, {operator.where()}: the window would be made of "
-                f"{record_text(parts)}, and it is late already: the "
-                f"{'watermark' if operator.is_event_time else 'time'} is {now}.",
+                f"Operator {operator.name!r}, {operator.where()}: the window would be made of {record_text(parts)}, "
+                f"and it is late already: the {'watermark' if operator.is_event_time else 'time'} is {now}.",
                 hint="A merged window must not end before the windows that became it: look at "
                 f"merge_windows of {type(self._assigner).__name__}.",
             )

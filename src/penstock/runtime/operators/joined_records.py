@@ -27,7 +27,6 @@ class JoinedRecords(JoinedContents):
     def __init__(self, contents: JoinedContents) -> None:
         self._contents = contents
         self.function = contents.function
-        self.what_is_kept = contents.what_is_kept
 
     def descriptor(self) -> StateDescriptor:
         return self._contents.descriptor()

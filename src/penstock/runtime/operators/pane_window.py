@@ -168,6 +168,7 @@ class SharedPanes(AlignedWindows):
     the time at which its oldest pane goes.
     """
 
+    layout = "panes"
     kept_by_others = frozenset({STATE_NAME})
 
     def __init__(self, operator: WindowOperator) -> None:
@@ -188,12 +189,6 @@ class SharedPanes(AlignedWindows):
         is_aligned = AlignedWindows.can_run(assigner, trigger, contents, call)
         is_joinable = contents.is_joinable is not False and not call.has_window_state
         return is_aligned and is_joinable and panes_of(assigner).is_worth_sharing
-
-    @staticmethod
-    def how_kept(assigner: Any) -> str:
-        panes = panes_of(assigner)
-        size, slide = panes.size, panes.slide
-        return f"as panes shared by windows of {size} ms every {slide} ms (offset {panes.offset % slide} ms)"
 
     def _put_panes(self, block: Block, by_pane: ByPane, windows: Windows) -> None:
         view, hold, watermark = self._map.view, self._map.hold, self._service.current_watermark

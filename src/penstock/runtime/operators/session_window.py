@@ -38,6 +38,8 @@ class Sessions(WindowSet):
     others, at which there is nothing to do.
     """
 
+    layout = "sessions"
+
     def __init__(self, operator: WindowOperator) -> None:
         super().__init__(operator)
         self._gap: int = operator.assigner.session_gap  # type: ignore[attr-defined]
@@ -47,10 +49,6 @@ class Sessions(WindowSet):
     def can_run(assigner: Any, trigger: Any, contents: Any, call: Any) -> bool:  # noqa: ARG004
         are_known = type(assigner) is EventTimeSessionWindows and type(trigger) is EventTimeTrigger
         return are_known and contents.evictor is None
-
-    @staticmethod
-    def how_kept(assigner: Any) -> str:  # noqa: ARG004
-        return "as sessions with one gap under the default trigger"
 
     def begin_epoch(self) -> None:
         contents, kept = self._operator.contents, self._operator.kept
@@ -92,12 +90,10 @@ class Sessions(WindowSet):
         touched = [session for session in sessions[first:] if session[0] <= end]
         start, is_awaited = timestamp, False
         if touched:
-            start = min(start, touched[0][0])
-            is_awaited = touched[-1][1] > watermark + 1
-            end = max(end, touched[-1][1])
+            start, last = min(start, touched[0][0]), touched[-1][1]
+            end, is_awaited = max(end, last), last > watermark + 1
         window = operator.window = TimeWindow(start, end)
-        cleanup = operator.cleanup_time(window)
-        if cleanup <= watermark:
+        if operator.is_late(window):
             operator.skip(value, timestamp)
             return
         if touched:
@@ -109,7 +105,7 @@ class Sessions(WindowSet):
             kept = records.first(key, value, sessions)
         sessions[first : first + len(touched)] = [[start, end, kept]]
         if not is_awaited:
-            self._register(key, end - 1 if end - 1 > watermark else cleanup)
+            self._register(key, end - 1 if end - 1 > watermark else operator.cleanup_time(window))
         if end - 1 <= watermark:
             operator.fire(window, records.peek(kept))
 
@@ -156,10 +152,9 @@ def _write(view: ValueView, key: Any, sessions: list[Session]) -> None:
         if entries.pop(key, None) is not None:
             mark(key)
         return
-    held: Any = sessions
     if Kept in [type(session[2]) for session in sessions]:
-        held = keep([[start, end, given(kept)] for start, end, kept in sessions], key)
-    entries[key] = held
+        sessions = keep([[start, end, given(kept)] for start, end, kept in sessions], key)
+    entries[key] = sessions
     mark(key)
 
 

@@ -37,7 +37,7 @@ from penstock.runtime.windowing.time_triggers import EventTimeTrigger
 from penstock.runtime.windowing.time_window_assigner import without_timestamp
 from penstock.runtime.windowing.trigger import Trigger
 from penstock.runtime.windowing.window import last_timestamp
-from penstock.runtime.windowing.window_kind import kind_of
+from penstock.runtime.windowing.window_kind import kept_windows
 
 _SERVICE: Final = "window-timers"
 LATE_RECORDS: Final = "num_late_records_dropped"
@@ -47,6 +47,8 @@ LATE_RECORDS: Final = "num_late_records_dropped"
 class WindowSet(ABC):
     """The windows that the keys of a subtask have, where what is kept of them is, and their timers."""
 
+    layout: ClassVar[str] = "places"
+    """Where state has what is kept of windows: see `kept_windows`."""
     kept_by_others: ClassVar[frozenset[str]] = frozenset({PANES_NAME})
     """The states in which sets that keep windows otherwise have them."""
     shows_order: ClassVar[bool] = False
@@ -60,11 +62,6 @@ class WindowSet(ABC):
     def can_run(assigner: Any, trigger: Any, contents: Any, call: Any) -> bool:  # noqa: ARG004
         """Whether such windows may be in a set of this class."""
         return True
-
-    @staticmethod
-    def how_kept(assigner: Any) -> str:  # noqa: ARG004
-        """Return where state has what is kept of a window, in words that checkpoints hold too: they must not change."""
-        return "each by itself"
 
     def begin_epoch(self) -> None:  # noqa: B027 - only some remember something
         """Forget what is left of an epoch that failed."""
@@ -128,8 +125,8 @@ class WindowOperator(StreamOperator):
 
     @property
     def kept_windows(self) -> str:
-        how_kept, what_is_kept = self.windows.how_kept(self.assigner), self.contents.what_is_kept
-        return f"{kind_of(self.assigner)}, {how_kept}, {what_is_kept}"
+        contents, evicts = self.contents.descriptor().kind, self.contents.evictor is not None
+        return kept_windows(self.assigner, self.windows.layout, contents, evicts=evicts)
 
     def open(self) -> None:
         assert self.timers is not None
@@ -246,9 +243,8 @@ class WindowOperator(StreamOperator):
 
     def skip(self, value: Any, timestamp: int | None) -> None:
         """Do what is to be done with a record that was put into no window."""
-        if not self.is_event_time or timestamp is None:
-            return
-        if timestamp + self.allowed_lateness > self.service.current_watermark:
+        latest = self.service.current_watermark - self.allowed_lateness
+        if not self.is_event_time or timestamp is None or timestamp > latest:
             return
         if self.late_tag is None:
             self._late_records.inc(self.contents.records_in(value))
@@ -292,9 +288,7 @@ class WindowOperator(StreamOperator):
 
     def _failure(self, error: BaseException, record: str | None = None) -> Exception:
         """Return what to raise for an error that a function of the user raised."""
-        what = self.where()
-        if record is not None:
-            what = f"the record {record}, {what}"
+        what = self.where() if record is None else f"the record {record}, {self.where()}"
         return described_failure(error, self.name, what, record)
 
     def where(self) -> str:

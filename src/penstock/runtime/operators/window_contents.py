@@ -31,8 +31,6 @@ _ANY: Final = Types.PICKLED_BYTE_ARRAY()
 class WindowContents(ABC):
     """Says how the records of a window are kept, and what the function of the window is given."""
 
-    what_is_kept: str
-    """What that is, in words that checkpoints hold too: they must not change."""
     evictor: Evictor[Any, Any] | None = None
     """What takes records out; they are kept with their timestamps then."""
     is_joinable: bool | None = False
@@ -79,8 +77,6 @@ class WindowContents(ABC):
 class ListedRecords(WindowContents):
     """Keeps the records."""
 
-    what_is_kept = "with their records"
-
     def descriptor(self) -> StateDescriptor:
         return ListStateDescriptor(STATE_NAME, _ANY)
 
@@ -108,8 +104,6 @@ class TimestampedRecords(ListedRecords):
         contents: Joins the records.
         evictor: Takes records out of windows.
     """
-
-    what_is_kept = "with their records and timestamps, for an evictor"
 
     def __init__(self, contents: WindowContents, evictor: Evictor[Any, Any]) -> None:
         self._contents = contents
@@ -188,8 +182,6 @@ class ReducedRecords(JoinedContents):
             `is_joinable`.
     """
 
-    what_is_kept = "with what their records are reduced to"
-
     def __init__(self, function: Any, *, is_associative: bool | None = None) -> None:
         super().__init__(function, "reduce")
         self.is_joinable = is_associative
@@ -214,8 +206,6 @@ class AggregatedRecords(JoinedContents):
         is_mergeable: Whether accumulators may be merged in place of adding their records one by one; see
             `is_joinable`. Windows that merge do so anyhow.
     """
-
-    what_is_kept = "with accumulators"
 
     def __init__(
         self, function: Any, accumulator_type: Any = None, *, is_mergeable: bool | None = False

@@ -170,8 +170,7 @@ class StatelessContext(RuntimeContext):
 
     def _state(self, descriptor: StateDescriptor) -> NoReturn:
         raise UnsupportedOperationError(
-            f"A function that joins the records of the windows of {self.task_name!r} asks for the "
-            f"state {descriptor.name!r}.",
-            hint="It has none but what it returns. A window function may have state: see "
-            "ProcessWindowFunction.",
+            f"A function that joins the records of the windows of {self.task_name!r} asks for the state "
+            f"{descriptor.name!r}.",
+            hint="It has none but what it returns. A window function may have state: see ProcessWindowFunction.",
         )
