@@ -10,7 +10,6 @@ from penstock.common.epoch_listener import (
     JobStarted,
 )
 from penstock.datastream.async_data_stream import AsyncDataStream
-from penstock.datastream.async_functions import ResultFuture
 from penstock.datastream.async_options import (
     AsyncOptions,
     Batching,
@@ -104,6 +103,7 @@ from penstock.datastream.window import (
     Window,
     WindowAssigner,
 )
+from penstock.runtime.async_io.result_future import ResultFuture
 
 __all__ = [
     "AggregateFunction",

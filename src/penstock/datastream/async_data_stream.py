@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any
 
 from penstock.common import options as configuration_options
 from penstock.common.time import Duration, Time
 from penstock.common.typeinfo import TypeInformation
-from penstock.datastream.async_function_checks import check_async_function
-from penstock.datastream.async_functions import AsyncFunction, AsyncRetryStrategy
 from penstock.datastream.named_rows import result_namer
 from penstock.datastream.stream import DataStream
 from penstock.errors import InvalidArgumentError
-from penstock.runtime.async_io.options import AsyncOptions, TimeSpan, at_least, milliseconds
+from penstock.runtime.async_io.async_function import AnyAsyncFunction, check_async_function
+from penstock.runtime.async_io.options import (
+    AsyncOptions,
+    TimeSpan,
+    at_least,
+    checked_options,
+    milliseconds,
+)
+from penstock.runtime.async_io.retry_strategies import AsyncRetryStrategy, checked_strategy
 from penstock.runtime.async_io.settings import AsyncSettings
 from penstock.runtime.operators.async_wait import AsyncWaitOperator
 
 __all__ = ["AsyncDataStream"]
-
-AnyAsyncFunction: TypeAlias = AsyncFunction[Any, Any] | Callable[..., Any]
-"""An `AsyncFunction`, an `async def`, a plain function, or one that takes a `ResultFuture` too."""
 
 
 class AsyncDataStream:
@@ -241,16 +243,6 @@ class AsyncDataStream:
         return _wait(data_stream, async_function, settings, output_type)
 
 
-def checked_strategy(strategy: Any) -> AsyncRetryStrategy[Any]:
-    """Return a retry strategy, sure to be one."""
-    if isinstance(strategy, AsyncRetryStrategy):
-        return strategy
-    raise InvalidArgumentError(
-        f"{strategy!r} is no AsyncRetryStrategy.",
-        hint="For instance: AsyncRetryStrategy.fixed_delay(3, 100, None, has_exception_predicate).",
-    )
-
-
 def _settings(
     data_stream: DataStream,
     timeout: TimeSpan,
@@ -282,22 +274,6 @@ def _settings(
         options=options,
         drain_timeout=drain_timeout.to_millis(),
     )
-
-
-def checked_options(options: AsyncOptions | None, capacity: int) -> AsyncOptions:
-    """Return options, sure to be some and to go with a capacity."""
-    options = AsyncOptions() if options is None else options
-    if not isinstance(options, AsyncOptions):
-        raise InvalidArgumentError(
-            f"options was given {options!r}.", hint="Give AsyncOptions(...)."
-        )
-    if options.batching is not None and options.batching.size > capacity:
-        raise InvalidArgumentError(
-            f"Batches of {options.batching.size} records would never be full: the capacity is "
-            f"{capacity}.",
-            hint="Raise the capacity, or make batches smaller.",
-        )
-    return options
 
 
 def _wait(

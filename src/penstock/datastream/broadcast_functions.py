@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from penstock.datastream.function import Function
 from penstock.datastream.state import (
     BroadcastState,
     MapStateDescriptor,
@@ -15,6 +14,7 @@ from penstock.datastream.state import (
 )
 from penstock.datastream.time_domain import TimeDomain
 from penstock.datastream.timerservice import TimerService
+from penstock.runtime.function import Function
 from penstock.runtime.operators.broadcast_process import (
     BroadcastContext,
     KeyedBroadcastContext,

@@ -10,11 +10,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any
 
-from penstock.datastream.async_functions import (
-    AsyncFunction,
-    AsyncRetryPredicate,
-    AsyncRetryStrategy,
-)
 from penstock.datastream.broadcast_functions import (
     BaseBroadcastProcessFunction,
     BroadcastProcessFunction,
@@ -30,7 +25,6 @@ from penstock.datastream.co_functions import (
     KeyedCoProcessFunction,
     ProcessJoinFunction,
 )
-from penstock.datastream.function import Function
 from penstock.datastream.time_domain import TimeDomain
 from penstock.datastream.timerservice import TimerService
 from penstock.datastream.window_functions import (
@@ -39,7 +33,10 @@ from penstock.datastream.window_functions import (
     ProcessWindowFunction,
     WindowFunction,
 )
+from penstock.runtime.async_io.async_function import AsyncFunction
+from penstock.runtime.async_io.retry_strategies import AsyncRetryPredicate, AsyncRetryStrategy
 from penstock.runtime.context import RuntimeContext
+from penstock.runtime.function import Function
 from penstock.runtime.operators.keyed_process import KeyedProcessContext
 from penstock.runtime.operators.process import ProcessContext
 from penstock.runtime.user_code import does_nothing

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any, Generic, Protocol, TypeVar
 
-from penstock.datastream.function import Function
+from penstock.runtime.function import Function
 from penstock.runtime.operators.window_contexts import WindowContext
 from penstock.runtime.state.api import (
     AggregatingState,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from penstock.datastream.async_function_checks import check_async_function
-from penstock.datastream.async_functions import AsyncFunction, AsyncRetryStrategy
+from penstock.runtime.async_io.async_function import AsyncFunction, check_async_function
 from penstock.runtime.async_io.manual_event_loop import ManualEventLoop
 from penstock.runtime.async_io.options import AsyncOptions, at_least
+from penstock.runtime.async_io.retry_strategies import AsyncRetryStrategy
 from penstock.runtime.async_io.settings import AsyncSettings
 from penstock.runtime.elements import WatermarkStatus
 from penstock.runtime.operator import StreamOperator

@@ -12,13 +12,6 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from penstock.common.data_frame_row import row_factory
-from penstock.datastream.async_data_stream import (
-    AnyAsyncFunction,
-    checked_options,
-    checked_strategy,
-)
-from penstock.datastream.async_function_checks import check_async_function
-from penstock.datastream.async_functions import AsyncRetryStrategy
 from penstock.errors import InvalidArgumentError
 from penstock.executors.spark.open_functions import open_function
 from penstock.executors.spark.session import time_zone_of
@@ -27,13 +20,16 @@ from penstock.executors.spark.sinks import spark_schema
 from penstock.graph.unpicklable import pickle_by_value
 from penstock.runtime.arrow_columns import column_values
 from penstock.runtime.arrow_rows import results_to_table
+from penstock.runtime.async_io.async_function import AnyAsyncFunction, check_async_function
 from penstock.runtime.async_io.options import (
     AsyncOptions,
     FailureKind,
     TimeSpan,
     at_least,
+    checked_options,
     milliseconds,
 )
+from penstock.runtime.async_io.retry_strategies import AsyncRetryStrategy, checked_strategy
 from penstock.runtime.async_io.settings import AsyncSettings
 from penstock.runtime.elements import BLOCK_SIZE, Block
 from penstock.runtime.operators.async_wait import AsyncWaitOperator

@@ -4,35 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 from penstock.errors import AsyncTimeoutError
 from penstock.runtime.async_io.call import Call
 from penstock.runtime.async_io.forms import AsyncCall, checked_results, frozen
 from penstock.runtime.async_io.limits import Permits
-
-
-class RetryPredicate(Protocol):
-    """Which outcomes of an attempt are not good enough."""
-
-    def result_predicate(self) -> Callable[[Any], bool] | None:
-        """Return what tells whether results are not good enough; None if all are."""
-
-    def exception_predicate(self) -> Callable[[Exception], bool] | None:
-        """Return what tells whether an error is worth another attempt; None if none is."""
-
-
-class RetryStrategy(Protocol):
-    """How often a call is tried, and after which time."""
-
-    def can_retry(self, current_attempts: int) -> bool:
-        """Return whether another attempt may follow this one, counted from 1."""
-
-    def get_backoff_time_millis(self, current_attempts: int) -> int:
-        """Return the milliseconds between this attempt, counted from 1, and the next."""
-
-    def get_retry_predicate(self) -> RetryPredicate:
-        """Return which outcomes are not good enough."""
+from penstock.runtime.async_io.retry_strategies import AsyncRetryStrategy
 
 
 class Attempts:
@@ -52,7 +30,7 @@ class Attempts:
         self,
         function: AsyncCall,
         *,
-        retry: RetryStrategy | None,
+        retry: AsyncRetryStrategy[Any] | None,
         retry_after: Callable[[Any], int | None] | None,
         attempt_timeout: int | None,
         permits: Permits | None,

@@ -327,3 +327,23 @@ class AsyncOptions:
         _option("batching", self.batching, Batching)
         if self.threads is not None:
             at_least("The number of threads", self.threads)
+
+
+def checked_options(options: AsyncOptions | None, capacity: int) -> AsyncOptions:
+    """Return options, sure to be some and to go with a capacity.
+
+    Raises:
+        InvalidArgumentError: If they are none, or want larger batches.
+    """
+    options = AsyncOptions() if options is None else options
+    if not isinstance(options, AsyncOptions):
+        raise InvalidArgumentError(
+            f"options was given {options!r}.", hint="Give AsyncOptions(...)."
+        )
+    if options.batching is not None and options.batching.size > capacity:
+        raise InvalidArgumentError(
+            f"Batches of {options.batching.size} records would never be full: the capacity is "
+            f"{capacity}.",
+            hint="Raise the capacity, or make batches smaller.",
+        )
+    return options
