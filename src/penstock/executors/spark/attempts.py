@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from penstock.errors import PenstockError
+from penstock.executors.spark.bounded import BoundedRun
 from penstock.executors.spark.failures import spark_errors
 from penstock.executors.spark.java_process import has_died, java_process
 from penstock.executors.spark.liveness import is_alive, session_lost
-
-if TYPE_CHECKING:
-    from penstock.executors.spark.bounded import BoundedRun
-    from penstock.executors.spark.executor import PreparedJob
-    from penstock.executors.spark.streaming import StreamingRun
+from penstock.executors.spark.prepared_job import PreparedJob
+from penstock.executors.spark.streaming import StreamingRun
 
 
 class Attempts:

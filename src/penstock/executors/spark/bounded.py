@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
 
 from penstock.executors.job import EpochRunner
 from penstock.executors.spark.interruption import Interruption
+from penstock.executors.spark.prepared_job import PreparedJob
 from penstock.executors.spark.workers import close_functions
 from penstock.runtime.buffer import Buffer
 from penstock.runtime.epoch import Epoch
-
-if TYPE_CHECKING:
-    from penstock.executors.spark.executor import PreparedJob
 
 
 class BoundedRun:

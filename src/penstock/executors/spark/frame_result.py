@@ -13,8 +13,8 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from penstock.errors import InvalidArgumentError
 from penstock.executors.base import JobRequest
 from penstock.executors.spark.buffers import from_batches
-from penstock.executors.spark.executor import PreparedJob
 from penstock.executors.spark.failures import spark_errors
+from penstock.executors.spark.prepared_job import PreparedJob
 from penstock.executors.spark.session import time_zone_of
 from penstock.executors.spark.sinks import spark_schema
 from penstock.runtime.arrow_rows import results_to_table

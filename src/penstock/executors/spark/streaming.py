@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
@@ -29,14 +29,12 @@ from penstock.executors.spark.frames import SparkSource
 from penstock.executors.spark.interruption import Interruption
 from penstock.executors.spark.log_mirror import LogMirror
 from penstock.executors.spark.offsets import TICKS, carry_over, sees_ahead
+from penstock.executors.spark.prepared_job import PreparedJob
 from penstock.executors.spark.tick import tick_frame, write_wake_up
 from penstock.executors.spark.workers import close_functions
 from penstock.runtime.buffer import Buffer
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.operators.async_wait import LONGEST_LOOK
-
-if TYPE_CHECKING:
-    from penstock.executors.spark.executor import PreparedJob
 
 _LOG: Final = logging.getLogger("penstock")
 _POLL_SECONDS = 0.02

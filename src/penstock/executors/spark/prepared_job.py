@@ -1,0 +1,249 @@
+"""A program that is compiled for Spark, with the DataFrames it reads."""
+
+from __future__ import annotations
+
+import codecs
+import pickle
+from typing import NamedTuple
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from penstock.common.options import STATE_CLASS_NAMES
+from penstock.errors import InvalidArgumentError, SourceNotReadableError
+from penstock.executors.base import JobRequest
+from penstock.executors.job import new_job_id
+from penstock.executors.publishing import published_sinks
+from penstock.executors.spark.aggregation import aggregated
+from penstock.executors.spark.frames import EpochFrames, SparkSource
+from penstock.executors.spark.interruption import note_of
+from penstock.executors.spark.row_order import is_unordered
+from penstock.executors.spark.session import cores_of, is_built_here, session, time_zone_of
+from penstock.executors.spark.shipping import ship_code
+from penstock.executors.spark.sinks import resolve_sinks, spark_sinks
+from penstock.graph.compiler import compile_program
+from penstock.graph.held_watermarks import hold_back_watermarks
+from penstock.graph.job_graph import JobGraph, create_job_graph
+from penstock.graph.source_descriptions import (
+    AggregatedFrameSource,
+    FrameSource,
+    SocketTextSource,
+    TextFileSource,
+)
+from penstock.graph.stream_graph import StreamNode
+from penstock.runtime.aggregated_block import SUBTASK
+from penstock.runtime.job_description import describe
+from penstock.runtime.job_pickle import classes_of_main
+from penstock.runtime.layout import Layout
+from penstock.runtime.operators.source import SourceOperator
+from penstock.runtime.program import Program
+from penstock.runtime.source import NativeSource, TextLines
+
+
+class PreparedJob:
+    """A program that is compiled, with everything Spark needs to run it.
+
+    Args:
+        request: What was asked for.
+        is_cancellable: Whether somebody may cancel it while it runs.
+
+    Attributes:
+        can_change_session: Whether the job can go on in another session, which penstock can build: nothing in
+            it, as a DataFrame, is of the one it has.
+    """
+
+    def __init__(self, request: JobRequest, *, is_cancellable: bool = False) -> None:
+        self.request = request
+        self.job_id = new_job_id()
+        self.spark = session(request.engine, request.configuration)
+        self._cores = cores_of(self.spark)
+        self._note = note_of(self.job_id) if is_cancellable else None
+        readings = self._readings()
+        hold_back_watermarks(
+            request.graph,
+            lambda node: is_unordered(
+                node.source, readings[node.id].frame if node.id in readings else None
+            ),
+        )
+        operators = [node.operator for node in request.graph.nodes.values()]
+        self.wants_ticks = any(operator.wants_wake_ups for operator in operators)
+        graph = self._graph = create_job_graph(request.graph)
+        written_by_spark = spark_sinks(graph, self.spark)
+        self.sinks = {**published_sinks(graph), **written_by_spark}
+        resolve_sinks(request.graph, time_zone_of(self.spark))
+        class_names = request.configuration.get(STATE_CLASS_NAMES)
+        self.program: Program = compile_program(graph, class_names)
+        self.main_classes = classes_of_main()
+        self.sources = _spark_sources(graph, self.program, readings)
+        self.native = {
+            number: node.source
+            for number, node in enumerate(graph.sources)
+            if isinstance(node.source, NativeSource)
+        }
+        self.source_ids = describe(self.program).sources
+        ship_code(self.spark, request.python_files)
+        of_session = (FrameSource, AggregatedFrameSource)
+        self.can_change_session = (
+            is_built_here(self.spark)
+            and not written_by_spark
+            and not any(isinstance(node.source, of_session) for node in graph.sources)
+        )
+
+    def _readings(self) -> dict[int, Reading]:
+        return {
+            node.id: reading
+            for node in self.request.graph.nodes.values()
+            if (reading := _reading_of(node, self.spark, self._cores, self._note)) is not None
+        }
+
+    def take_new_session(self) -> None:
+        """Go over to another session: the one that the job had has ended."""
+        self.spark = session(None, self.request.configuration)
+        self.sources = _spark_sources(self._graph, self.program, self._readings())
+        ship_code(self.spark, self.request.python_files)
+
+    @property
+    def title(self) -> str:
+        """What messages call the job."""
+        return f"Job {self.request.name!r}"
+
+    @property
+    def chains(self) -> list[str]:
+        """The names of the chains of operators that workers run."""
+        return [vertex.name for vertex in self.program.vertices]
+
+    @property
+    def layout(self) -> Layout:
+        """Where subtasks run."""
+        return Layout(self.program, self._cores)
+
+    @property
+    def is_streaming(self) -> bool:
+        """Whether a source is a streaming DataFrame."""
+        return any(source.frame.isStreaming for source in self.sources)
+
+    @property
+    def bounded(self) -> dict[int, int]:
+        """How many epochs of its own each bounded source has, by its number."""
+        native = {number: source.epochs for number, source in self.native.items()}
+        return native | {
+            source.number: 1 for source in self.sources if not source.frame.isStreaming
+        }
+
+    def frames(self) -> EpochFrames:
+        """Return what makes the DataFrames of epochs."""
+        parallelism = [
+            vertex.parallelism
+            for vertex in self.program.vertices
+            if vertex.source is not None and not vertex.is_shared
+        ]
+        return EpochFrames(
+            self.spark,
+            self.job_id,
+            pickle.dumps(self.program, pickle.HIGHEST_PROTOCOL),
+            self.layout,
+            self.sources,
+            max(parallelism, default=1),
+            is_alone=len(self.sources) == 1
+            and not self.native
+            and not (self.is_streaming and self.wants_ticks),
+        )
+
+
+class Reading(NamedTuple):
+    """How Spark reads a source.
+
+    Attributes:
+        frame: The DataFrame.
+        as_values: True if the records are the values of the only column, not rows.
+        split: The column that names the split of a row; None if all are of one split.
+        as_columns: True if the chain makes use of rows that are still columns.
+        is_keyed: True if the rows are those of the subtasks' keys. `split` is the column that names the
+            subtask, if it is not the one with the number of the partition.
+    """
+
+    frame: DataFrame
+    as_values: bool
+    split: str | None = None
+    as_columns: bool = False
+    is_keyed: bool = False
+
+
+def _reading_of(
+    node: StreamNode, spark: SparkSession, cores: int, note: str | None
+) -> Reading | None:
+    """Return how Spark reads a source; None for one that workers read by themselves.
+
+    Args:
+        node: The source.
+        spark: The session.
+        cores: How many tasks run at once.
+        note: Where the query is to be noted before Spark aggregates, which may take long; None for nowhere.
+    """
+    source = node.source
+    if source is None:
+        return None
+    assert isinstance(node.operator, SourceOperator)
+    if isinstance(source, TextFileSource) and codecs.lookup(source.charset).name != "utf-8":
+        # Spark takes all text for UTF-8, whatever the encoding it is told.
+        source = node.source = TextLines(source.path, source.charset)
+    if isinstance(source, NativeSource):
+        node.operator.source = source
+        return None
+    if isinstance(source, (FrameSource, AggregatedFrameSource)) and not hasattr(
+        source.frame, "mapInArrow"
+    ):
+        raise InvalidArgumentError(
+            f"{node.name!r} reads {type(source.frame).__name__}, which is no Spark DataFrame.",
+            hint="Give from_data_frame a pyspark DataFrame.",
+        )
+    if isinstance(source, FrameSource):
+        return Reading(
+            source.frame,
+            as_values=False,
+            split=source.split_column,
+            as_columns=node.operator.reads_columns,
+        )
+    if isinstance(source, AggregatedFrameSource):
+        carriers = min(cores, source.parallelism)
+        split = None if carriers == source.parallelism else SUBTASK
+        return Reading(
+            aggregated(source, carriers, note),
+            as_values=False,
+            split=split,
+            as_columns=True,
+            is_keyed=True,
+        )
+    if isinstance(source, TextFileSource):
+        return Reading(_text(source, spark), as_values=True)
+    if isinstance(source, SocketTextSource):
+        reader = spark.readStream.format("socket")
+        frame = reader.option("host", source.host).option("port", source.port).load()
+        return Reading(frame, as_values=True)
+    raise InvalidArgumentError(
+        f"{node.name!r} reads {type(source).__name__}, which no executor knows.",
+        hint="Use a source of penstock.datastream.connectors.",
+    )
+
+
+def _text(source: TextFileSource, spark: SparkSession) -> DataFrame:
+    try:
+        return spark.read.text(source.path)
+    except PySparkException as error:
+        raise SourceNotReadableError(
+            f"The text file {source.path!r} cannot be read: {str(error).splitlines()[0]}",
+            hint="Give the path of a file or folder that the workers may read.",
+        ) from error
+
+
+def _spark_sources(
+    graph: JobGraph, program: Program, frames: dict[int, Reading]
+) -> tuple[SparkSource, ...]:
+    by_number = {vertex.source: vertex for vertex in program.vertices if vertex.source is not None}
+    return tuple(
+        SparkSource(
+            number, by_number[number].index, by_number[number].parallelism, *frames[node.id]
+        )
+        for number, node in enumerate(graph.sources)
+        if node.id in frames
+    )
