@@ -17,8 +17,31 @@ def run(code: str) -> str:
 
 @pytest.mark.parametrize(
     "module",
-    ["penstock", "penstock.common", "penstock.datastream", "penstock.executors.spark.java"],
+    [
+        "penstock",
+        "penstock.common",
+        "penstock.datastream",
+        "penstock.executors.spark.java",
+        "penstock.executors.spark.spark_objects",
+        "penstock.executors.targets",
+    ],
 )
 def test_import_is_light(module: str) -> None:
     loaded = run(f"import sys, {module}; print(*sys.modules)").split()
     assert HEAVY.isdisjoint(loaded)
+
+
+def test_a_program_that_is_only_built_loads_no_executor() -> None:
+    build = (
+        "import sys; from penstock.datastream import StreamExecutionEnvironment; "
+        "env = StreamExecutionEnvironment.get_execution_environment(); "
+        "env.from_collection([1]).map(str).explain(); print(*sys.modules)"
+    )
+    loaded = {name for name in run(build).split() if name.startswith("penstock.executors")}
+    assert loaded <= {
+        "penstock.executors",
+        "penstock.executors.port",
+        "penstock.executors.spark",
+        "penstock.executors.spark.spark_objects",
+        "penstock.executors.targets",
+    }

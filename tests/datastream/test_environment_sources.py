@@ -130,7 +130,8 @@ def test_what_is_no_source_is_refused(
 
 def frame(*, streaming: bool) -> Any:
     def field(name: str, kind: str) -> Any:
-        return SimpleNamespace(name=name, dataType=SimpleNamespace(typeName=lambda: kind))
+        data_type = SimpleNamespace(typeName=lambda: kind, simpleString=lambda: kind)
+        return SimpleNamespace(name=name, dataType=data_type)
 
     fields = [field("origin", "string"), field("delay", "double"), field("tags", "array")]
     return SimpleNamespace(isStreaming=streaming, schema=SimpleNamespace(fields=fields))

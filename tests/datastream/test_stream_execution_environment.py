@@ -11,7 +11,11 @@ import pytest
 
 from penstock.common import Configuration, JobStatus
 from penstock.common.running_job import JobProgress
-from penstock.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
+from penstock.datastream import (
+    RuntimeExecutionMode,
+    StreamExecutionEnvironment,
+    stream_execution_environment,
+)
 from penstock.errors import (
     DuplicateUidError,
     InvalidArgumentError,
@@ -21,8 +25,7 @@ from penstock.errors import (
     UnknownConfigurationKeyError,
     UserFunctionError,
 )
-from penstock.executors import base
-from penstock.executors.base import JobRequest
+from penstock.executors.port import JobRequest
 from penstock.graph.plan import ExecutionPlan
 from penstock.testing import local_environment
 
@@ -304,7 +307,7 @@ def executing(job: InterruptedJob, monkeypatch: pytest.MonkeyPatch) -> StreamExe
         def submit(self, request: JobRequest) -> InterruptedJob:
             return job
 
-    monkeypatch.setattr(base, "load_executor", lambda target: Executor())
+    monkeypatch.setattr(stream_execution_environment, "executor_for", lambda target: Executor())
     env = local_environment()
     env.from_collection([1]).print()
     return env

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-import sys
-from types import ModuleType
 from typing import Any
 
 import pytest
 
 from penstock.common import Configuration
-from penstock.datastream import SinkFunction, StreamExecutionEnvironment
+from penstock.datastream import SinkFunction, StreamExecutionEnvironment, stream_outputs
 from penstock.datastream.connectors import SparkSink
 from penstock.errors import (
     InvalidArgumentError,
@@ -173,15 +171,25 @@ class FakeSession:
 def test_to_data_frame_hands_the_program_up_to_the_stream_to_spark(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    calls = []
-    fake = ModuleType("penstock.executors.spark")
-    fake.to_data_frame = lambda *arguments: calls.append(arguments) or "frame"  # type: ignore[attr-defined, func-returns-value]
-    monkeypatch.setitem(sys.modules, "penstock.executors.spark", fake)
+    calls: list[tuple[Any, ...]] = []
+    asked_for = []
+
+    class Executor:
+        def to_data_frame(self, *arguments: Any) -> str:
+            calls.append(arguments)
+            return "frame"
+
+    def executor_for(target: str) -> Executor:
+        asked_for.append(target)
+        return Executor()
+
+    monkeypatch.setattr(stream_outputs, "executor_for", executor_for)
     env = spark_environment()
     stream = env.from_collection([1]).map(str)
     stream.print()
     assert stream.to_data_frame("text string") == "frame"
     ((request, collect_id, schema),) = calls
+    assert asked_for == ["spark"]
     assert schema == "text string"
     assert isinstance(request.engine, FakeSession)
     names = [node.name for node in request.graph.nodes.values()]

@@ -11,9 +11,9 @@ from penstock.checkpoint.epoch_record import EpochRecord
 from penstock.common.configuration import Configuration
 from penstock.common.job_status import JobStatus
 from penstock.errors import UserFunctionError
-from penstock.executors.base import JobRequest
 from penstock.executors.client import Job
 from penstock.executors.epoch_feed import EpochFeed, EpochResult
+from penstock.executors.port import JobRequest
 from penstock.executors.restarts import Restart
 from penstock.graph.stream_graph import StreamGraph
 from penstock.runtime.operators.map import MapOperator

@@ -19,8 +19,9 @@ from penstock.common.running_job import RunningJob
 from penstock.common.watermark_strategy import WatermarkStrategy
 from penstock.datastream.stream_execution_environment import StreamExecutionEnvironment
 from penstock.errors import SourceNotReadableError, UnsupportedOperationError, UserFunctionError
-from penstock.executors.base import JobRequest, load_executor
-from penstock.executors.local import LocalExecutor, create_executor
+from penstock.executors.local import LocalExecutor
+from penstock.executors.port import JobRequest
+from penstock.executors.targets import executor_for
 from penstock.graph.source_descriptions import FrameSource, SocketTextSource, TextFileSource
 from penstock.graph.stream_graph import build_stream_graph
 from penstock.graph.transformation import (
@@ -100,8 +101,7 @@ def first(value: tuple[str, int]) -> str:
 
 
 def test_is_what_the_target_local_means() -> None:
-    assert isinstance(load_executor("local"), LocalExecutor)
-    assert isinstance(create_executor(), LocalExecutor)
+    assert isinstance(executor_for("local"), LocalExecutor)
 
 
 records = st.lists(st.tuples(st.sampled_from("abcd"), st.integers(-9, 9)), max_size=12)

@@ -15,6 +15,7 @@ from penstock.datastream.connectors.base import Source
 from penstock.datastream.named_rows import declared_names, named_row
 from penstock.datastream.stream import DataStream
 from penstock.errors import ColumnNotFoundError, InvalidArgumentError
+from penstock.executors.spark.spark_objects import described_frame
 from penstock.graph.source_descriptions import FrameSource, SocketTextSource, TextFileSource
 from penstock.graph.transformation import OperatorTransformation
 from penstock.runtime.elements import Block
@@ -189,23 +190,25 @@ class EnvironmentSources:
             InvalidArgumentError: If it is no Spark DataFrame.
             ColumnNotFoundError: If it has no column of the split column's name.
         """
-        if not hasattr(df, "isStreaming") or not hasattr(df, "schema"):
+        described = described_frame(df)
+        if described is None:
             raise InvalidArgumentError(
                 f"from_data_frame() was given {with_article(type(df).__name__)}, which is no Spark "
                 "DataFrame.",
                 hint="spark.createDataFrame(...) makes one of pandas and Arrow data.",
             )
-        if split_column is not None and split_column not in df.columns:
+        columns = described.row_type.get_field_names()
+        if split_column is not None and split_column not in columns:
             raise ColumnNotFoundError(
                 f"from_data_frame() was told that {split_column!r} names the splits, but the frame has "
                 "no such column.",
-                hint=f"Its columns are: {', '.join(df.columns)}.",
+                hint=f"Its columns are: {', '.join(columns)}.",
             )
         return self._read(
             source_name,
-            FrameSource(df, split_column, is_sorted),
-            _row_type(df.schema),
-            is_bounded=not df.isStreaming,
+            FrameSource(df, split_column, is_sorted, described.kinds),
+            described.row_type,
+            is_bounded=described.is_bounded,
             strategy=watermark_strategy,
         )
 
@@ -284,28 +287,3 @@ def _typed(elements: list[Any], type_info: TypeInformation) -> list[Any]:
             for element in elements
         ]
     return elements
-
-
-_SPARK_TYPES = {
-    "string": Types.STRING(),
-    "boolean": Types.BOOLEAN(),
-    "byte": Types.BYTE(),
-    "short": Types.SHORT(),
-    "integer": Types.INT(),
-    "long": Types.LONG(),
-    "float": Types.FLOAT(),
-    "double": Types.DOUBLE(),
-    "decimal": Types.BIG_DEC(),
-    "date": Types.SQL_DATE(),
-    "timestamp": Types.SQL_TIMESTAMP(),
-    "timestamp_ntz": Types.SQL_TIMESTAMP(),
-}
-
-
-def _row_type(schema: Any) -> RowTypeInfo:
-    """Return the row type of a Spark schema; columns of types without a counterpart hold anything."""
-    anything = Types.PICKLED_BYTE_ARRAY()
-    return Types.ROW_NAMED(
-        [field.name for field in schema.fields],
-        [_SPARK_TYPES.get(field.dataType.typeName(), anything) for field in schema.fields],
-    )

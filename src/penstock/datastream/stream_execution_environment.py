@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -43,6 +42,9 @@ from penstock.datastream.operator_settings import (
 from penstock.datastream.state_backend import StateBackend
 from penstock.datastream.transformations import Transformations
 from penstock.errors import InvalidArgumentError
+from penstock.executors.port import JobRequest
+from penstock.executors.spark.spark_objects import is_session
+from penstock.executors.targets import executor_for
 from penstock.graph.columnar import go_columnar
 from penstock.graph.job_graph import create_job_graph
 from penstock.graph.plan import ExecutionPlan
@@ -79,7 +81,7 @@ class StreamExecutionEnvironment(EnvironmentSources, EnvironmentCheckpointing):
         WORLD
     """
 
-    def __init__(self, configuration: Configuration, engine: Any = None) -> None:
+    def __init__(self, configuration: Configuration, engine: object = None) -> None:
         self.transformations = Transformations()
         self._configuration = configuration
         self._engine = engine
@@ -106,7 +108,7 @@ class StreamExecutionEnvironment(EnvironmentSources, EnvironmentCheckpointing):
             >>> StreamExecutionEnvironment.get_execution_environment().is_chaining_enabled()
             True
         """
-        if spark is not None and not hasattr(spark, "createDataFrame"):
+        if spark is not None and not is_session(spark):
             raise InvalidArgumentError(
                 f"spark is {with_article(type(spark).__name__)}, not a SparkSession.",
                 hint="Give SparkSession.builder.getOrCreate(), or leave it out.",
@@ -439,8 +441,8 @@ class StreamExecutionEnvironment(EnvironmentSources, EnvironmentCheckpointing):
         *,
         sinks: Sequence[Transformation] | None = None,
         collectors: dict[str, Callable[[list[Any]], None]] | None = None,
-    ) -> Any:
-        """Return what an executor is given: a `penstock.executors.base.JobRequest`.
+    ) -> JobRequest:
+        """Return what an executor is given.
 
         Args:
             job_name: The name of the job.
@@ -453,7 +455,7 @@ class StreamExecutionEnvironment(EnvironmentSources, EnvironmentCheckpointing):
         """
         graph = self.get_stream_graph(job_name, sinks)
         files = self._configuration.get(PYTHON_FILES)
-        return _executors().JobRequest(
+        return JobRequest(
             name=graph.job_name,
             graph=graph,
             configuration=Configuration(self._configuration),
@@ -489,11 +491,7 @@ class StreamExecutionEnvironment(EnvironmentSources, EnvironmentCheckpointing):
         finally:
             self.transformations.clear()
         request.is_awaited = is_awaited
-        return JobClient(_executors().load_executor(self.get_target()).submit(request))
-
-
-def _executors() -> Any:
-    return importlib.import_module("penstock.executors.base")  # executors import this package
+        return JobClient(executor_for(self.get_target()).submit(request))
 
 
 def _stop(client: JobClient) -> JobExecutionResult:

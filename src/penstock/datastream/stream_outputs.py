@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import itertools
 import uuid
 from collections.abc import Callable
@@ -14,6 +13,7 @@ from penstock.datastream.data_stream_sink import DataStreamSink
 from penstock.datastream.function_checks import check_function
 from penstock.datastream.functions import SinkFunction
 from penstock.errors import InvalidArgumentError, UnsupportedOperationError
+from penstock.executors.targets import executor_for
 from penstock.graph.job_graph import create_job_graph
 from penstock.graph.plan import ExecutionPlan
 from penstock.graph.transformation import OperatorTransformation, Transformation
@@ -219,10 +219,4 @@ class StreamOutputs:
                 "to_data_frame() was called on a stream that never ends.",
                 hint="Write it with sink_to(SparkSink(...)), or make its source a bounded one.",
             )
-        if environment.get_target() != "spark":
-            raise UnsupportedOperationError(
-                "to_data_frame() needs Spark, and execution.target is 'local'.",
-                hint="Use execute_and_collect(), or set execution.target to 'spark'.",
-            )
-        spark = importlib.import_module("penstock.executors.spark")
-        return spark.to_data_frame(request, collect_id, schema)
+        return executor_for(environment.get_target()).to_data_frame(request, collect_id, schema)

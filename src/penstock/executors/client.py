@@ -24,11 +24,11 @@ from penstock.errors import (
     SavepointError,
     WaitInListenerError,
 )
-from penstock.executors.base import JobRequest
 from penstock.executors.epoch_feed import EpochFeed, EpochResult
 from penstock.executors.epoch_gate import GateTurn
 from penstock.executors.late_records import warn_of_late_records
 from penstock.executors.listeners import tell_all
+from penstock.executors.port import JobRequest
 from penstock.executors.progress_line import ProgressLine
 from penstock.executors.restart_strategy import restart_strategy_of
 from penstock.executors.restarts import Restart, run_with_restarts, summary_of

@@ -9,16 +9,18 @@ from collections.abc import Iterable
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from penstock.common.options import PROFILE, STATE_CLASS_NAMES
 from penstock.common.running_job import RunningJob
 from penstock.errors import UnsupportedOperationError
-from penstock.executors.base import JobRequest, releasing
 from penstock.executors.checkpoints import Checkpoints
 from penstock.executors.client import Job
+from penstock.executors.driver.start import releasing
 from penstock.executors.epoch_feed import EpochFeed
 from penstock.executors.job import EpochRunner, new_job_id
 from penstock.executors.key_groups import with_known_key_groups
+from penstock.executors.port import JobRequest
 from penstock.executors.profile_log import ProfileLog
 from penstock.executors.publishing import (
     Publisher,
@@ -48,11 +50,6 @@ _CARRIERS = 2
 """As on a small machine, so that subtasks meet on one carrier and part on two."""
 
 
-def create_executor() -> LocalExecutor:
-    """Return the executor."""
-    return LocalExecutor()
-
-
 class LocalExecutor:
     """Runs programs in this process, level by level as on Spark, and with the same tasks."""
 
@@ -71,6 +68,17 @@ class LocalExecutor:
             return Job(
                 run.job_id, request, run.program, run.feed, run.run, run.interrupt, taken.close
             )
+
+    def to_data_frame(self, request: JobRequest, collect_id: str, schema: Any) -> Any:
+        """See `Executor.to_data_frame`.
+
+        Raises:
+            UnsupportedOperationError: In any case.
+        """
+        raise UnsupportedOperationError(
+            "to_data_frame() needs Spark, and execution.target is 'local'.",
+            hint="Use execute_and_collect(), or set execution.target to 'spark'.",
+        )
 
 
 class LocalRun:

@@ -6,7 +6,7 @@ import copy
 from typing import Final
 
 from penstock.graph.insertion import insert
-from penstock.graph.source_descriptions import AggregatedFrameSource, FrameSource
+from penstock.graph.source_descriptions import AggregatedFrameSource, ColumnKind, FrameSource
 from penstock.graph.stream_graph import StreamEdge, StreamGraph, StreamNode
 from penstock.runtime.chaining_strategy import ChainingStrategy
 from penstock.runtime.operators.aggregated_source import AggregatedSourceOperator
@@ -21,10 +21,10 @@ from penstock.runtime.operators.window_contents import AggregatedRecords
 from penstock.runtime.partitioners import ForwardPartitioner
 from penstock.runtime.windowing.pane_windows import PaneWindows, panes_of
 
-_WHOLE: Final = frozenset({"tinyint", "smallint", "int", "bigint"})
-_NUMBERS: Final = _WHOLE | {"float", "double"}
-_KEYS: Final = _WHOLE | {"string", "boolean", "date"}
-_TIMES: Final = _WHOLE | {"timestamp"}
+_WHOLE: Final = frozenset({ColumnKind.WHOLE})
+_NUMBERS: Final = _WHOLE | {ColumnKind.REAL}
+_KEYS: Final = _WHOLE | {ColumnKind.TEXT, ColumnKind.BOOLEAN, ColumnKind.DATE}
+_TIMES: Final = _WHOLE | {ColumnKind.INSTANT}
 _LONGEST: Final = 1 << 60
 
 
@@ -56,7 +56,7 @@ def can_aggregate_in_spark(
     ):
         return False
     assert isinstance(window.operator, WindowOperator)
-    kinds = {field.name: field.dataType.simpleString() for field in source.source.frame.schema}
+    kinds = source.source.kinds
     return (
         kinds[plan.key] in _KEYS
         and kinds[time] in _TIMES

@@ -252,7 +252,7 @@ def _named(name: str) -> Any:
         return _class_of_main(".".join(parts[1:]))
     for length in range(len(parts) - 1, 0, -1):
         try:
-            module = importlib.import_module(".".join(parts[:length]))
+            module = importlib.import_module(".".join(parts[:length]))  # noqa: TID251 - the user names it
         except ModuleNotFoundError:
             continue
         try:

@@ -6,21 +6,26 @@ import warnings
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
+from typing import Any
+
+from pyspark.sql import DataFrame
 
 from penstock.common.options import PROFILE
 from penstock.common.running_job import RunningJob
 from penstock.errors import NoCheckpointLocationWarning
-from penstock.executors.base import JobRequest, releasing
 from penstock.executors.checkpoints import Checkpoints
 from penstock.executors.client import Job
+from penstock.executors.driver.start import releasing
 from penstock.executors.epoch_feed import EpochFeed
 from penstock.executors.job import EpochRunner
 from penstock.executors.key_groups import with_known_key_groups
+from penstock.executors.port import JobRequest
 from penstock.executors.profile_log import ProfileLog
 from penstock.executors.publishing import Publisher, drop_uncommitted, open_files_of
 from penstock.executors.spark.attempts import Attempts
 from penstock.executors.spark.bounded import BoundedRun
 from penstock.executors.spark.failures import spark_errors
+from penstock.executors.spark.frame_result import results_frame
 from penstock.executors.spark.prepared_job import PreparedJob
 from penstock.executors.spark.streaming import StreamingRun
 from penstock.executors.spark.workers import note_end
@@ -94,6 +99,15 @@ class SparkExecutor:
             attempts.interrupt,
             taken.close,
         )
+
+    def to_data_frame(self, request: JobRequest, collect_id: str, schema: Any) -> DataFrame:
+        """See `Executor.to_data_frame`.
+
+        Raises:
+            PenstockError: If the program is not bounded, or cannot run.
+        """
+        with spark_errors("to_data_frame"):
+            return results_frame(PreparedJob(request), collect_id, schema)
 
 
 def _warn_of_state(request: JobRequest) -> None:

@@ -11,9 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from penstock.errors import InvalidArgumentError
-from penstock.executors.base import JobRequest
 from penstock.executors.spark.buffers import from_batches
-from penstock.executors.spark.failures import spark_errors
 from penstock.executors.spark.prepared_job import PreparedJob
 from penstock.executors.spark.session import time_zone_of
 from penstock.executors.spark.sinks import spark_schema
@@ -21,31 +19,32 @@ from penstock.runtime.arrow_rows import results_to_table
 from penstock.runtime.epoch import Epoch
 
 
-def to_data_frame(request: JobRequest, collect_id: str, schema: Any) -> DataFrame:
+def results_frame(job: PreparedJob, collect_id: str, schema: Any) -> DataFrame:
     """Return the results of a bounded program as a DataFrame.
 
+    Args:
+        job: The program.
+        collect_id: The stream whose results are wanted.
+        schema: Their columns.
+
     Raises:
-        PenstockError: If the program is not bounded, or cannot run.
+        InvalidArgumentError: If the program is not bounded.
     """
-    with spark_errors("to_data_frame"):
-        job = PreparedJob(request)
-        if job.is_streaming or any(source.epochs > 1 for source in job.native.values()):
-            raise InvalidArgumentError(
-                "to_data_frame needs a bounded stream, but a source of this one does not end.",
-                hint="Write a streaming result with a sink, or read the source as a batch.",
-            )
-        struct = spark_schema(schema)
-        frames = job.frames()
-        epoch = Epoch(
-            job_id=job.job_id,
-            finishing=frozenset(job.native) | {source.number for source in job.sources},
-            is_last=True,
+    if job.is_streaming or any(source.epochs > 1 for source in job.native.values()):
+        raise InvalidArgumentError(
+            "to_data_frame needs a bounded stream, but a source of this one does not end.",
+            hint="Write a streaming result with a sink, or read the source as a batch.",
         )
-        messages = frames.frame(epoch, frames.rows(job.sources))
-        arrow_schema = to_arrow_schema(struct, timezone=time_zone_of(job.spark))
-        return messages.mapInArrow(
-            _results(collect_id, arrow_schema.serialize().to_pybytes()), struct
-        )
+    struct = spark_schema(schema)
+    frames = job.frames()
+    epoch = Epoch(
+        job_id=job.job_id,
+        finishing=frozenset(job.native) | {source.number for source in job.sources},
+        is_last=True,
+    )
+    messages = frames.frame(epoch, frames.rows(job.sources))
+    arrow_schema = to_arrow_schema(struct, timezone=time_zone_of(job.spark))
+    return messages.mapInArrow(_results(collect_id, arrow_schema.serialize().to_pybytes()), struct)
 
 
 def _results(

@@ -11,8 +11,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from penstock.common.options import STATE_CLASS_NAMES
 from penstock.errors import InvalidArgumentError, SourceNotReadableError
-from penstock.executors.base import JobRequest
 from penstock.executors.job import new_job_id
+from penstock.executors.port import JobRequest
 from penstock.executors.publishing import published_sinks
 from penstock.executors.spark.aggregation import aggregated
 from penstock.executors.spark.frames import EpochFrames, SparkSource

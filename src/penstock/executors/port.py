@@ -1,9 +1,8 @@
-"""What every executor offers, and what it is given."""
+"""The port: what every executor is given, and what it gives back."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -34,7 +33,7 @@ class JobRequest:
     graph: StreamGraph
     configuration: Configuration
     collectors: dict[str, Callable[[list[Any]], None]] = field(default_factory=dict)
-    engine: Any = None
+    engine: object = None
     python_files: tuple[str, ...] = ()
     listeners: tuple[EpochListener, ...] = ()
     is_awaited: bool = False
@@ -50,21 +49,15 @@ class Executor(Protocol):
             PenstockError: If the program cannot run on this executor.
         """
 
+    def to_data_frame(self, request: JobRequest, collect_id: str, schema: Any) -> Any:
+        """Return results of a bounded program as a DataFrame of the engine, which runs it when it is computed.
 
-@contextmanager
-def releasing() -> Iterator[ExitStack]:
-    """Give what a job takes on its way to the start; if it does not get there, all of it is let go of."""
-    taken = ExitStack()
-    try:
-        yield taken
-    except BaseException:
-        taken.close()
-        raise
+        Args:
+            request: The program.
+            collect_id: The stream whose results are wanted.
+            schema: Their columns: see `DataStream.to_data_frame`.
 
-
-def load_executor(target: str) -> Executor:
-    """Return the executor for a value of `execution.target`: `spark` or `local`."""
-    import importlib
-
-    module = importlib.import_module(f"penstock.executors.{target}")
-    return module.create_executor()  # type: ignore[no-any-return]
+        Raises:
+            UnsupportedOperationError: If the executor has no DataFrames.
+            PenstockError: If the program is not bounded, or cannot run on this executor.
+        """

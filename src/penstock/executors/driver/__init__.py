@@ -1,0 +1,1 @@
+"""What the driver does around epochs, whatever they run on."""

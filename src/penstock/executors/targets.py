@@ -1,0 +1,31 @@
+"""Where programs run: which executors there are."""
+
+from __future__ import annotations
+
+import importlib.util
+
+from penstock.errors import SparkNotFoundError
+from penstock.executors.port import Executor
+
+
+def executor_for(target: str) -> Executor:
+    """Return the executor for a value of `execution.target`: `spark` or `local`.
+
+    It is imported now: a program that is only built, or explained, needs none.
+
+    Raises:
+        SparkNotFoundError: If pyspark is not installed, which only the one on Spark needs.
+    """
+    if target == "local":
+        from penstock.executors.local import LocalExecutor
+
+        return LocalExecutor()
+    if importlib.util.find_spec("pyspark") is None:
+        raise SparkNotFoundError(
+            "The program is to run on Spark, but pyspark is not installed.",
+            hint="Run: pip install 'penstock[spark]'. To try a program without Spark, set "
+            "execution.target to 'local'.",
+        )
+    from penstock.executors.spark.executor import SparkExecutor
+
+    return SparkExecutor()
