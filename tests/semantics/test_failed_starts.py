@@ -49,19 +49,23 @@ class ClosedSink(TwoPhaseCommitSink):
 
 
 STEPS = [
-    ("local", "penstock.executors.local.with_known_key_groups"),
     ("local", "penstock.executors.local.Layout"),
     ("local", "penstock.executors.local.Tasks"),
-    ("local", "penstock.executors.local.Job"),
-    ("local", "penstock.executors.client.restart_strategy_of"),
-    ("local", "penstock.executors.client.ProgressLine"),
-    ("spark", "penstock.executors.spark.executor.with_known_key_groups"),
-    ("spark", "penstock.executors.spark.executor.Publisher"),
-    ("spark", "penstock.executors.spark.executor.Publisher.open"),
-    ("spark", "penstock.executors.spark.executor.EpochRunner"),
+    ("spark", "penstock.executors.publishing.Publisher.open"),
     ("spark", "penstock.executors.spark.executor.BoundedRun"),
-    ("spark", "penstock.executors.spark.executor.Job"),
-    ("spark", "penstock.executors.client.restart_strategy_of"),
+    ("spark", "penstock.executors.spark.attempts.Interruption"),
+    *(
+        (executor, step)
+        for executor in ("local", "spark")
+        for step in (
+            "penstock.executors.driver.start.with_known_key_groups",
+            "penstock.executors.driver.start.Publisher",
+            "penstock.executors.driver.start.EpochRunner",
+            "penstock.executors.driver.start.Job",
+            "penstock.executors.client.restart_strategy_of",
+            "penstock.executors.client.ProgressLine",
+        )
+    ),
 ]
 
 

@@ -6,39 +6,22 @@ import itertools
 import threading
 from collections import defaultdict
 from collections.abc import Iterable
-from contextlib import ExitStack, closing
-from dataclasses import replace
-from functools import partial
 from typing import Any
 
-from penstock.common.options import PROFILE, STATE_CLASS_NAMES
 from penstock.common.running_job import RunningJob
 from penstock.errors import UnsupportedOperationError
-from penstock.executors.checkpoints import Checkpoints
-from penstock.executors.client import Job
-from penstock.executors.driver.start import releasing
-from penstock.executors.epoch_feed import EpochFeed
-from penstock.executors.job import EpochRunner, new_job_id
-from penstock.executors.key_groups import with_known_key_groups
+from penstock.executors.driver.compiled_job import compile_job
+from penstock.executors.driver.start import DriverSide, start
+from penstock.executors.job import new_job_id
 from penstock.executors.port import JobRequest
-from penstock.executors.profile_log import ProfileLog
-from penstock.executors.publishing import (
-    Publisher,
-    drop_uncommitted,
-    open_files_of,
-    published_sinks,
-)
 from penstock.graph.alignment import refuse_alignment
-from penstock.graph.compiler import compile_program
-from penstock.graph.held_watermarks import hold_back_watermarks
-from penstock.graph.job_graph import JobGraph, create_job_graph
 from penstock.graph.source_descriptions import TextFileSource
 from penstock.graph.stream_graph import StreamNode
 from penstock.runtime.buffer import Buffer
 from penstock.runtime.carrier import Carrier
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.garbage import rare_collections
-from penstock.runtime.job_pickle import classes_of_main, job_classes
+from penstock.runtime.job_pickle import job_classes
 from penstock.runtime.layout import Layout
 from penstock.runtime.operators.prepared_sink import PreparedSinkOperator
 from penstock.runtime.operators.source import SourceOperator
@@ -61,13 +44,10 @@ class LocalExecutor:
         """
         for node in request.graph.nodes.values():
             _resolve(node)
-        hold_back_watermarks(request.graph, lambda node: node.source.is_unordered)
-        graph = create_job_graph(request.graph)
-        with releasing() as taken:
-            run = LocalRun(graph, request, taken)
-            return Job(
-                run.job_id, request, run.program, run.feed, run.run, run.interrupt, taken.close
-            )
+        job = compile_job(request, new_job_id(), lambda node: node.source.is_unordered)
+        if job.has_epochs:
+            refuse_alignment(request.graph)
+        return start(job, LocalRun)
 
     def to_data_frame(self, request: JobRequest, collect_id: str, schema: Any) -> Any:
         """See `Executor.to_data_frame`.
@@ -85,46 +65,17 @@ class LocalRun:
     """A job in this process, which can be run again after it has failed.
 
     Args:
-        graph: The program.
-        request: What was asked for.
-        taken: Takes what is to be let go of when the job has ended, or does not begin.
+        driver: What the driver has of it.
     """
 
-    def __init__(self, graph: JobGraph, request: JobRequest, taken: ExitStack) -> None:
-        self._sinks = published_sinks(graph)
-        self.program = compile_program(graph, request.configuration.get(STATE_CLASS_NAMES))
-        self._main_classes = classes_of_main()
-        self.job_id = new_job_id()
-        self.feed = EpochFeed()
+    def __init__(self, driver: DriverSide) -> None:
+        self._runner = driver.runner
+        self._publisher = driver.publisher
         self._attempts = itertools.count()
-        self._epochs = {
-            number: node.source.epochs
-            for number, node in enumerate(graph.sources)
-            if isinstance(node.source, NativeSource)
-        }
-        if self.epochs > 1:
-            refuse_alignment(request.graph)
-        self._checkpoints = Checkpoints(
-            request.configuration,
-            has_epochs=self.epochs > 1,
-            has_files=bool(self._sinks),
-            open_files=partial(open_files_of, self._sinks),
-            drop=partial(drop_uncommitted, self._sinks),
-        )
-        taken.callback(self._checkpoints.close)
-        self.program = with_known_key_groups(self.program, self._checkpoints)
-        if request.configuration.get(PROFILE):
-            self.program = replace(self.program, is_profiled=True)
-            self.feed.profile = ProfileLog(self.program)
-        self._layout = Layout(self.program, _CARRIERS)
+        self._layout = Layout(driver.program, _CARRIERS)
         self._tasks = Tasks(self._layout)
 
-    @property
-    def epochs(self) -> int:
-        """The number of epochs."""
-        return max(self._epochs.values(), default=1)
-
-    def run(self, stop: threading.Event) -> None:
+    def __call__(self, stop: threading.Event) -> None:
         """Run all epochs, or until `stop` is set."""
         with rare_collections():
             with_room(self._run_all, stop)
@@ -134,29 +85,16 @@ class LocalRun:
         self._tasks.interrupt()
 
     def _run_all(self, stop: threading.Event) -> None:
-        checkpoints = self._checkpoints
         try:
-            with closing(
-                Publisher(self._sinks, checkpoints.location, lambda: checkpoints.kept)
-            ) as publish:
-                publish.open()
-                runner = EpochRunner(
-                    self.program,
-                    self.job_id,
-                    checkpoints,
-                    publish,
-                    self.feed,
-                    self._epochs,
-                    main_classes=self._main_classes,
-                )
-                runner.run_bounded(self.run_epoch, stop)
+            with self._publisher.opened():
+                self._runner.run_bounded(self.run_epoch, stop)
         finally:
             self._tasks.close()
 
     def run_epoch(self, epoch: Epoch) -> Iterable[Buffer]:
         """Run one epoch, level by level, and return what its tasks told the driver."""
         tasks = self._tasks
-        with job_classes(tasks.main_classes, self.program.class_names, tasks.own_classes):
+        with job_classes(tasks.main_classes, self._layout.program.class_names, tasks.own_classes):
             return self._run_levels(epoch)
 
     def _run_levels(self, epoch: Epoch) -> Iterable[Buffer]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -82,6 +82,15 @@ class Publisher:
             except PenstockError:
                 self.close()
                 raise
+
+    @contextmanager
+    def opened(self) -> Iterator[None]:
+        """Have the committers open inside; see `open`."""
+        self.open()
+        try:
+            yield
+        finally:
+            self.close()
 
     def __call__(self, record: EpochRecord) -> None:
         """Publish what was prepared in an epoch.

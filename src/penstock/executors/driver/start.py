@@ -2,16 +2,128 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import threading
+import warnings
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Protocol
+
+from penstock.common.options import PROFILE
+from penstock.common.running_job import RunningJob
+from penstock.errors import NoCheckpointLocationWarning
+from penstock.executors.checkpoints import Checkpoints
+from penstock.executors.client import Job
+from penstock.executors.driver.compiled_job import CompiledJob
+from penstock.executors.epoch_feed import EpochFeed
+from penstock.executors.job import EpochRunner
+from penstock.executors.key_groups import with_known_key_groups
+from penstock.executors.port import JobRequest
+from penstock.executors.profile_log import ProfileLog
+from penstock.executors.publishing import Publisher, drop_uncommitted, open_files_of
+from penstock.runtime.program import Program
+from penstock.runtime.user_code import stack_level_of_user
+
+
+class Run(Protocol):
+    """Runs the epochs of a job."""
+
+    def __call__(self, stop: threading.Event) -> None:
+        """Run the job from its last epoch to its end, or until `stop` is set.
+
+        It may be called again after it has raised what the job failed with.
+        """
+
+    def interrupt(self) -> None:
+        """Interrupt what is being done for the job now."""
+
+
+@dataclass(frozen=True)
+class DriverSide:
+    """What a run is given.
+
+    Attributes:
+        program: The program, with the key groups that are known.
+        runner: Runs and commits its epochs.
+        checkpoints: Where they are committed.
+        publisher: Publishes what sinks prepared in them; it is to be opened before the first of them.
+        at_end: Is called back when the job has ended, or did not start, the last first.
+    """
+
+    program: Program
+    runner: EpochRunner
+    checkpoints: Checkpoints
+    publisher: Publisher
+    at_end: ExitStack
+
+
+def start(job: CompiledJob, make_run: Callable[[DriverSide], Run]) -> RunningJob:
+    """Start a job.
+
+    Args:
+        job: The program.
+        make_run: Makes what runs its epochs.
+
+    Raises:
+        PenstockError: If the job cannot start; then it has left nothing behind.
+    """
+    with _released_unless_started() as at_end:
+        return _start(job, make_run, at_end)
 
 
 @contextmanager
-def releasing() -> Iterator[ExitStack]:
-    """Give what a job takes on its way to the start; if it does not get there, all of it is let go of."""
+def _released_unless_started() -> Iterator[ExitStack]:
     taken = ExitStack()
     try:
         yield taken
     except BaseException:
         taken.close()
         raise
+
+
+def _start(
+    job: CompiledJob, make_run: Callable[[DriverSide], Run], at_end: ExitStack
+) -> RunningJob:
+    configuration = job.request.configuration
+    checkpoints = Checkpoints(
+        configuration,
+        has_epochs=job.has_epochs,
+        has_files=bool(job.sinks),
+        open_files=partial(open_files_of, job.sinks),
+        drop=partial(drop_uncommitted, job.sinks),
+    )
+    at_end.callback(checkpoints.close)
+    if job.is_streaming and not checkpoints.is_durable:
+        _warn_of_state(job.request)
+    program = with_known_key_groups(job.program, checkpoints)
+    feed = EpochFeed()
+    if configuration.get(PROFILE):
+        program = replace(program, is_profiled=True)
+        feed.profile = ProfileLog(program)
+    publisher = Publisher(job.sinks, checkpoints.location, lambda: checkpoints.kept)
+    runner = EpochRunner(
+        program,
+        job.job_id,
+        checkpoints,
+        publisher,
+        feed,
+        job.bounded,
+        main_classes=job.main_classes,
+    )
+    run = make_run(DriverSide(program, runner, checkpoints, publisher, at_end))
+    return Job(job.job_id, job.request, program, feed, run, run.interrupt, at_end.close)
+
+
+def _warn_of_state(request: JobRequest) -> None:
+    """Say so where state will be lost with the job."""
+    operators = [node.operator for node in request.graph.nodes.values()]
+    if any(operator.is_stateful or operator.has_broadcast_state for operator in operators):
+        warnings.warn(
+            NoCheckpointLocationWarning(
+                f"The streaming job {request.name!r} has state and no checkpoint location: when it ends, "
+                "by whatever cause, it can only begin anew.\n\nHint: Set execution.checkpointing.dir to "
+                "a folder that the driver and all workers reach."
+            ),
+            stacklevel=stack_level_of_user(),
+        )

@@ -4,14 +4,28 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from typing import Protocol
 
 from penstock.errors import PenstockError
-from penstock.executors.spark.bounded import BoundedRun
 from penstock.executors.spark.failures import spark_errors
+from penstock.executors.spark.interruption import Interruption
 from penstock.executors.spark.java_process import has_died, java_process
 from penstock.executors.spark.liveness import is_alive, session_lost
 from penstock.executors.spark.prepared_job import PreparedJob
-from penstock.executors.spark.streaming import StreamingRun
+from penstock.executors.spark.workers import close_functions
+
+
+class EpochRun(Protocol):
+    """Runs the epochs of a job in one session."""
+
+    leaves_functions_open: bool
+    """Whether functions live in workers when it ends."""
+
+    def __call__(self, stop: threading.Event) -> None:
+        """Run the job from its last epoch to its end, or until `stop` is set."""
+
+    def clean_up(self) -> None:
+        """Remove what nobody needs once the job has ended."""
 
 
 class Attempts:
@@ -22,12 +36,16 @@ class Attempts:
         make_run: Makes what runs it in the session that the job has then.
     """
 
-    def __init__(self, job: PreparedJob, make_run: Callable[[], BoundedRun | StreamingRun]) -> None:
+    def __init__(self, job: PreparedJob, make_run: Callable[[], EpochRun]) -> None:
         self._job = job
         self._make_run = make_run
-        self._run = make_run()
-        self._process = java_process()
         self._has_lost_session = False
+        self._begin()
+
+    def _begin(self) -> None:
+        self._process = java_process()
+        self._run = self._make_run()
+        self._interruption = Interruption(self._job.spark, self._job.job_id)
 
     def __call__(self, stop: threading.Event) -> None:
         """Run the job from its last epoch to its end, or until `stop` is set.
@@ -49,21 +67,21 @@ class Attempts:
             self._has_lost_session = can_go_on
             raise session_lost(what, error, can_go_on=can_go_on) from error
         finally:
-            if is_alive(self._job.spark):
-                self._run.close_functions()
+            if self._run.leaves_functions_open and is_alive(self._job.spark):
+                close_functions(self._job.spark, self._job.job_id, self._job.layout.cores)
 
     def _take_new_session(self, what: str) -> None:
         with spark_errors(what):
             self._job.take_new_session()
-        self._process = java_process()
-        self._run.clean_up()
-        self._run = self._make_run()
+        self.clean_up()
+        self._begin()
         self._has_lost_session = False
 
     def interrupt(self) -> None:
-        """Interrupt what Spark is doing for the job."""
-        self._run.interrupt()
+        """Interrupt what Spark is doing for the job, but for a streaming query, which its run stops itself."""
+        self._interruption.begin()
 
     def clean_up(self) -> None:
         """Remove what nobody needs once the job has ended."""
+        self._interruption.end()
         self._run.clean_up()

@@ -30,7 +30,7 @@ def results_frame(job: PreparedJob, collect_id: str, schema: Any) -> DataFrame:
     Raises:
         InvalidArgumentError: If the program is not bounded.
     """
-    if job.is_streaming or any(source.epochs > 1 for source in job.native.values()):
+    if job.compiled.has_epochs:
         raise InvalidArgumentError(
             "to_data_frame needs a bounded stream, but a source of this one does not end.",
             hint="Write a streaming result with a sink, or read the source as a batch.",
@@ -39,7 +39,7 @@ def results_frame(job: PreparedJob, collect_id: str, schema: Any) -> DataFrame:
     frames = job.frames()
     epoch = Epoch(
         job_id=job.job_id,
-        finishing=frozenset(job.native) | {source.number for source in job.sources},
+        finishing=frozenset(job.compiled.bounded),
         is_last=True,
     )
     messages = frames.frame(epoch, frames.rows(job.sources))

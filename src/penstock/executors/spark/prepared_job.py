@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import codecs
 import pickle
+from functools import partial
 from typing import NamedTuple
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from penstock.common.options import STATE_CLASS_NAMES
 from penstock.errors import InvalidArgumentError, SourceNotReadableError
+from penstock.executors.driver.compiled_job import compile_job
 from penstock.executors.job import new_job_id
 from penstock.executors.port import JobRequest
-from penstock.executors.publishing import published_sinks
 from penstock.executors.spark.aggregation import aggregated
 from penstock.executors.spark.frames import EpochFrames, SparkSource
 from penstock.executors.spark.interruption import note_of
 from penstock.executors.spark.row_order import is_unordered
-from penstock.executors.spark.session import cores_of, is_built_here, session, time_zone_of
+from penstock.executors.spark.session import cores_of, is_built_here, session
 from penstock.executors.spark.shipping import ship_code
-from penstock.executors.spark.sinks import resolve_sinks, spark_sinks
-from penstock.graph.compiler import compile_program
-from penstock.graph.held_watermarks import hold_back_watermarks
-from penstock.graph.job_graph import JobGraph, create_job_graph
+from penstock.executors.spark.sinks import SparkCommitter, spark_sinks
+from penstock.graph.job_graph import JobGraph
 from penstock.graph.source_descriptions import (
     AggregatedFrameSource,
     FrameSource,
@@ -33,7 +31,6 @@ from penstock.graph.source_descriptions import (
 from penstock.graph.stream_graph import StreamNode
 from penstock.runtime.aggregated_block import SUBTASK
 from penstock.runtime.job_description import describe
-from penstock.runtime.job_pickle import classes_of_main
 from penstock.runtime.layout import Layout
 from penstock.runtime.operators.source import SourceOperator
 from penstock.runtime.program import Program
@@ -48,6 +45,11 @@ class PreparedJob:
         is_cancellable: Whether somebody may cancel it while it runs.
 
     Attributes:
+        compiled: What the driver has to know of it.
+        program: The program, as it is run.
+        spark: The session.
+        sources: The sources that Spark reads.
+        source_ids: The ids of all sources, by their numbers.
         can_change_session: Whether the job can go on in another session, which penstock can build: nothing in
             it, as a DataFrame, is of the one it has.
     """
@@ -59,35 +61,26 @@ class PreparedJob:
         self._cores = cores_of(self.spark)
         self._note = note_of(self.job_id) if is_cancellable else None
         readings = self._readings()
-        hold_back_watermarks(
-            request.graph,
-            lambda node: is_unordered(
-                node.source, readings[node.id].frame if node.id in readings else None
-            ),
+        frames = {node: reading.frame for node, reading in readings.items()}
+        self.compiled = compile_job(
+            request,
+            self.job_id,
+            lambda node: is_unordered(node.source, frames.get(node.id)),
+            read_by_engine={node: not frame.isStreaming for node, frame in frames.items()},
+            other_sinks=partial(spark_sinks, spark=self.spark),
         )
-        operators = [node.operator for node in request.graph.nodes.values()]
-        self.wants_ticks = any(operator.wants_wake_ups for operator in operators)
-        graph = self._graph = create_job_graph(request.graph)
-        written_by_spark = spark_sinks(graph, self.spark)
-        self.sinks = {**published_sinks(graph), **written_by_spark}
-        resolve_sinks(request.graph, time_zone_of(self.spark))
-        class_names = request.configuration.get(STATE_CLASS_NAMES)
-        self.program: Program = compile_program(graph, class_names)
-        self.main_classes = classes_of_main()
-        self.sources = _spark_sources(graph, self.program, readings)
-        self.native = {
-            number: node.source
-            for number, node in enumerate(graph.sources)
-            if isinstance(node.source, NativeSource)
-        }
+        self.program: Program = self.compiled.program
+        self.sources = _spark_sources(self.compiled.graph, self.program, readings)
         self.source_ids = describe(self.program).sources
         ship_code(self.spark, request.python_files)
+        self.can_change_session = is_built_here(self.spark) and not self._is_of_session()
+
+    def _is_of_session(self) -> bool:
+        """Whether something in the program, as a DataFrame, is of the session it has."""
         of_session = (FrameSource, AggregatedFrameSource)
-        self.can_change_session = (
-            is_built_here(self.spark)
-            and not written_by_spark
-            and not any(isinstance(node.source, of_session) for node in graph.sources)
-        )
+        return any(
+            isinstance(sink.committer, SparkCommitter) for sink in self.compiled.sinks.values()
+        ) or any(isinstance(node.source, of_session) for node in self.compiled.graph.sources)
 
     def _readings(self) -> dict[int, Reading]:
         return {
@@ -99,7 +92,7 @@ class PreparedJob:
     def take_new_session(self) -> None:
         """Go over to another session: the one that the job had has ended."""
         self.spark = session(None, self.request.configuration)
-        self.sources = _spark_sources(self._graph, self.program, self._readings())
+        self.sources = _spark_sources(self.compiled.graph, self.program, self._readings())
         ship_code(self.spark, self.request.python_files)
 
     @property
@@ -118,17 +111,10 @@ class PreparedJob:
         return Layout(self.program, self._cores)
 
     @property
-    def is_streaming(self) -> bool:
-        """Whether a source is a streaming DataFrame."""
-        return any(source.frame.isStreaming for source in self.sources)
-
-    @property
-    def bounded(self) -> dict[int, int]:
-        """How many epochs of its own each bounded source has, by its number."""
-        native = {number: source.epochs for number, source in self.native.items()}
-        return native | {
-            source.number: 1 for source in self.sources if not source.frame.isStreaming
-        }
+    def wants_ticks(self) -> bool:
+        """Whether the program may want epochs to come without records."""
+        operators = (node.operator for node in self.request.graph.nodes.values())
+        return any(operator.wants_wake_ups for operator in operators)
 
     def frames(self) -> EpochFrames:
         """Return what makes the DataFrames of epochs."""
@@ -145,8 +131,8 @@ class PreparedJob:
             self.sources,
             max(parallelism, default=1),
             is_alone=len(self.sources) == 1
-            and not self.native
-            and not (self.is_streaming and self.wants_ticks),
+            and not self.compiled.native
+            and not (self.compiled.is_streaming and self.wants_ticks),
         )
 
 

@@ -9,8 +9,8 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from penstock.executors.publishing import PublishedSink
+from penstock.executors.spark.session import time_zone_of
 from penstock.graph.job_graph import JobGraph
-from penstock.graph.stream_graph import StreamGraph
 from penstock.runtime.operators.prepared_sink import PreparedSinkOperator
 from penstock.runtime.sinks import CommitContext, Committer
 
@@ -32,25 +32,22 @@ def spark_schema(schema: Any) -> StructType:
 
 
 def spark_sinks(graph: JobGraph, spark: SparkSession) -> dict[str, PublishedSink]:
-    """Return the sinks of a job that Spark writes to, by their operators' ids."""
-    return {
-        graph.operator_ids[node.id]: PublishedSink(
-            node.name, SparkCommitter(spark, node.operator.sink), node.operator.delivers_to
-        )
-        for node in graph.stream_graph.nodes.values()
-        if isinstance(node.operator, PreparedSinkOperator)
-    }
+    """Return the sinks of a job that Spark writes to, by their operators' ids.
 
-
-def resolve_sinks(graph: StreamGraph, time_zone: str) -> None:
-    """Give the operators of the sinks that Spark writes to their Arrow schemas; workers need no more."""
-    for node in graph.nodes.values():
+    Their operators get their Arrow schemas instead of them; workers need no more.
+    """
+    found: dict[str, PublishedSink] = {}
+    for node in graph.stream_graph.nodes.values():
         operator = node.operator
         if isinstance(operator, PreparedSinkOperator):
+            found[graph.operator_ids[node.id]] = PublishedSink(
+                node.name, SparkCommitter(spark, operator.sink), operator.delivers_to
+            )
             operator.arrow_schema = to_arrow_schema(
-                spark_schema(operator.schema), timezone=time_zone
+                spark_schema(operator.schema), timezone=time_zone_of(spark)
             )
             operator.sink = None
+    return found
 
 
 class SparkCommitter(Committer):

@@ -19,19 +19,17 @@ from pyspark.sql.streaming.query import StreamingQuery
 from penstock.checkpoint.epoch_record import EpochRecord
 from penstock.checkpoint.storage import LocalStorage
 from penstock.common import options
-from penstock.common.configuration import Configuration
 from penstock.errors import JobCancelledError, PenstockError
 from penstock.executors.checkpoints import Checkpoints
 from penstock.executors.job import EpochRunner
 from penstock.executors.spark.disk_log import DiskLog
 from penstock.executors.spark.failures import as_penstock_error, is_of_spark
 from penstock.executors.spark.frames import SparkSource
-from penstock.executors.spark.interruption import Interruption
+from penstock.executors.spark.interruption import note_of
 from penstock.executors.spark.log_mirror import LogMirror
 from penstock.executors.spark.offsets import TICKS, carry_over, sees_ahead
 from penstock.executors.spark.prepared_job import PreparedJob
 from penstock.executors.spark.tick import tick_frame, write_wake_up
-from penstock.executors.spark.workers import close_functions
 from penstock.runtime.buffer import Buffer
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.operators.async_wait import LONGEST_LOOK
@@ -50,16 +48,12 @@ class StreamingRun:
         job: The program, and what Spark needs to run it.
         runner: Runs and commits its epochs.
         checkpoints: Where they are committed.
-        configuration: The job's configuration.
     """
 
-    def __init__(
-        self,
-        job: PreparedJob,
-        runner: EpochRunner,
-        checkpoints: Checkpoints,
-        configuration: Configuration,
-    ) -> None:
+    leaves_functions_open = True
+
+    def __init__(self, job: PreparedJob, runner: EpochRunner, checkpoints: Checkpoints) -> None:
+        configuration = job.request.configuration
         self._job = job
         self._runner = runner
         self._checkpoints = checkpoints
@@ -77,7 +71,6 @@ class StreamingRun:
         self._failure: PenstockError | None = None
         self._running = threading.Lock()
         self._is_stopping = False
-        self._interruption = Interruption(job.spark, job.job_id)
         # The source of ticks lives on the driver's machine.
         self._folder = tempfile.mkdtemp(prefix="penstock-ticks-")
         storage = checkpoints.storage
@@ -303,14 +296,17 @@ class StreamingRun:
             is_last: Whether it ends what was a stream: no epoch follows.
             settles: Whether it waits for calls however long they take, since none follows in this run.
         """
-        every = frozenset(source.number for source in self._job.sources) | self._job.bounded.keys()
+        every = (
+            frozenset(source.number for source in self._job.sources)
+            | self._job.compiled.bounded.keys()
+        )
         rows = None if ends else self._frames.rows(self._unread())
         self._tell_engine(is_planned=False)
         try:
             self._runner.run(
                 self._runner.next,
                 every if ends or is_last else self._runner.ending,
-                partial(self._frames.run, rows=rows, note=self._interruption.note),
+                partial(self._frames.run, rows=rows, note=note_of(self._job.job_id)),
                 is_last=is_last,
                 ends=ends,
                 settles=settles,
@@ -327,16 +323,7 @@ class StreamingRun:
         failure, self._failure = self._failure, None
         raise failure or as_penstock_error(error, self._job.title, self._job.chains) from None
 
-    def interrupt(self) -> None:
-        """Interrupt an epoch that is no micro-batch; the running thread itself stops Spark's query."""
-        self._interruption.begin()
-
-    def close_functions(self) -> None:
-        """Close the functions that still live in workers."""
-        close_functions(self._job.spark, self._job.job_id, self._job.layout.cores)
-
     def clean_up(self) -> None:
         """Remove what nobody needs once the job has ended."""
-        self._interruption.end()
         shutil.rmtree(self._folder, ignore_errors=True)
         self._log.close()
