@@ -74,6 +74,13 @@ class TestPublisher:
             "close",
         ]
 
+    def test_closes_what_it_has_opened(self) -> None:
+        log: list[Any] = []
+        publisher = Publisher({"a": PublishedSink("A", Recording(log, ValueError("no")))})
+        with pytest.raises(UserFunctionError), publisher.opened():
+            publisher(record_of(0, ("a", 1)))
+        assert log == ["open", "close"]
+
     def test_commits_what_another_history_computed_under_its_name(self) -> None:
         log: list[Any] = []
         publisher = Publisher({"a": PublishedSink("A", Recording(log))})

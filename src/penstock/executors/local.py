@@ -6,7 +6,7 @@ import itertools
 import threading
 from collections import defaultdict
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NoReturn
 
 from penstock.common.running_job import RunningJob
 from penstock.errors import UnsupportedOperationError
@@ -49,7 +49,7 @@ class LocalExecutor:
             refuse_alignment(request.graph)
         return start(job, LocalRun)
 
-    def to_data_frame(self, request: JobRequest, collect_id: str, schema: Any) -> Any:
+    def to_data_frame(self, request: JobRequest, collect_id: str, schema: Any) -> NoReturn:
         """See `Executor.to_data_frame`.
 
         Raises:
