@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from penstock.errors import UnsupportedOperationError
 from penstock.runtime.metrics import MetricGroup
@@ -15,7 +15,6 @@ from penstock.runtime.state.api import (
     ReducingState,
     ValueState,
 )
-from penstock.runtime.state.backend import KeyedStateBackend
 from penstock.runtime.state.descriptors import (
     AggregatingStateDescriptor,
     ListStateDescriptor,
@@ -24,6 +23,19 @@ from penstock.runtime.state.descriptors import (
     StateDescriptor,
     ValueStateDescriptor,
 )
+
+
+class KeyedStateStore(Protocol):
+    """Where the keyed state of a function is.
+
+    Attributes:
+        current_key: The key of the record or timer that is being processed.
+    """
+
+    current_key: Any
+
+    def get_state(self, descriptor: StateDescriptor) -> Any:
+        """Return the state of that name, made if new."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +63,7 @@ class RuntimeContext:
     attempt_number: int = 0
     job_parameters: Mapping[str, str] = field(default_factory=dict)
     metrics: MetricGroup = field(default_factory=MetricGroup)
-    keyed_state: KeyedStateBackend | None = None
+    keyed_state: KeyedStateStore | None = None
     without_state: str | None = None
 
     def get_task_name(self) -> str:

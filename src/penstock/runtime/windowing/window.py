@@ -5,12 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable
 from dataclasses import fields, is_dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
 from penstock.runtime.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
-
-if TYPE_CHECKING:
-    from penstock.runtime.windowing.assigner import MergingWindowAssigner
 
 
 class Window(ABC):
@@ -58,6 +55,13 @@ def attributes(window: Any) -> tuple[tuple[str, Any], ...]:
     state = object.__getstate__(window)
     in_dictionary, in_slots = state if isinstance(state, tuple) else (state, None)
     return tuple(sorted({**(in_dictionary or {}), **(in_slots or {})}.items()))
+
+
+class _MergeCallback(Protocol):
+    """Such as `MergingWindowAssigner.MergeCallback`, which says more."""
+
+    def merge(self, to_be_merged: Collection[TimeWindow], merge_result: TimeWindow) -> None:
+        """Make one window of several."""
 
 
 class _Bounds(NamedTuple):
@@ -134,14 +138,13 @@ class TimeWindow(_Bounds, Window):
         return timestamp - (timestamp - offset) % window_size
 
     @staticmethod
-    def merge_windows(
-        windows: Iterable[TimeWindow], callback: MergingWindowAssigner.MergeCallback[TimeWindow]
-    ) -> None:
+    def merge_windows(windows: Iterable[TimeWindow], callback: _MergeCallback) -> None:
         """Find the windows that overlap or touch, and tell what they become together.
 
         Args:
             windows: The windows.
-            callback: Is told each group of at least two, with the window that covers it.
+            callback: A `MergingWindowAssigner.MergeCallback`: is told each group of at least two, with the
+                window that covers it.
         """
         group: list[TimeWindow] = []
         cover: TimeWindow | None = None
@@ -156,9 +159,7 @@ class TimeWindow(_Bounds, Window):
 
 
 def _tell(
-    group: Collection[TimeWindow],
-    cover: TimeWindow | None,
-    callback: MergingWindowAssigner.MergeCallback[TimeWindow],
+    group: Collection[TimeWindow], cover: TimeWindow | None, callback: _MergeCallback
 ) -> None:
     if cover is not None and len(group) > 1:
         callback.merge(group, cover)
