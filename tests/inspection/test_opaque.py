@@ -21,8 +21,8 @@ import pytest
 from penstock.common import Duration, Instant, Row, RowKind, Time
 from penstock.common.data_frame_row import row_factory
 from penstock.inspection.opaque import Opaque, is_opaque, without_classes
-from penstock.runtime.job_pickle import JobUnpickler
-from penstock.runtime.state.frames import UNPICKLER, read_pickles
+from penstock.runtime.job_pickle import UNPICKLER, JobUnpickler
+from penstock.runtime.state.frames import read_pickles
 from penstock.runtime.windowing.evictor import TimestampedValue
 from penstock.runtime.windowing.trigger import TriggerResult
 from penstock.runtime.windowing.window import CountWindow, GlobalWindow, TimeWindow

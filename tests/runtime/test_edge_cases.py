@@ -21,9 +21,9 @@ from penstock.errors import InvalidKeyError, JobFailedError, PenstockError, User
 from penstock.runtime.context import RuntimeContext
 from penstock.runtime.elements import Block, ChannelWatermark
 from penstock.runtime.epoch_outcome import EpochOutcome
+from penstock.runtime.key_types import stable_hash
 from penstock.runtime.operators.map import MapOperator
 from penstock.runtime.partitioners import RebalancePartitioner, ShufflePartitioner
-from penstock.runtime.stable_hash import stable_hash
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from penstock.runtime.key_groups import (
     murmur_hashes,
     subtask_of_key_group,
 )
-from penstock.runtime.stable_hash import stable_hash
+from penstock.runtime.key_types import stable_hash
 
 parallelisms = st.integers(1, 300)
 keys = st.integers() | st.text() | st.tuples(st.text(), st.floats(allow_nan=False))

@@ -9,8 +9,7 @@ from functools import cache, partial
 from reprlib import recursive_repr
 from typing import Any, Final, Self
 
-from penstock.runtime.job_pickle import JobUnpickler, is_class_of_main
-from penstock.runtime.state.frames import UNPICKLER
+from penstock.runtime.job_pickle import UNPICKLER, JobUnpickler, is_class_of_main
 
 _PLAIN: Final = {
     "builtins": {

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from penstock.checkpoint.epoch_record import EpochRecord
 from penstock.inspection.opaque import without_classes
-from penstock.runtime.state.frames import UNPICKLER
+from penstock.runtime.job_pickle import UNPICKLER
 from penstock.runtime.user_code import record_text
 
 

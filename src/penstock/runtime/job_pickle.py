@@ -240,6 +240,12 @@ class JobUnpickler(pickle.Unpickler):
             ) from error
 
 
+UNPICKLER: Final[ContextVar[Callable[[IO[bytes]], pickle.Unpickler]]] = ContextVar(
+    "unpickler", default=JobUnpickler
+)
+"""Reads what is pickled in state; whoever only looks at state takes one that knows no classes."""
+
+
 def _named(name: str) -> Any:
     """Return the class of a qualified name, whose module is imported.
 

@@ -10,8 +10,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from penstock.errors import InvalidKeyError
+from penstock.runtime.key_types import stable_hash
 from penstock.runtime.mutability import all_immutable, is_immutable
-from penstock.runtime.stable_hash import stable_hash
 
 if TYPE_CHECKING:
     import pyarrow as pa

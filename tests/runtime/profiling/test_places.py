@@ -39,7 +39,7 @@ PACKAGE = Path(penstock.__file__).resolve().parent
         ("runtime/async_io/mailbox.py", Cost.WAITING),
         ("runtime/async_io/invoker.py", Cost.FRAMEWORK),
         ("runtime/operators/map.py", Cost.FRAMEWORK),
-        ("runtime/stable_hash.py", Place.NOWHERE),
+        ("runtime/key_types.py", Place.NOWHERE),
     ],
 )
 def test_penstocks_own(path: str, place: Cost | Place) -> None:

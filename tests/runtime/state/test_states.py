@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from datetime import date, datetime
 from typing import Any
 
 import pytest
+from tests.runtime.keys import NEW_YORK, Corner, Holiday
 from tests.runtime.state.kit import MakeBackend
 
 from penstock.common import Row, Types
@@ -19,6 +21,7 @@ from penstock.runtime.state.descriptors import (
 VALUE = ValueStateDescriptor("value", Types.LONG())
 LIST = ListStateDescriptor("list", Types.LONG())
 MAP = MapStateDescriptor("map", Types.STRING(), Types.LONG())
+TWICE = datetime(2013, 11, 3, 1, 30, tzinfo=NEW_YORK)
 REDUCING = ReducingStateDescriptor("reducing", lambda a, b: a + b, Types.LONG())
 
 
@@ -80,6 +83,33 @@ def test_equal_keys_are_one_key(backend: KeyedStateBackend) -> None:
     state.update(6)
     backend.set_current_key(Row(id=1.0))
     assert state.value() == 6
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (Corner.ORIGIN, (0, 0)),
+        (Holiday.NEW_YEAR, date(2025, 1, 1)),
+        (TWICE, TWICE.replace(fold=1)),
+    ],
+    ids=repr,
+)
+def test_equal_keys_of_odd_types_are_one_key(
+    backend: KeyedStateBackend, new_backend: MakeBackend, one: Any, other: Any
+) -> None:
+    state = backend.get_state(VALUE)
+    backend.set_current_key(one)
+    state.update(5)
+    backend.set_current_key(other)
+    assert state.value() == 5
+    frames = list(backend.everything())
+    for kind in ("hashmap", "rocksdb"):
+        again = new_backend(kind, backend.clock)
+        for frame in frames:
+            again.apply(frame)
+        again.set_current_key(other)
+        assert again.get_state(VALUE).value() == 5
+        again.close()
 
 
 def test_namespaces_are_apart(backend: KeyedStateBackend) -> None:

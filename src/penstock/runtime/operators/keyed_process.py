@@ -7,11 +7,11 @@ from typing import Any, Final
 
 from penstock.runtime.elements import BLOCK_SIZE, MAX_TIMESTAMP, Block
 from penstock.runtime.epoch import Epoch
+from penstock.runtime.key_types import VOID_NAMESPACE
 from penstock.runtime.mutability import IMMUTABLE_TYPES, NO_PAIR, copied
 from penstock.runtime.operators.collector import Collector
 from penstock.runtime.operators.function_operator import FunctionOperator
 from penstock.runtime.state.backend import KeyedStateBackend
-from penstock.runtime.state.tables import VOID_NAMESPACE
 from penstock.runtime.time_domain import TimeDomain
 from penstock.runtime.timers.internal_timer import InternalTimer
 from penstock.runtime.timers.internal_timer_service import InternalTimerService

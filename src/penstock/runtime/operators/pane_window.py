@@ -14,6 +14,7 @@ from typing import Any, Final, cast
 
 from penstock.common.typeinfo import Types
 from penstock.runtime.elements import MAX_TIMESTAMP, Block
+from penstock.runtime.key_types import VOID_NAMESPACE
 from penstock.runtime.mutability import are_immutable, given, kept, own
 from penstock.runtime.operators.associativity import AssociativityCheck
 from penstock.runtime.operators.merge_check import MergeCheck
@@ -26,7 +27,7 @@ from penstock.runtime.operators.window_contents import (
     ReducedRecords,
 )
 from penstock.runtime.state.descriptors import MapStateDescriptor
-from penstock.runtime.state.tables import ABSENT, VOID_NAMESPACE
+from penstock.runtime.state.tables import ABSENT
 from penstock.runtime.timers.internal_timer import InternalTimer, new_timer
 from penstock.runtime.windowing.pane_windows import panes_of
 from penstock.runtime.windowing.sliding import SlidingEventTimeWindows

@@ -10,12 +10,13 @@ from typing import Any, Final, cast
 
 from penstock.common.typeinfo import Types
 from penstock.runtime.elements import MAX_TIMESTAMP, Block
+from penstock.runtime.key_types import VOID_NAMESPACE
 from penstock.runtime.mutability import IMMUTABLE_TYPES, Kept, given
 from penstock.runtime.operators.window import WindowOperator, WindowSet
 from penstock.runtime.operators.window_contents import JoinedContents
 from penstock.runtime.state.descriptors import ValueStateDescriptor
 from penstock.runtime.state.states import KeyedListState
-from penstock.runtime.state.tables import VOID_NAMESPACE, Keep, ValueView
+from penstock.runtime.state.tables import Keep, ValueView
 from penstock.runtime.timers.internal_timer import InternalTimer, new_timer
 from penstock.runtime.windowing.session import EventTimeSessionWindows
 from penstock.runtime.windowing.time_triggers import EventTimeTrigger

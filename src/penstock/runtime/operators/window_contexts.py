@@ -9,11 +9,11 @@ from typing import Any, NoReturn
 from penstock.errors import UnsupportedOperationError, WindowStateError
 from penstock.runtime.context import RuntimeContext
 from penstock.runtime.elements import MAX_TIMESTAMP
+from penstock.runtime.key_types import VOID_NAMESPACE
 from penstock.runtime.metrics import MetricGroup
 from penstock.runtime.state.backend import KeyedStateBackend
 from penstock.runtime.state.descriptors import StateDescriptor
 from penstock.runtime.state.states import KeyedMergingState
-from penstock.runtime.state.tables import VOID_NAMESPACE
 from penstock.runtime.timers.internal_timer_service import InternalTimerService
 from penstock.runtime.windowing.assigner import WindowAssigner
 from penstock.runtime.windowing.evictor import Evictor

@@ -59,7 +59,7 @@ _CALLERS: Final = (
     "runtime/elements.py",
     "runtime/key_groups.py",
     "runtime/profiling/",
-    "runtime/stable_hash.py",
+    "runtime/key_types.py",
     "runtime/user_code.py",
 )
 """What these do they do for whoever calls them."""

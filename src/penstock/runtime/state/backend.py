@@ -5,10 +5,11 @@ from __future__ import annotations
 import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Set
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 from penstock.errors import StateTypeMismatchError
 from penstock.runtime.key_groups import key_group
+from penstock.runtime.key_types import VOID_NAMESPACE
 from penstock.runtime.state.descriptors import (
     AggregatingStateDescriptor,
     ListStateDescriptor,
@@ -35,12 +36,10 @@ from penstock.runtime.state.states import (
     KeyedState,
     KeyedValueState,
 )
-from penstock.runtime.state.tables import VOID_NAMESPACE, WITH_TTL, Keep, RawTable, StateTable
+from penstock.runtime.state.tables import WITH_TTL, Keep, RawTable, StateTable
 from penstock.runtime.state.ttl import StateTtlConfig
 from penstock.runtime.state.ttl_views import TimeToLive, TtlTable
-
-if TYPE_CHECKING:
-    from penstock.runtime.timers.key_grouped_priority_queue import KeyGroupedInternalPriorityQueue
+from penstock.runtime.timers.key_grouped_priority_queue import KeyGroupedInternalPriorityQueue
 
 
 class KeyedStateBackend(ABC):

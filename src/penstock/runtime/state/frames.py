@@ -7,24 +7,17 @@ queue, or says of what type the values of a table are.
 from __future__ import annotations
 
 import io
-import pickle
 from collections.abc import Callable, Iterable, Iterator
-from contextvars import ContextVar
-from typing import IO, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from penstock.errors import ValueNotSerializableError
-from penstock.runtime.job_pickle import JobUnpickler, dumps
+from penstock.runtime.job_pickle import UNPICKLER, dumps
 from penstock.runtime.state.tables import ABSENT, not_serializable
 
 _FRAME_SIZE: Final = 1 << 20
 _PART_SIZE: Final = 1 << 18
 _PART_ENTRIES: Final = 128
 
-
-UNPICKLER: Final[ContextVar[Callable[[IO[bytes]], pickle.Unpickler]]] = ContextVar(
-    "unpickler", default=JobUnpickler
-)
-"""Reads what is pickled in state; whoever only looks at state takes one that knows no classes."""
 
 Change = tuple[Any, Any, bool, Any]
 """What became of one key: namespace, key, whether what was there is gone, what is new.

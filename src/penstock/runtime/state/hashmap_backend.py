@@ -4,24 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from penstock.runtime.group_index import GroupIndex
 from penstock.runtime.key_groups import key_group
+from penstock.runtime.key_types import VOID_NAMESPACE
 from penstock.runtime.state.backend import KeyedStateBackend
 from penstock.runtime.state.frames import TablePart
-from penstock.runtime.state.group_index import GroupIndex
 from penstock.runtime.state.hashmap_tables import (
     HashMapLists,
     HashMapMaps,
     HashMapTable,
     HashMapValues,
 )
-from penstock.runtime.state.tables import VOID_NAMESPACE, WITH_TTL, Keep, StateTable
+from penstock.runtime.state.tables import WITH_TTL, Keep, StateTable
 from penstock.runtime.state.ttl import StateTtlConfig
 from penstock.runtime.state.ttl_views import TtlTable
-
-if TYPE_CHECKING:
-    from penstock.runtime.timers.heap_priority_queue_set import HeapPriorityQueueSet
+from penstock.runtime.timers.heap_priority_queue_set import HeapPriorityQueueSet
 
 _RAW: Final = "value"
 _KEYS_A_STEP: Final = 8192
@@ -81,8 +80,6 @@ class HashMapKeyedStateBackend(KeyedStateBackend):
                 self._for_every_record.append(clean_up)
 
     def _make_queue(self, name: str) -> HeapPriorityQueueSet:
-        from penstock.runtime.timers.heap_priority_queue_set import HeapPriorityQueueSet
-
         return HeapPriorityQueueSet(partial(key_group, max_parallelism=self.max_parallelism))
 
     def _changed_parts(self) -> Iterator[TablePart]:

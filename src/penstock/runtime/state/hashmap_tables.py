@@ -12,6 +12,7 @@ from itertools import chain
 from typing import Any, Final
 
 from penstock.errors import MutatedKeyError
+from penstock.runtime.key_types import VOID_NAMESPACE, stable_hash
 from penstock.runtime.mutability import (
     IMMUTABLE_TYPES,
     Kept,
@@ -20,11 +21,9 @@ from penstock.runtime.mutability import (
     kept,
     own,
 )
-from penstock.runtime.stable_hash import stable_hash
 from penstock.runtime.state.frames import Change, TablePart, read_pickles, table_parts
 from penstock.runtime.state.tables import (
     ABSENT,
-    VOID_NAMESPACE,
     Keep,
     MapView,
     StateTable,

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 from penstock.common.time import Duration
 from penstock.runtime.job_pickle import dumps, loads
 from penstock.runtime.key_groups import SubtaskByKey, key_group
+from penstock.runtime.key_types import VOID_NAMESPACE, key_bytes
 from penstock.runtime.state.backend import KeyedStateBackend
 from penstock.runtime.state.frames import TablePart, table_parts
-from penstock.runtime.state.key_bytes import key_bytes
 from penstock.runtime.state.rocksdb_database import RocksDatabase
 from penstock.runtime.state.rocksdb_lists import RocksLists
 from penstock.runtime.state.rocksdb_tables import (
@@ -22,7 +22,6 @@ from penstock.runtime.state.rocksdb_tables import (
     RocksValues,
 )
 from penstock.runtime.state.tables import (
-    VOID_NAMESPACE,
     WITH_TTL,
     Keep,
     RawTable,
@@ -31,13 +30,13 @@ from penstock.runtime.state.tables import (
 )
 from penstock.runtime.state.ttl import StateTtlConfig
 from penstock.runtime.state.ttl_views import TtlTable
+from penstock.runtime.timers.key_group_partitioned_queue import KeyGroupPartitionedPriorityQueue
+from penstock.runtime.timers.rocksdb_caching_priority_queue_set import (
+    RocksDBCachingPriorityQueueSet,
+)
 
 if TYPE_CHECKING:
     from rocksdict import WriteBatch
-
-    from penstock.runtime.timers.key_group_partitioned_queue import (
-        KeyGroupPartitionedPriorityQueue,
-    )
 
 _RAW: Final = "value"
 _GROUP_AND_TABLE: Final = struct.Struct(">HH").pack
@@ -136,13 +135,6 @@ class RocksDBKeyedStateBackend(KeyedStateBackend):
         """Do nothing: tables note what is set."""
 
     def _make_queue(self, name: str) -> KeyGroupPartitionedPriorityQueue:
-        from penstock.runtime.timers.key_group_partitioned_queue import (
-            KeyGroupPartitionedPriorityQueue,
-        )
-        from penstock.runtime.timers.rocksdb_caching_priority_queue_set import (
-            RocksDBCachingPriorityQueueSet,
-        )
-
         store = self.ordered_store(name.encode())
         return KeyGroupPartitionedPriorityQueue(
             self.key_groups,

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from penstock.errors import MutatedKeyError
 from penstock.runtime.job_pickle import dumps, loads
+from penstock.runtime.key_types import key_bytes
 from penstock.runtime.mutability import IMMUTABLE_TYPES, Kept, own
 from penstock.runtime.state.frames import (
     Change,
     TablePart,
     pickle_value,
 )
-from penstock.runtime.state.key_bytes import key_bytes
 from penstock.runtime.state.tables import ABSENT, MapView, StateTable, ValueView, as_it_is, ignore
 from penstock.runtime.user_code import record_text
 

@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
 
+from penstock.runtime.key_types import VOID_NAMESPACE
 from penstock.runtime.mutability import IMMUTABLE_TYPES, NO_PAIR, Kept, given
 from penstock.runtime.state.api import (
     AggregatingState,
@@ -23,7 +24,6 @@ from penstock.runtime.state.descriptors import (
 from penstock.runtime.state.row_names import RowsAmongKeys, SeenMaps
 from penstock.runtime.state.tables import (
     ABSENT,
-    VOID_NAMESPACE,
     Entries,
     Keep,
     ListView,

@@ -12,11 +12,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple, Protocol
 
 from penstock.errors import ValueNotSerializableError
+from penstock.runtime.key_types import VOID_NAMESPACE
 from penstock.runtime.mutability import CONTAINERS, IMMUTABLE_TYPES, Kept, kept
 from penstock.runtime.user_code import record_text
-
-VOID_NAMESPACE: Final = None
-"""The namespace of state and timers that have no other, such as a window."""
 
 WITH_TTL: Final = " with time-to-live"
 """What the kind of a table ends with whose values carry the time at which they were written."""

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Final
 
-from penstock.runtime.job_pickle import dumps
-from penstock.runtime.state.frames import UNPICKLER
+from penstock.runtime.job_pickle import UNPICKLER, dumps
 from penstock.runtime.timers.internal_timer import InternalTimer
 
 TimerChange = tuple[InternalTimer, bool | None]
