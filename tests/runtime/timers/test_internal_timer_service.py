@@ -342,4 +342,4 @@ class TestInBatchMode:
         on.processing(5)
         on.timers.fire_processing_time_timers()
         assert on.keys.take() == [(5, "a")]
-        assert on.timers.processing_time_queue.is_empty()
+        assert on.timers.processing_time_queue.size() == 0

@@ -36,7 +36,7 @@ def test_timers_that_are_in_the_store_already_are_found() -> None:
     store = SortedStore()
     queue_of(range(10), store).add_all(timer(9 - key, key) for key in range(5))
     queue = queue_of(range(10), store)
-    assert not queue.is_empty()
+    assert queue.peek() is not None
     assert queue.size() == 5
     assert queue.peek() == timer(5, 4)
 
@@ -53,7 +53,7 @@ def test_heads_are_looked_for_when_they_count() -> None:
     assert store.calls["scan"] == 0
     assert queue.remove(timer(1, 0))
     assert store.calls["scan"] == 0
-    assert not queue.is_empty()
+    assert queue.peek() is not None
     assert store.calls["scan"] == 9
     assert queue.poll() == timer(30, 0)
     assert queue.add(timer(59, 9))
@@ -61,7 +61,7 @@ def test_heads_are_looked_for_when_they_count() -> None:
     while (head := queue.poll()) is not None:
         found.append(head.timestamp)
     assert found == list(range(59, 70))
-    assert queue.is_empty()
+    assert queue.peek() is None
 
 
 def test_a_removed_timer_may_have_been_the_head_if_nobody_knows_the_head() -> None:

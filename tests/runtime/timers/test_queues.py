@@ -21,6 +21,7 @@ from penstock.runtime.timers.key_grouped_priority_queue import KeyGroupedInterna
 from penstock.runtime.timers.rocksdb_caching_priority_queue_set import (
     RocksDBCachingPriorityQueueSet,
 )
+from penstock.runtime.timers.timer_frames import read_frame
 
 MAX_PARALLELISM = 6
 
@@ -75,7 +76,6 @@ def test_an_empty_queue(make: Maker) -> None:
     queue = make()
     assert queue.peek() is None
     assert queue.poll() is None
-    assert queue.is_empty()
     assert queue.size() == 0
     assert list(queue.iterate()) == []
     assert list(queue.changes()) == list(queue.everything()) == []
@@ -145,7 +145,16 @@ def test_subsets_by_key_group_make_up_the_whole(make: Maker) -> None:
     queue = make()
     timers = {timer(number % 7, f"key {number}") for number in range(40)}
     queue.add_all(timers)
-    subsets = [queue.subset_for_key_group(group) for group in range(MAX_PARALLELISM)]
+    queue.begin_index(begins=True)
+    assert queue.advance_index(None)
+    subsets = [
+        {
+            found
+            for frame in queue.everything_in(range(group, group + 1))
+            for found, _ in read_frame(frame)
+        }
+        for group in range(MAX_PARALLELISM)
+    ]
     assert set.union(*subsets) == timers
     for group, subset in enumerate(subsets):
         assert all(group_of(found.key) == group for found in subset)
@@ -230,7 +239,6 @@ def test_it_is_a_sorted_set(make: Maker, operations: Operations) -> None:
         head = queue.peek()
         assert (None if head is None else head.timestamp) == least
         assert queue.size() == len(model)
-        assert queue.is_empty() == (not model)
     assert set(queue.iterate()) == model
     rest = drain(queue)
     assert [found.timestamp for found in rest] == sorted(found.timestamp for found in model)
@@ -258,7 +266,6 @@ def test_it_is_a_sorted_set_if_nobody_asks_for_the_head(
             head = queue.poll()
             assert head in heads
             model.remove(head)
-    assert queue.is_empty() == (not model)
     assert queue.size() == len(model)
     rest = drain(queue)
     assert [found.timestamp for found in rest] == sorted(found.timestamp for found in model)

@@ -155,18 +155,12 @@ class HeapPriorityQueueSet(KeyGroupedInternalPriorityQueue):
                 self._gone.append(timer)
         return was_head
 
-    def is_empty(self) -> bool:
-        return self._size == 0
-
     def size(self) -> int:
         return self._size
 
     def iterate(self) -> Iterator[InternalTimer]:
         for timestamp, timers in self._timers.items():
             yield from _all(timestamp, timers)
-
-    def subset_for_key_group(self, group: int) -> set[InternalTimer]:
-        return {timer for timer in self.iterate() if self._key_group(timer.key) == group}
 
     def changes(self) -> Iterator[bytes]:
         gone, new = ((timer, False) for timer in self._gone), ((timer, True) for timer in self._new)
@@ -175,9 +169,6 @@ class HeapPriorityQueueSet(KeyGroupedInternalPriorityQueue):
     def forget_changes(self) -> None:
         self._gone.clear()
         self._new.clear()
-
-    def everything(self) -> Iterator[bytes]:
-        return write_frames((timer, True) for timer in self.iterate())
 
     def begin_index(self, *, begins: bool) -> None:
         self._index = None

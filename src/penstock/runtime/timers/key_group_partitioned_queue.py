@@ -1,8 +1,7 @@
-"""A timer queue made of one queue for each key group."""
+"""A timer queue in RocksDB, made of one queue for each key group."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from itertools import chain
 from operator import attrgetter
@@ -11,38 +10,10 @@ from typing import Any
 from penstock.runtime.timers.heap_priority_queue import NOT_IN_QUEUE, HeapPriorityQueue
 from penstock.runtime.timers.internal_timer import InternalTimer
 from penstock.runtime.timers.key_grouped_priority_queue import KeyGroupedInternalPriorityQueue
+from penstock.runtime.timers.rocksdb_caching_priority_queue_set import (
+    RocksDBCachingPriorityQueueSet,
+)
 from penstock.runtime.timers.timer_frames import read_frame, write_frames
-
-
-class KeyGroupQueue(ABC):
-    """The timers of one key group, the earliest first, each of them once."""
-
-    @abstractmethod
-    def peek(self) -> InternalTimer | None:
-        """Return the earliest timer, or None if there is none."""
-
-    @abstractmethod
-    def poll(self) -> InternalTimer | None:
-        """Remove and return the earliest timer, or None if there is none."""
-
-    @abstractmethod
-    def add(self, timer: InternalTimer) -> bool:
-        """Add a timer, unless it is there already; return whether it is the new head."""
-
-    @abstractmethod
-    def remove(self, timer: InternalTimer) -> bool:
-        """Remove a timer, if it is there; return whether it was the head, or may have been.
-
-        It may have been only if nobody has asked for the head since it went.
-        """
-
-    @abstractmethod
-    def iterate(self) -> Iterator[InternalTimer]:
-        """Iterate over all timers. The queue must not change meanwhile."""
-
-    @abstractmethod
-    def size(self) -> int:
-        """Return the number of timers."""
 
 
 class KeyGroupPartitionedPriorityQueue(KeyGroupedInternalPriorityQueue):
@@ -63,7 +34,7 @@ class KeyGroupPartitionedPriorityQueue(KeyGroupedInternalPriorityQueue):
         self,
         key_groups: range,
         key_group: Callable[[Any], int],
-        make_queue: Callable[[int], KeyGroupQueue],
+        make_queue: Callable[[int], RocksDBCachingPriorityQueueSet],
     ) -> None:
         self._key_group = key_group
         self._partitions = {group: _Partition(group, make_queue(group)) for group in key_groups}
@@ -108,9 +79,6 @@ class KeyGroupPartitionedPriorityQueue(KeyGroupedInternalPriorityQueue):
         partition.has_place = False
         return first is not None and (first is partition or not first.has_place)
 
-    def is_empty(self) -> bool:
-        return self._first() is None
-
     def size(self) -> int:
         return sum(partition.queue.size() for partition in self._heap)
 
@@ -119,17 +87,11 @@ class KeyGroupPartitionedPriorityQueue(KeyGroupedInternalPriorityQueue):
             partition.queue.iterate() for partition in self._partitions.values()
         )
 
-    def subset_for_key_group(self, group: int) -> set[InternalTimer]:
-        return set(self._partitions[group].queue.iterate())
-
     def changes(self) -> Iterator[bytes]:
         return write_frames(self._changed.items())
 
     def forget_changes(self) -> None:
         self._changed.clear()
-
-    def everything(self) -> Iterator[bytes]:
-        return write_frames((timer, True) for timer in self.iterate())
 
     def everything_in(self, key_groups: range) -> Iterator[bytes]:
         queues = (self._partitions[group].queue for group in key_groups)
@@ -175,7 +137,7 @@ class _Partition:
 
     __slots__ = ("group", "has_place", "heap_index", "order", "queue")
 
-    def __init__(self, group: int, queue: KeyGroupQueue) -> None:
+    def __init__(self, group: int, queue: RocksDBCachingPriorityQueueSet) -> None:
         self.group = group
         self.queue = queue
         self.heap_index = NOT_IN_QUEUE

@@ -1,4 +1,4 @@
-"""What a timer service asks of a queue of timers."""
+"""What timer services and state backends ask of a queue of timers: the one contract of all queues."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
 from penstock.runtime.timers.internal_timer import InternalTimer
+from penstock.runtime.timers.timer_frames import write_frames
 
 
 class KeyGroupedInternalPriorityQueue(ABC):
@@ -65,20 +66,12 @@ class KeyGroupedInternalPriorityQueue(ABC):
         raise NotImplementedError
 
     @abstractmethod
-    def is_empty(self) -> bool:
-        """Return whether there is no timer."""
-
-    @abstractmethod
     def size(self) -> int:
         """Return the number of timers."""
 
     @abstractmethod
     def iterate(self) -> Iterator[InternalTimer]:
         """Iterate over all timers, in no order. The queue must not change meanwhile."""
-
-    @abstractmethod
-    def subset_for_key_group(self, group: int) -> set[InternalTimer]:
-        """Return the timers whose keys are of a key group."""
 
     @abstractmethod
     def changes(self) -> Iterator[bytes]:
@@ -88,9 +81,9 @@ class KeyGroupedInternalPriorityQueue(ABC):
     def forget_changes(self) -> None:
         """Begin to note changes anew."""
 
-    @abstractmethod
     def everything(self) -> Iterator[bytes]:
         """Yield all timers, in frames of bounded size for `apply`."""
+        return write_frames((timer, True) for timer in self.iterate())
 
     @abstractmethod
     def everything_in(self, key_groups: range) -> Iterator[bytes]:

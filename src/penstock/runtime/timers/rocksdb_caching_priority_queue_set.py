@@ -8,15 +8,14 @@ from itertools import islice
 from typing import Final
 
 from penstock.runtime.timers.internal_timer import InternalTimer
-from penstock.runtime.timers.key_group_partitioned_queue import KeyGroupQueue
 from penstock.runtime.timers.ordered_store import OrderedStore
 from penstock.runtime.timers.timer_bytes import entry_of, name_of, timer_of
 
 DEFAULT_CACHE_SIZE: Final = 128
 
 
-class RocksDBCachingPriorityQueueSet(KeyGroupQueue):
-    """The timers of one key group, in the order of their bytes.
+class RocksDBCachingPriorityQueueSet:
+    """The timers of one key group, in the order of their bytes, each of them once.
 
     All timers are in the store, and are written to it at once. The first of them are in a cache too:
     whatever is in the store and not in the cache is above all that is in the cache.
@@ -41,11 +40,13 @@ class RocksDBCachingPriorityQueueSet(KeyGroupQueue):
         self._head: InternalTimer | None = None
 
     def peek(self) -> InternalTimer | None:
+        """Return the earliest timer, or None if there is none."""
         if self._head is None and self._has_head():
             self._head = self._timer(self._cache[0])
         return self._head
 
     def poll(self) -> InternalTimer | None:
+        """Remove and return the earliest timer, or None if there is none."""
         head = self.peek()
         if head is not None:
             self._store.delete(self._cache[0])
@@ -53,6 +54,7 @@ class RocksDBCachingPriorityQueueSet(KeyGroupQueue):
         return head
 
     def add(self, timer: InternalTimer) -> bool:
+        """Add a timer, unless it is there already; return whether it is the new head."""
         has_head = self._has_head()
         name, kept = entry_of(timer)
         name = self._prefix + name
@@ -75,6 +77,10 @@ class RocksDBCachingPriorityQueueSet(KeyGroupQueue):
         return index == 0
 
     def remove(self, timer: InternalTimer) -> bool:
+        """Remove a timer, if it is there; return whether it was the head, or may have been.
+
+        It may have been only if nobody has asked for the head since it went.
+        """
         cache = self._cache
         if not cache and self._all_in_cache:
             return False
@@ -94,9 +100,11 @@ class RocksDBCachingPriorityQueueSet(KeyGroupQueue):
         return index == 0
 
     def iterate(self) -> Iterator[InternalTimer]:
+        """Iterate over all timers. The queue must not change meanwhile."""
         return map(self._timer, self._names(self._prefix))
 
     def size(self) -> int:
+        """Return the number of timers."""
         return sum(1 for _ in self._names(self._prefix))
 
     def _has_head(self) -> bool:
