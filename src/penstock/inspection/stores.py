@@ -74,7 +74,7 @@ class Store(HashMapKeyedStateBackend):
 
     def kinds(self) -> dict[str, str]:
         """Return the kind of each state by its name."""
-        return {table.name: table.kind for table in self._tables_for_view()}
+        return {table.name: table.kind for table in self._tables.values()}
 
     def type_of(self, name: str) -> str | None:
         """Return the type of a state, if the program gave one."""
@@ -82,7 +82,7 @@ class Store(HashMapKeyedStateBackend):
 
     def values_of(self, name: str) -> Iterator[Entry]:
         """Yield what a state holds, lists and maps one by one."""
-        for table in self._tables_for_view():
+        for table in self._tables.values():
             if table.name == name:
                 expires = table.kind.endswith(WITH_TTL)
                 for namespace, key, value in table.contents():

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Set
-from typing import Any, overload
+from collections.abc import Callable, Iterator, Mapping, Set
+from typing import Any, Final, overload
 
 from penstock.errors import StateTypeMismatchError
 from penstock.runtime.key_groups import key_group
@@ -19,7 +19,6 @@ from penstock.runtime.state.descriptors import (
     ValueStateDescriptor,
 )
 from penstock.runtime.state.frames import (
-    TablePart,
     TimerPart,
     TypeNote,
     read_frame,
@@ -36,10 +35,19 @@ from penstock.runtime.state.states import (
     KeyedState,
     KeyedValueState,
 )
-from penstock.runtime.state.tables import WITH_TTL, Keep, RawTable, StateTable
-from penstock.runtime.state.ttl import StateTtlConfig
-from penstock.runtime.state.ttl_views import TimeToLive, TtlTable
+from penstock.runtime.state.tables import (
+    WITH_TTL,
+    Keep,
+    RawTable,
+    StateTable,
+    TablePart,
+    ValueView,
+    parts_of,
+)
+from penstock.runtime.state.ttl_views import TtlTable, without_times
 from penstock.runtime.timers.key_grouped_priority_queue import KeyGroupedInternalPriorityQueue
+
+_RAW: Final = "value"
 
 
 class KeyedStateBackend(ABC):
@@ -60,6 +68,9 @@ class KeyedStateBackend(ABC):
         row_keys: Notes the names of rows among keys; None if nobody wants to know.
         asked_for: The names of the states that the program has asked for.
     """
+
+    _tables: Mapping[str, StateTable]
+    """The tables of all states, by name; each backend has its own kind of them."""
 
     is_keyed: bool = True
     """Whether its entries belong to key groups; if not, every subtask has all of them."""
@@ -84,7 +95,7 @@ class KeyedStateBackend(ABC):
         self._read: set[str] = set()
         self._applied: set[str] = set()
         self._queues: dict[str, KeyGroupedInternalPriorityQueue] = {}
-        self._expiring: list[tuple[TtlTable, StateTtlConfig]] = []
+        self._expiring: list[TtlTable] = []
         self._for_every_record: list[Callable[[], object]] = []
 
     def set_current_key(self, key: Any) -> None:
@@ -163,9 +174,9 @@ class KeyedStateBackend(ABC):
         self._types[descriptor.name] = repr(descriptor.type_info)
         if config is None:
             return STATE_CLASSES[descriptor.kind](descriptor, self, table)
-        expiring = TtlTable(table, TimeToLive(config, self._now))
-        self._expiring.append((expiring, config))
-        self._begin_cleaning(expiring, config)
+        expiring = TtlTable(table, config, self._now)
+        self._expiring.append(expiring)
+        self._begin_cleaning(expiring)
         return STATE_CLASSES[descriptor.kind](descriptor, self, expiring)
 
     def _check_type(self, descriptor: StateDescriptor, written: str | None) -> None:
@@ -176,26 +187,37 @@ class KeyedStateBackend(ABC):
     def _now(self) -> int:
         return self.clock()
 
-    def _begin_cleaning(self, table: TtlTable, config: StateTtlConfig) -> None:  # noqa: B027
+    def _begin_cleaning(self, table: TtlTable) -> None:  # noqa: B027 - only some do it in use
         """Arrange for expired values to be removed that nobody reads."""
 
-    @abstractmethod
     def _table(self, name: str, kind: str) -> StateTable:
         """Return the table of that name, made if new; it may be of another kind."""
+        known = self._tables.get(name)
+        return self._new_table(name, kind, kind.removesuffix(WITH_TTL)) if known is None else known
 
     @abstractmethod
+    def _new_table(self, name: str, kind: str, shape: str) -> StateTable:
+        """Make a table: of lists or of maps if that is its shape, else of values."""
+
     def table(self, name: str) -> RawTable:
         """Return one value a key, without a descriptor, as it is held: see `keep_in`.
 
         Report changes by `mark_changed`.
         """
+        self.asked_for.add(name)
+        found: RawTable = self._raw(name).entries  # type: ignore[assignment] # all of it can be read
+        return found
 
-    @abstractmethod
     def keep_in(self, name: str) -> Keep:
         """Return what makes of a value that may be changed later what is set for it in `table(name)`.
 
         `penstock.runtime.mutability.given` makes the value of it.
         """
+        return self._raw(name).keep
+
+    def _raw(self, name: str) -> ValueView:
+        view: ValueView = self._table(name, _RAW).view(VOID_NAMESPACE)
+        return view
 
     @abstractmethod
     def mark_changed(self, name: str, keys: list[Any]) -> None:
@@ -268,9 +290,8 @@ class KeyedStateBackend(ABC):
 
     def expire_before_snapshot(self) -> None:
         """Remove what has expired of the states that are to be cleaned when a snapshot is written."""
-        for table, config in self._expiring:
-            if config.get_cleanup_strategies().in_full_snapshot():
-                table.expire_all()
+        for table in self._expiring:
+            table.clean_before_snapshot()
 
     def follow_round(self, began: str | None, *, hurries: bool) -> bool:
         """Get ready for `everything_in`, a bounded piece of work at a time; return whether it is done.
@@ -281,13 +302,15 @@ class KeyedStateBackend(ABC):
         """
         return True
 
-    @abstractmethod
     def _changed_parts(self) -> Iterator[TablePart]:
         """Yield what changed in all tables."""
+        for table in self._tables.values():
+            yield from parts_of(table, table.changes())
 
-    @abstractmethod
     def _parts(self) -> Iterator[TablePart]:
         """Yield all there is in all tables."""
+        for table in self._tables.values():
+            yield from parts_of(table, table.everything())
 
     @abstractmethod
     def _parts_in(self, key_groups: range) -> Iterator[TablePart]:
@@ -313,7 +336,7 @@ class KeyedStateBackend(ABC):
             if self.row_keys is not None:
                 self.row_keys.keep(own)
             if not isinstance(own, TimerPart):
-                self._apply(own)
+                self._table(own.table, own.kind).apply(own)
                 self._applied.add(own.table)
             elif own.frame:
                 self.timer_queue(own.queue).apply(own.frame)
@@ -336,7 +359,7 @@ class KeyedStateBackend(ABC):
         self._read -= read
         return any(
             table.name in read and any(True for _ in table.contents())
-            for table in (self._tables_for_view() if read else ())
+            for table in (self._tables.values() if read else ())
         )
 
     def was_applied(self, name: str) -> bool:
@@ -346,10 +369,6 @@ class KeyedStateBackend(ABC):
         self._applied.remove(name)
         return True
 
-    @abstractmethod
-    def _apply(self, part: TablePart) -> None:
-        """Take over changes of one table."""
-
     def forget_changes(self) -> None:
         """Begin to note changes anew: the epoch is over."""
         for queue in self._queues.values():
@@ -357,15 +376,16 @@ class KeyedStateBackend(ABC):
         self._forget()
         self._rebind()
 
-    @abstractmethod
     def _forget(self) -> None:
         """Begin to note changes of tables anew."""
+        for table in self._tables.values():
+            table.forget_changes()
 
     def keys(self, state_name: str, namespace: Any = VOID_NAMESPACE) -> Iterator[Any]:
         """Yield the keys for which a state has something."""
         return (
             key
-            for table in self._tables_for_view()
+            for table in tuple(self._tables.values())
             if table.name == state_name
             for where, key, _ in table.contents()
             if where == namespace
@@ -373,9 +393,9 @@ class KeyedStateBackend(ABC):
 
     def entries(self) -> Iterator[tuple[str, Any, Any, Any]]:
         """Yield the state's name, namespace, key and value (a list or dict where it is one)."""
-        for table in self._tables_for_view():
+        for table in tuple(self._tables.values()):
             for namespace, key, value in table.contents():
-                yield table.name, namespace, key, _without_ttl(table.kind, value)
+                yield table.name, namespace, key, without_times(table.kind, value)
 
     def entry_count(self) -> int:
         """Return how many entries and timers it has in memory."""
@@ -384,10 +404,6 @@ class KeyedStateBackend(ABC):
     def clear(self) -> None:
         """Remove all entries and timers, without noting it as a change; states stay what they are."""
         raise NotImplementedError
-
-    @abstractmethod
-    def _tables_for_view(self) -> list[StateTable]:
-        """Return all tables."""
 
     @abstractmethod
     def close(self) -> None:
@@ -415,11 +431,3 @@ def _mismatch(operator: str, wanted: StateDescriptor, known: str) -> StateTypeMi
         "a checkpoint holds of the operator, give the operator another uid and set "
         "execution.state-recovery.ignore-unclaimed-state.",
     )
-
-
-def _without_ttl(kind: str, value: Any) -> Any:
-    if not kind.endswith(WITH_TTL):
-        return value
-    if isinstance(value, dict):
-        return {key: pair[0] for key, pair in value.items()}
-    return [pair[0] for pair in value] if isinstance(value, list) else value[0]

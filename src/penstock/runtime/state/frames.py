@@ -12,42 +12,9 @@ from typing import Any, Final, NamedTuple
 
 from penstock.errors import ValueNotSerializableError
 from penstock.runtime.job_pickle import UNPICKLER, dumps
-from penstock.runtime.state.tables import ABSENT, not_serializable
+from penstock.runtime.state.tables import TablePart, not_serializable
 
 _FRAME_SIZE: Final = 1 << 20
-_PART_SIZE: Final = 1 << 18
-_PART_ENTRIES: Final = 128
-
-
-Change = tuple[Any, Any, bool, Any]
-"""What became of one key: namespace, key, whether what was there is gone, what is new.
-
-In maps, the key is a pair of the key and the key in the map. What is new is a value, or the elements that
-were added; `ABSENT` if there is nothing.
-"""
-
-
-class TablePart(NamedTuple):
-    """Changes of one table in one namespace; removals come first.
-
-    Attributes:
-        table: The name of the table.
-        kind: Its kind.
-        namespace: The namespace.
-        removed: Keys whose values, or lists, are gone.
-        keys: Keys that have a value, or a longer list.
-        values: The values, or the elements that were added.
-        are_pickled: Whether the values are bytes: each the pickle of a value, or the pickles of
-            elements one after the other.
-    """
-
-    table: str
-    kind: str
-    namespace: Any
-    removed: list[Any]
-    keys: list[Any]
-    values: list[Any]
-    are_pickled: bool
 
 
 class TimerPart(NamedTuple):
@@ -78,30 +45,6 @@ Part = TablePart | TimerPart | TypeNote
 _PARTS: Final[dict[int, Callable[..., Part]]] = {
     len(kind._fields): kind for kind in (TablePart, TimerPart, TypeNote)
 }
-
-
-def table_parts(
-    table: str, kind: str, changes: Iterable[Change], *, are_pickled: bool
-) -> Iterator[TablePart]:
-    """Gather changes of one table to parts."""
-    part = TablePart(table, kind, None, [], [], [], are_pickled)
-    count = size = 0
-    for namespace, key, is_removed, value in changes:
-        if count and (namespace != part.namespace or count >= _PART_ENTRIES or size >= _PART_SIZE):
-            yield part
-            count = size = 0
-        if not count:
-            part = TablePart(table, kind, namespace, [], [], [], are_pickled)
-        count += 1
-        if is_removed:
-            part.removed.append(key)
-        if value is not ABSENT:
-            part.keys.append(key)
-            part.values.append(value)
-            if are_pickled:
-                size += len(value)
-    if count:
-        yield part
 
 
 def write_frames(parts: Iterable[Part], operator: str) -> Iterator[bytes]:

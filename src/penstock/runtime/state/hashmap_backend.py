@@ -10,19 +10,16 @@ from penstock.runtime.group_index import GroupIndex
 from penstock.runtime.key_groups import key_group
 from penstock.runtime.key_types import VOID_NAMESPACE
 from penstock.runtime.state.backend import KeyedStateBackend
-from penstock.runtime.state.frames import TablePart
 from penstock.runtime.state.hashmap_tables import (
     HashMapLists,
     HashMapMaps,
     HashMapTable,
     HashMapValues,
 )
-from penstock.runtime.state.tables import WITH_TTL, Keep, StateTable
-from penstock.runtime.state.ttl import StateTtlConfig
+from penstock.runtime.state.tables import TablePart, parts_of
 from penstock.runtime.state.ttl_views import TtlTable
 from penstock.runtime.timers.heap_priority_queue_set import HeapPriorityQueueSet
 
-_RAW: Final = "value"
 _KEYS_A_STEP: Final = 8192
 """How many keys an epoch looks at, about 6 ms, until it is known which belong to which key group."""
 
@@ -47,48 +44,24 @@ class HashMapKeyedStateBackend(KeyedStateBackend):
         for table in self._tables.values():
             table.tracks_changes = self._tracks_changes
 
-    def _table(self, name: str, kind: str) -> HashMapTable:
-        table = self._tables.get(name)
-        if table is None:
-            classes = {"list": HashMapLists, "map": HashMapMaps}
-            table = classes.get(kind.removesuffix(WITH_TTL), HashMapValues)(
-                self.operator, name, kind
-            )
-            table.tracks_changes = self._tracks_changes
-            self._tables[name] = table
+    def _new_table(self, name: str, kind: str, shape: str) -> HashMapTable:
+        make = {"list": HashMapLists, "map": HashMapMaps}.get(shape, HashMapValues)
+        table = self._tables[name] = make(self.operator, name, kind)
+        table.tracks_changes = self._tracks_changes
         return table
-
-    def table(self, name: str) -> dict[Any, Any]:
-        self.asked_for.add(name)
-        found: dict[Any, Any] = self._table(name, _RAW).view(VOID_NAMESPACE).entries
-        return found
-
-    def keep_in(self, name: str) -> Keep:
-        return self._table(name, _RAW).hold
 
     def mark_changed(self, name: str, keys: list[Any]) -> None:
         table = self._tables[name]
         assert isinstance(table, HashMapValues)
         table.mark(VOID_NAMESPACE, keys)
 
-    def _begin_cleaning(self, table: TtlTable, config: StateTtlConfig) -> None:
-        strategy = config.get_cleanup_strategies().get_incremental_cleanup_strategy()
-        if strategy is not None:
-            clean_up = partial(table.expire_some, strategy.get_cleanup_size())
-            table.on_use = clean_up
-            if strategy.run_cleanup_for_every_record():
-                self._for_every_record.append(clean_up)
+    def _begin_cleaning(self, table: TtlTable) -> None:
+        clean_up = table.clean_when_used()
+        if clean_up is not None:
+            self._for_every_record.append(clean_up)
 
     def _make_queue(self, name: str) -> HeapPriorityQueueSet:
         return HeapPriorityQueueSet(partial(key_group, max_parallelism=self.max_parallelism))
-
-    def _changed_parts(self) -> Iterator[TablePart]:
-        for table in self._tables.values():
-            yield from table.change_parts()
-
-    def _parts(self) -> Iterator[TablePart]:
-        for table in self._tables.values():
-            yield from table.parts()
 
     def follow_round(self, began: str | None, *, hurries: bool) -> bool:
         if began != self._round:
@@ -114,14 +87,7 @@ class HashMapKeyedStateBackend(KeyedStateBackend):
         assert self._index is not None
         for group in key_groups:
             for (table, namespace), keys in self._index.of(group):
-                yield from table.parts_of(namespace, keys)
-
-    def _apply(self, part: TablePart) -> None:
-        self._table(part.table, part.kind).apply(part)
-
-    def _forget(self) -> None:
-        for table in self._tables.values():
-            table.forget_changes()
+                yield from parts_of(table, table.replacements(namespace, keys))
 
     def entry_count(self) -> int:
         tables = sum(table.entry_count() for table in self._tables.values())
@@ -134,9 +100,6 @@ class HashMapKeyedStateBackend(KeyedStateBackend):
             queue.clear()
         self._round = self._index = None
         self._rebind()
-
-    def _tables_for_view(self) -> list[StateTable]:
-        return list(self._tables.values())
 
     def close(self) -> None:
         self._tables.clear()

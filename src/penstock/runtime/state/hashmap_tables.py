@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any, Final
 
-from penstock.errors import MutatedKeyError
 from penstock.runtime.key_types import VOID_NAMESPACE, stable_hash
 from penstock.runtime.mutability import (
     IMMUTABLE_TYPES,
@@ -21,16 +20,17 @@ from penstock.runtime.mutability import (
     kept,
     own,
 )
-from penstock.runtime.state.frames import Change, TablePart, read_pickles, table_parts
+from penstock.runtime.state.frames import read_pickles
 from penstock.runtime.state.tables import (
     ABSENT,
+    Change,
     Keep,
     MapView,
     StateTable,
+    TablePart,
     ValueView,
     ignore,
 )
-from penstock.runtime.user_code import record_text
 
 _RUN: Final = 1024
 _NO_MAP: Final[dict[Any, Any]] = {}
@@ -42,6 +42,8 @@ class HashMapTable(StateTable):
     Attributes:
         tracks_changes: Whether changes are noted.
     """
+
+    are_pickled = False
 
     def __init__(self, operator: str, name: str, kind: str) -> None:
         super().__init__(operator, name, kind)
@@ -71,24 +73,19 @@ class HashMapTable(StateTable):
         self._changed = {}
 
     def forget_changes(self) -> None:
-        """Begin to note changes anew."""
         self._changed = {}
 
-    def change_parts(self) -> Iterator[TablePart]:
-        """Yield what changed."""
-        changes = chain.from_iterable(
+    def changes(self) -> Iterator[Change]:
+        return chain.from_iterable(
             self._changes_in(namespace, self._namespaces.get(namespace, {}), changed)
             for namespace, changed in self._changed.items()
         )
-        return table_parts(self.name, self.kind, changes, are_pickled=False)
 
-    def parts(self) -> Iterator[TablePart]:
-        """Yield all there is."""
-        changes = chain.from_iterable(
+    def everything(self) -> Iterator[Change]:
+        return chain.from_iterable(
             self._everything_in(namespace, entries, replaces=False)
             for namespace, entries in self._namespaces.items()
         )
-        return table_parts(self.name, self.kind, changes, are_pickled=False)
 
     def namespaces(self) -> list[Any]:
         """Return all namespaces."""
@@ -104,16 +101,11 @@ class HashMapTable(StateTable):
         self._require_findable(self._namespaces[namespace])
         return keys
 
-    def parts_of(self, namespace: Any, keys: list[Any]) -> Iterator[TablePart]:
+    def replacements(self, namespace: Any, keys: list[Any]) -> Iterator[Change]:
         """Yield all there is under some keys of a namespace, in the place of what was."""
         entries = self._namespaces.get(namespace, {})
         found = {key: entries[key] for key in keys if key in entries}
-        changes = self._everything_in(namespace, found, replaces=True)
-        return table_parts(self.name, self.kind, changes, are_pickled=False)
-
-    @abstractmethod
-    def apply(self, part: TablePart) -> None:
-        """Take over changes without noting them."""
+        return self._everything_in(namespace, found, replaces=True)
 
     @abstractmethod
     def _changes_in(self, namespace: Any, entries: Any, changed: Any) -> Iterator[Change]:
@@ -142,20 +134,6 @@ class HashMapTable(StateTable):
     @abstractmethod
     def _value_of(self, held: Any) -> Any:
         """Return what is held under a key as an object of the caller's own."""
-
-    def _require_findable(self, keys: Collection[Any]) -> None:
-        """Make sure that keys still have the hash they had when state was kept under them.
-
-        Raises:
-            MutatedKeyError: If one has not.
-        """
-        for key in keys:
-            if key not in keys:
-                raise MutatedKeyError(
-                    f"A key of the state {self.name!r} was changed after state was kept under it: it "
-                    f"is {record_text(key)} now.",
-                    hint="Let keys be values that cannot be changed, such as a tuple of the fields.",
-                )
 
 
 class HashMapValues(HashMapTable):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from penstock.runtime.state.frames import TablePart, TimerPart
+from penstock.runtime.state.frames import TimerPart
+from penstock.runtime.state.tables import TablePart
 from penstock.runtime.timers.timer_frames import read_frame, write_frames
 
 

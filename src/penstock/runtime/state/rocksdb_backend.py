@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
 import struct
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from penstock.common.time import Duration
 from penstock.runtime.job_pickle import dumps, loads
 from penstock.runtime.key_groups import SubtaskByKey, key_group
-from penstock.runtime.key_types import VOID_NAMESPACE, key_bytes
+from penstock.runtime.key_types import key_bytes
 from penstock.runtime.state.backend import KeyedStateBackend
-from penstock.runtime.state.frames import TablePart, table_parts
 from penstock.runtime.state.rocksdb_database import RocksDatabase
 from penstock.runtime.state.rocksdb_lists import RocksLists
 from penstock.runtime.state.rocksdb_tables import (
@@ -21,15 +18,7 @@ from penstock.runtime.state.rocksdb_tables import (
     RocksTable,
     RocksValues,
 )
-from penstock.runtime.state.tables import (
-    WITH_TTL,
-    Keep,
-    RawTable,
-    StateTable,
-    as_it_is,
-)
-from penstock.runtime.state.ttl import StateTtlConfig
-from penstock.runtime.state.ttl_views import TtlTable
+from penstock.runtime.state.tables import TablePart, parts_of
 from penstock.runtime.timers.key_group_partitioned_queue import KeyGroupPartitionedPriorityQueue
 from penstock.runtime.timers.rocksdb_caching_priority_queue_set import (
     RocksDBCachingPriorityQueueSet,
@@ -38,7 +27,6 @@ from penstock.runtime.timers.rocksdb_caching_priority_queue_set import (
 if TYPE_CHECKING:
     from rocksdict import WriteBatch
 
-_RAW: Final = "value"
 _GROUP_AND_TABLE: Final = struct.Struct(">HH").pack
 # No key group has these numbers.
 _TIMERS: Final = b"\xff\xfe"
@@ -97,6 +85,13 @@ class RocksDBKeyedStateBackend(KeyedStateBackend):
         length = len(prefix).to_bytes(2, "big")
         return RocksDBOrderedStore(self.database, self._prefix + _TIMERS + length + prefix)
 
+    def notes(self, table: int) -> Iterator[tuple[bytes, Address]] | None:
+        """Yield the notes of rows of a table that changed, with their addresses; None if all are in the cache."""
+        if not self._has_notes:
+            return None
+        notes = self.database.scan(self._prefix + _NOTES + table.to_bytes(2, "big"))
+        return ((note, loads(address)) for note, address in notes)
+
     def note_change(self, batch: WriteBatch, table: int, row: bytes, address: Address) -> None:
         """Note in the database that a row changed."""
         key = self._prefix + _NOTES + table.to_bytes(2, "big") + row
@@ -115,21 +110,11 @@ class RocksDBKeyedStateBackend(KeyedStateBackend):
         for table in self._tables.values():
             table.clear_cache()
 
-    def _table(self, name: str, kind: str) -> RocksTable:
-        table = self._tables.get(name)
-        if table is None:
-            classes: dict[str, type[RocksTable]] = {"list": RocksLists, "map": RocksMaps}
-            make = classes.get(kind.removesuffix(WITH_TTL), RocksValues)
-            table = self._tables[name] = make(self, len(self._tables), name, kind)
+    def _new_table(self, name: str, kind: str, shape: str) -> RocksTable:
+        classes: dict[str, type[RocksTable]] = {"list": RocksLists, "map": RocksMaps}
+        make = classes.get(shape, RocksValues)
+        table = self._tables[name] = make(self, len(self._tables), name, kind)
         return table
-
-    def table(self, name: str) -> RawTable:
-        self.asked_for.add(name)
-        found: RawTable = self._table(name, _RAW).view(VOID_NAMESPACE).entries
-        return found
-
-    def keep_in(self, name: str) -> Keep:
-        return as_it_is
 
     def mark_changed(self, name: str, keys: list[Any]) -> None:
         """Do nothing: tables note what is set."""
@@ -143,28 +128,15 @@ class RocksDBKeyedStateBackend(KeyedStateBackend):
         )
 
     def _changed_parts(self) -> Iterator[TablePart]:
-        for expiring, config in self._expiring:
-            _clean_up(expiring, config)
+        for expiring in self._expiring:
+            expiring.clean_after_epoch()
         if self._has_notes:
             self.write_caches()
-        for table in self._tables.values():
-            changes = (
-                itertools.chain.from_iterable(
-                    table.noted(note, loads(address))
-                    for note, address in self.database.scan(
-                        self._prefix + _NOTES + table.number.to_bytes(2, "big")
-                    )
-                )
-                if self._has_notes
-                else table.changes()
-            )
-            yield from table_parts(table.name, table.kind, changes, are_pickled=True)
+        yield from super()._changed_parts()
 
     def _parts(self) -> Iterator[TablePart]:
         self.write_caches()
-        for table in self._tables.values():
-            changes = (table.change_of(row) for _, row in self.rows(table.number))
-            yield from table_parts(table.name, table.kind, changes, are_pickled=True)
+        yield from super()._parts()
 
     def _parts_in(self, key_groups: range) -> Iterator[TablePart]:
         self.write_caches()
@@ -172,22 +144,13 @@ class RocksDBKeyedStateBackend(KeyedStateBackend):
             changes = table.replacements(
                 row for _, row in self.rows(table.number, key_groups=key_groups)
             )
-            yield from table_parts(table.name, table.kind, changes, are_pickled=True)
-
-    def _apply(self, part: TablePart) -> None:
-        batch = self.database.new_batch()
-        self._table(part.table, part.kind).apply(part, batch)
-        self.database.write(batch)
+            yield from parts_of(table, changes)
 
     def _forget(self) -> None:
         if self._has_notes:
             self.database.delete_all(self._prefix + _NOTES)
             self._has_notes = False
-        for table in self._tables.values():
-            table.forget()
-
-    def _tables_for_view(self) -> list[StateTable]:
-        return list(self._tables.values())
+        super()._forget()
 
     def close(self) -> None:
         self._tables.clear()
@@ -241,14 +204,3 @@ class RocksDBOrderedStore:
                 batch.put(prefix + key, value)
         self._database.write(batch)
         self._unwritten.clear()
-
-
-def _clean_up(table: TtlTable, config: StateTtlConfig) -> None:
-    strategy = config.get_cleanup_strategies().get_rocksdb_compact_filter_cleanup_strategy()
-    if strategy is None:
-        return
-    longest = Duration.of(strategy.get_periodic_compaction_time()).to_millis()
-    if table.has_not_been_through_for(longest):
-        table.expire_all()
-    else:
-        table.expire_some(strategy.get_query_time_after_num_entries())

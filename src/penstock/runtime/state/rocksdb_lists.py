@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from penstock.runtime.job_pickle import dumps
-from penstock.runtime.state.frames import Change, TablePart, pickle_value, read_pickles
+from penstock.runtime.state.frames import pickle_value, read_pickles
 from penstock.runtime.state.rocksdb_tables import (
     ENTRY_SIZE,
     Address,
@@ -17,7 +17,7 @@ from penstock.runtime.state.rocksdb_tables import (
     row_value,
     value_of,
 )
-from penstock.runtime.state.tables import ABSENT
+from penstock.runtime.state.tables import ABSENT, Change, TablePart
 
 if TYPE_CHECKING:
     from rocksdict import WriteBatch
@@ -91,13 +91,13 @@ class RocksLists(RocksTable):
     def clear_cache(self) -> None:
         """Do nothing: what was written is not cached."""
 
-    def forget(self) -> None:
+    def forget_changes(self) -> None:
         batch = self._database.new_batch()
         self.write(batch, notes_changes=False)
         self._database.write(batch)
         self._first_new_chunk = self._next_chunk
 
-    def changes(self) -> Iterator[Change]:
+    def _cached_changes(self) -> Iterator[Change]:
         self._require_findable(self._removed)
         self._require_findable(self._added)
         for namespace, key in self._removed:
@@ -105,7 +105,7 @@ class RocksLists(RocksTable):
         for (namespace, key), pickled in self._added.items():
             yield (namespace, key, False, b"".join(pickled))
 
-    def noted(self, note: bytes, address: Address) -> Iterator[Change]:
+    def _noted(self, note: bytes, address: Address) -> Iterator[Change]:
         namespace, key = address
         if note.endswith(_REPLACED):
             yield (namespace, key, True, ABSENT)
@@ -118,7 +118,7 @@ class RocksLists(RocksTable):
             yield (namespace, key, True, ABSENT)
             yield from map(self.change_of, of_key)
 
-    def apply(self, part: TablePart, batch: WriteBatch) -> None:
+    def _write_part(self, part: TablePart, batch: WriteBatch) -> None:
         for key in part.removed:
             for chunk, _ in self._database.scan(self._row_key((part.namespace, key))):
                 batch.delete(chunk)

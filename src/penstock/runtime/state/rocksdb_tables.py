@@ -11,20 +11,23 @@ from __future__ import annotations
 import itertools
 import struct
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from penstock.errors import MutatedKeyError
 from penstock.runtime.job_pickle import dumps, loads
 from penstock.runtime.key_types import key_bytes
 from penstock.runtime.mutability import IMMUTABLE_TYPES, Kept, own
-from penstock.runtime.state.frames import (
+from penstock.runtime.state.frames import pickle_value
+from penstock.runtime.state.tables import (
+    ABSENT,
     Change,
+    MapView,
+    StateTable,
     TablePart,
-    pickle_value,
+    ValueView,
+    as_it_is,
+    ignore,
 )
-from penstock.runtime.state.tables import ABSENT, MapView, StateTable, ValueView, as_it_is, ignore
-from penstock.runtime.user_code import record_text
 
 if TYPE_CHECKING:
     from rocksdict import WriteBatch
@@ -70,7 +73,7 @@ def _key_of(address: Address) -> Any:
 
 
 class RocksTable(StateTable):
-    """A table in RocksDB.
+    """A table in RocksDB. Keys of what is in its cache are addresses.
 
     Args:
         backend: Knows the database, and where rows of the table are in it.
@@ -78,6 +81,8 @@ class RocksTable(StateTable):
         name: The name of the state.
         kind: The kind of the state.
     """
+
+    are_pickled = True
 
     def __init__(
         self, backend: RocksDBKeyedStateBackend, number: int, name: str, kind: str
@@ -106,21 +111,31 @@ class RocksTable(StateTable):
     def clear_cache(self) -> None:
         """Empty the cache, which has been written."""
 
-    @abstractmethod
-    def forget(self) -> None:
-        """Begin to note changes anew."""
+    def changes(self) -> Iterator[Change]:
+        notes = self._backend.notes(self.number)
+        if notes is None:
+            return self._cached_changes()
+        return itertools.chain.from_iterable(self._noted(*note) for note in notes)
 
     @abstractmethod
-    def changes(self) -> Iterator[Change]:
+    def _cached_changes(self) -> Iterator[Change]:
         """Yield the changes that are in the cache."""
 
     @abstractmethod
-    def noted(self, note: bytes, address: Address) -> Iterator[Change]:
+    def _noted(self, note: bytes, address: Address) -> Iterator[Change]:
         """Yield the changes that stand behind a note in the database."""
 
+    def everything(self) -> Iterator[Change]:
+        return (self.change_of(row) for _, row in self._backend.rows(self.number))
+
+    def apply(self, part: TablePart) -> None:
+        batch = self._database.new_batch()
+        self._write_part(part, batch)
+        self._database.write(batch)
+
     @abstractmethod
-    def apply(self, part: TablePart, batch: WriteBatch) -> None:
-        """Take over changes without noting them."""
+    def _write_part(self, part: TablePart, batch: WriteBatch) -> None:
+        """Write what changed."""
 
     def change_of(self, row: bytes) -> Change:
         """Return a row as a change that makes it."""
@@ -137,19 +152,8 @@ class RocksTable(StateTable):
         keys = dict.fromkeys(address_of(row)[:2] for _, row in rows)
         return list(keys), rows[-1][0] + b"\0" if len(rows) == count else None
 
-    def _require_findable(self, addresses: Collection[Address]) -> None:
-        """Make sure that keys still have the hash they had when they were cached.
-
-        Raises:
-            MutatedKeyError: If one has not.
-        """
-        for address in addresses:
-            if address not in addresses:
-                raise MutatedKeyError(
-                    f"A key of the state {self.name!r} was changed after state was kept under it: it "
-                    f"is {record_text(address[1:])} now.",
-                    hint="Let keys be values that cannot be changed, such as a tuple of the fields.",
-                )
+    def _shown(self, key: Any) -> Any:
+        return key[1:]
 
 
 def _pickled(kept: Cached) -> bytes | None:
@@ -234,7 +238,7 @@ class RocksEntries(RocksTable):
         self._unwritten.clear()
         self._changed.clear()
 
-    def forget(self) -> None:
+    def forget_changes(self) -> None:
         count = max(_WRITTEN_AT_A_TIME, 2 * len(self._changed))
         self._unwritten |= self._changed
         self._changed.clear()
@@ -257,21 +261,21 @@ class RocksEntries(RocksTable):
     def clear_cache(self) -> None:
         self._cache.clear()
 
-    def changes(self) -> Iterator[Change]:
+    def _cached_changes(self) -> Iterator[Change]:
         self._require_findable(self._changed)
         for address in self._changed:
             value = _pickled(self._cache[address])
             change = ABSENT if value is None else value
             yield (address[0], _key_of(address), value is None, change)
 
-    def noted(self, note: bytes, address: Address) -> Iterator[Change]:
+    def _noted(self, note: bytes, address: Address) -> Iterator[Change]:
         row = self._database.get(self._row_key(address))
         if row is not None:
             yield self.change_of(row)
         else:
             yield (address[0], _key_of(address), True, ABSENT)
 
-    def apply(self, part: TablePart, batch: WriteBatch) -> None:
+    def _write_part(self, part: TablePart, batch: WriteBatch) -> None:
         for key in part.removed:
             address = self._address(part.namespace, key)
             self._forget_cached(address)
@@ -293,7 +297,7 @@ class RocksEntries(RocksTable):
 class RocksValues(RocksEntries):
     """One value a key."""
 
-    def apply(self, part: TablePart, batch: WriteBatch) -> None:
+    def apply(self, part: TablePart) -> None:
         """Take over changes into the cache, which is written when it is full."""
         namespace, cache, size = part.namespace, self._cache, 0
         for key in part.removed:

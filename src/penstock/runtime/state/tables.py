@@ -1,20 +1,24 @@
 """What states ask of the storage under them: tables, seen one namespace at a time.
 
 There are three shapes of tables: one value a key, one list a key, one map a key. Each backend has the
-three; time-to-live is put on top of them by `penstock.runtime.state.ttl_views`.
+three. What is in them comes and goes as changes, which are gathered to parts of files. Time-to-live is put
+on top of them by `penstock.runtime.state.ttl_views`.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Final, NamedTuple, Protocol
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import Any, ClassVar, Final, NamedTuple, Protocol
 
-from penstock.errors import ValueNotSerializableError
+from penstock.errors import MutatedKeyError, ValueNotSerializableError
 from penstock.runtime.key_types import VOID_NAMESPACE
 from penstock.runtime.mutability import CONTAINERS, IMMUTABLE_TYPES, Kept, kept
 from penstock.runtime.user_code import record_text
+
+_PART_SIZE: Final = 1 << 18
+_PART_ENTRIES: Final = 128
 
 WITH_TTL: Final = " with time-to-live"
 """What the kind of a table ends with whose values carry the time at which they were written."""
@@ -121,14 +125,48 @@ class MapView(Protocol):
             self.put(key, map_key, value)
 
 
+Change = tuple[Any, Any, bool, Any]
+"""What became of one key: namespace, key, whether what was there is gone, what is new.
+
+In maps, the key is a pair of the key and the key in the map. What is new is a value, or the elements that
+were added; `ABSENT` if there is nothing.
+"""
+
+
+class TablePart(NamedTuple):
+    """Changes of one table in one namespace; removals come first.
+
+    Attributes:
+        table: The name of the table.
+        kind: Its kind.
+        namespace: The namespace.
+        removed: Keys whose values, or lists, are gone.
+        keys: Keys that have a value, or a longer list.
+        values: The values, or the elements that were added.
+        are_pickled: Whether the values are bytes: each the pickle of a value, or the pickles of
+            elements one after the other.
+    """
+
+    table: str
+    kind: str
+    namespace: Any
+    removed: list[Any]
+    keys: list[Any]
+    values: list[Any]
+    are_pickled: bool
+
+
 class StateTable(ABC):
-    """The storage of one state.
+    """The storage of one state: what is in it, and what of that changed.
 
     Attributes:
         operator: The name of the operator, for messages.
         name: The name of the state.
         kind: Its kind, as descriptors call it; it ends with `WITH_TTL` if its values expire.
+        are_pickled: Whether values are pickled in `changes` and `everything`.
     """
+
+    are_pickled: ClassVar[bool]
 
     def __init__(self, operator: str, name: str, kind: str) -> None:
         self.operator = operator
@@ -175,6 +213,26 @@ class StateTable(ABC):
             raise not_serializable(value, self.operator, self.name, key, error) from error
 
     @abstractmethod
+    def changes(self) -> Iterator[Change]:
+        """Yield what changed since `forget_changes`.
+
+        Raises:
+            MutatedKeyError: If a key was changed after state was kept under it.
+        """
+
+    @abstractmethod
+    def everything(self) -> Iterator[Change]:
+        """Yield all there is, as changes to an empty table."""
+
+    @abstractmethod
+    def apply(self, part: TablePart) -> None:
+        """Take over changes of either form, without noting them."""
+
+    @abstractmethod
+    def forget_changes(self) -> None:
+        """Begin to note changes anew."""
+
+    @abstractmethod
     def some_keys(self, after: Any, count: int) -> tuple[list[tuple[Any, Any]], Any]:
         """Return namespaces and keys, and what to give as `after` in order to go on.
 
@@ -189,6 +247,50 @@ class StateTable(ABC):
     @abstractmethod
     def contents(self) -> Iterator[tuple[Any, Any, Any]]:
         """Yield namespaces, keys and values: the value, the list, or the map as a dictionary."""
+
+    def _require_findable(self, keys: Collection[Any]) -> None:
+        """Make sure that keys still have the hash they had when state was kept under them.
+
+        Args:
+            keys: The keys, in a collection that finds them by their hashes.
+
+        Raises:
+            MutatedKeyError: If one has not.
+        """
+        for key in keys:
+            if key not in keys:
+                raise MutatedKeyError(
+                    f"A key of the state {self.name!r} was changed after state was kept under it: it "
+                    f"is {record_text(self._shown(key))} now.",
+                    hint="Let keys be values that cannot be changed, such as a tuple of the fields.",
+                )
+
+    def _shown(self, key: Any) -> Any:
+        """Return what to show of a key, as the table has it."""
+        return key
+
+
+def parts_of(table: StateTable, changes: Iterable[Change]) -> Iterator[TablePart]:
+    """Gather changes of a table to parts."""
+    are_pickled = table.are_pickled
+    part = TablePart(table.name, table.kind, None, [], [], [], are_pickled)
+    count = size = 0
+    for namespace, key, is_removed, value in changes:
+        if count and (namespace != part.namespace or count >= _PART_ENTRIES or size >= _PART_SIZE):
+            yield part
+            count = size = 0
+        if not count:
+            part = TablePart(table.name, table.kind, namespace, [], [], [], are_pickled)
+        count += 1
+        if is_removed:
+            part.removed.append(key)
+        if value is not ABSENT:
+            part.keys.append(key)
+            part.values.append(value)
+            if are_pickled:
+                size += len(value)
+    if count:
+        yield part
 
 
 def not_serializable(

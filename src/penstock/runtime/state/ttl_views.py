@@ -1,8 +1,9 @@
-"""Time-to-live, put over the views of tables: each value is kept with the time it was written."""
+"""Time-to-live, put over the tables of all backends: each value is kept with the time it was written."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 from penstock.common.time import Duration
@@ -181,18 +182,17 @@ class TtlTable:
 
     Args:
         table: The table under it.
-        ttl: How long values live.
-
-    Attributes:
-        on_use: Called whenever the state is read or written.
+        config: What the user wants.
+        clock: Returns the processing time in milliseconds.
     """
 
-    def __init__(self, table: StateTable, ttl: TimeToLive) -> None:
-        self.on_use: Callable[[], object] = _nothing
+    def __init__(self, table: StateTable, config: StateTtlConfig, clock: Callable[[], int]) -> None:
         self._table = table
-        self._ttl = ttl
+        self._ttl = TimeToLive(config, clock)
+        self._strategies = config.get_cleanup_strategies()
+        self._on_use: Callable[[], object] = _nothing
         self._after: Any = None
-        self._pass_began = ttl.clock()
+        self._pass_began = clock()
 
     def hold(self, value: Any, key: Any) -> Any:
         """See `StateTable.hold`."""
@@ -200,7 +200,7 @@ class TtlTable:
 
     def enter(self, namespace: Any) -> Any:
         """Return a view in which expired values cannot be seen, or only once."""
-        view = self._over(self._table.enter(namespace), self.on_use)
+        view = self._over(self._table.enter(namespace), self._on_use)
         return ValueView(view, ignore, as_it_is) if isinstance(view, TtlEntries) else view
 
     def _over(self, view: Any, on_use: Callable[[], object]) -> TtlEntries | TtlLists | TtlMaps:
@@ -209,6 +209,34 @@ class TtlTable:
         if self._table.kind == "map" + WITH_TTL:
             return TtlMaps(view, self._ttl, on_use)
         return TtlEntries(view, self._ttl, on_use)
+
+    def clean_when_used(self) -> Callable[[], object] | None:
+        """Have some keys looked at whenever the state is read or written, as is done in memory.
+
+        Returns:
+            What is to be called for every record, too; None for nothing.
+        """
+        strategy = self._strategies.get_incremental_cleanup_strategy()
+        if strategy is None:
+            return None
+        self._on_use = partial(self.expire_some, strategy.get_cleanup_size())
+        return self._on_use if strategy.run_cleanup_for_every_record() else None
+
+    def clean_after_epoch(self) -> None:
+        """Look at some keys, as is done on disk at the end of each epoch; at all if that is due."""
+        strategy = self._strategies.get_rocksdb_compact_filter_cleanup_strategy()
+        if strategy is None:
+            return
+        longest = Duration.of(strategy.get_periodic_compaction_time()).to_millis()
+        if self._ttl.clock() - self._pass_began >= longest:
+            self.expire_all()
+        else:
+            self.expire_some(strategy.get_query_time_after_num_entries())
+
+    def clean_before_snapshot(self) -> None:
+        """Look at all keys, if snapshots shall leave out what has expired."""
+        if self._strategies.in_full_snapshot():
+            self.expire_all()
 
     def expire_some(self, count: int) -> None:
         """Remove what has expired of some keys, going on where the call before ended."""
@@ -226,6 +254,11 @@ class TtlTable:
         while self._after is not None:
             self.expire_some(1000)
 
-    def has_not_been_through_for(self, millis: int) -> bool:
-        """Return whether it is longer than that since the last pass over all keys began."""
-        return self._ttl.clock() - self._pass_began >= millis
+
+def without_times(kind: str, value: Any) -> Any:
+    """Return a value, list or map of a table of some kind without the times at which it was written."""
+    if not kind.endswith(WITH_TTL):
+        return value
+    if isinstance(value, dict):
+        return {key: pair[0] for key, pair in value.items()}
+    return [pair[0] for pair in value] if isinstance(value, list) else value[0]
