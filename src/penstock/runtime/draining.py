@@ -8,7 +8,7 @@ from typing import Any
 
 from penstock.checkpoint.epoch_record import EpochRecord
 from penstock.runtime.job_pickle import load_code
-from penstock.runtime.operator import StreamOperator
+from penstock.runtime.operators.timestamps_and_watermarks import TimestampsAndWatermarksOperator
 from penstock.runtime.program import OperatorSpec, Program
 from penstock.runtime.progress import SubtaskProgress
 
@@ -34,8 +34,7 @@ def begun_anew(record: EpochRecord, program: Program) -> EpochRecord:
 
 
 def _makes_watermarks(spec: OperatorSpec) -> bool:
-    prototype: StreamOperator = load_code(spec.prototype)
-    return prototype.makes_watermarks
+    return isinstance(load_code(spec.prototype), TimestampsAndWatermarksOperator)
 
 
 def _without_time(plain: Any, generators: Collection[str]) -> Any:

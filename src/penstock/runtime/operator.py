@@ -99,9 +99,6 @@ class StreamOperator:
         """Which windows it has, and how they are kept, in words; empty for none."""
         return ""
 
-    makes_watermarks: bool = False
-    """Whether the watermarks it emits are its own, and not those it was given."""
-
     name: str
     operator_id: str
     context: RuntimeContext

@@ -13,6 +13,7 @@ from penstock.runtime.job_pickle import load_code
 from penstock.runtime.metrics import OperatorMetrics
 from penstock.runtime.operator import StreamOperator, ToDriver
 from penstock.runtime.operators.source import SourceOperator
+from penstock.runtime.operators.timestamps_and_watermarks import TimestampsAndWatermarksOperator
 from penstock.runtime.output import Output
 from penstock.runtime.outputs import ChainingOutput, CopyingChainingOutput, CountingOutput
 from penstock.runtime.program import NetworkEdge, OperatorSpec, Program, Vertex
@@ -143,7 +144,9 @@ class OperatorChain:
     def split_progress(self) -> tuple[tuple[Hashable, ChannelWatermark], ...]:
         """Return how far the splits have come whose watermarks leave the chain as they are."""
         head, *others = self.operators
-        if not isinstance(head, SourceOperator) or any(op.makes_watermarks for op in others):
+        if not isinstance(head, SourceOperator) or any(
+            isinstance(other, TimestampsAndWatermarksOperator) for other in others
+        ):
             return ()
         return head.split_progress()
 

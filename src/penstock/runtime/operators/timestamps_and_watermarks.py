@@ -26,8 +26,6 @@ class TimestampsAndWatermarksOperator(StreamOperator):
         interval: The same.
     """
 
-    makes_watermarks = True
-
     has_splits: bool = False
     """Whether records come with the name of their split."""
 
