@@ -2,45 +2,32 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from penstock.runtime.job_pickle import dumps, loads
-from penstock.runtime.key_groups import SubtaskByKey, key_group
-from penstock.runtime.key_types import key_bytes
+from penstock.runtime.key_groups import SubtaskByKey
 from penstock.runtime.state.backend import KeyedStateBackend
 from penstock.runtime.state.rocksdb_database import RocksDatabase
 from penstock.runtime.state.rocksdb_lists import RocksLists
-from penstock.runtime.state.rocksdb_tables import (
-    Address,
-    RocksMaps,
-    RocksTable,
-    RocksValues,
-)
+from penstock.runtime.state.rocksdb_rows import RocksRows
+from penstock.runtime.state.rocksdb_tables import RocksMaps, RocksTable, RocksValues
 from penstock.runtime.state.tables import TablePart, parts_of
 from penstock.runtime.timers.key_group_partitioned_queue import KeyGroupPartitionedPriorityQueue
 from penstock.runtime.timers.rocksdb_caching_priority_queue_set import (
     RocksDBCachingPriorityQueueSet,
 )
 
-if TYPE_CHECKING:
-    from rocksdict import WriteBatch
-
-_GROUP_AND_TABLE: Final = struct.Struct(">HH").pack
-# No key group has these numbers.
+# No key group has this number, nor that above it, which is for notes about rows.
 _TIMERS: Final = b"\xff\xfe"
-_NOTES: Final = b"\xff\xff"
-_KNOWN_KEYS: Final = 1 << 15
 _MOST_UNWRITTEN: Final = 1 << 12
 
 
 class RocksDBKeyedStateBackend(KeyedStateBackend):
     """Keeps state on the local disk: larger than memory, if need be.
 
-    All backends of a process share a database. A row's key is: the backend's prefix, the key group, the
-    table, then the namespace and the key. An epoch's writes stay in caches until the epoch ends or
-    the caches are full. In the latter case, rows that changed are noted in the database.
+    All backends of a process share a database, where each has rows and timers of its own. An epoch's
+    writes stay in caches until the epoch ends or the caches are full. In the latter case, rows that
+    changed are noted in the database.
 
     Args:
         directory: Where the database is made; None for the directory of temporary files.
@@ -56,46 +43,16 @@ class RocksDBKeyedStateBackend(KeyedStateBackend):
         self.database = RocksDatabase.in_directory(directory, memory)
         self._prefix = self.database.add_user(self._spill)
         self._tables: dict[str, RocksTable] = {}
-        self._known_keys: dict[Any, tuple[int, bytes]] = {}
         # With as many subtasks as key groups, a key's subtask is its key group.
         self._key_groups = SubtaskByKey(self.max_parallelism, self.max_parallelism)
-        self._has_notes = False
-
-    def row_prefix(self, key: Any, table: int, namespace: Any) -> bytes:
-        """Return what the keys of all rows of a key begin with, in a table and namespace."""
-        known = self._known_keys.get(key)
-        if known is None:
-            if len(self._known_keys) >= _KNOWN_KEYS:
-                self._known_keys.clear()
-            group = key_group(key, self.max_parallelism)
-            known = self._known_keys[key] = group, key_bytes(key)
-        group, as_bytes = known
-        return self._prefix + _GROUP_AND_TABLE(group, table) + key_bytes(namespace) + as_bytes
-
-    def rows(
-        self, table: int, start: bytes | None = None, key_groups: range | None = None
-    ) -> Iterator[tuple[bytes, bytes]]:
-        """Yield the rows of a table with their keys, in order, from one on; of all key groups or some."""
-        for group in self.key_groups if key_groups is None else key_groups:
-            prefix = self._prefix + _GROUP_AND_TABLE(group, table)
-            yield from self.database.scan(prefix, start or b"")
+        self._rows = RocksRows(
+            self.database, self._prefix, self.max_parallelism, self.key_groups, self.write_caches
+        )
 
     def ordered_store(self, prefix: bytes) -> RocksDBOrderedStore:
         """Return byte strings in order, apart from those of all other prefixes."""
         length = len(prefix).to_bytes(2, "big")
         return RocksDBOrderedStore(self.database, self._prefix + _TIMERS + length + prefix)
-
-    def notes(self, table: int) -> Iterator[tuple[bytes, Address]] | None:
-        """Yield the notes of rows of a table that changed, with their addresses; None if all are in the cache."""
-        if not self._has_notes:
-            return None
-        notes = self.database.scan(self._prefix + _NOTES + table.to_bytes(2, "big"))
-        return ((note, loads(address)) for note, address in notes)
-
-    def note_change(self, batch: WriteBatch, table: int, row: bytes, address: Address) -> None:
-        """Note in the database that a row changed."""
-        key = self._prefix + _NOTES + table.to_bytes(2, "big") + row
-        batch.put(key, dumps(address))
 
     def write_caches(self) -> None:
         """Write what is in the caches of all tables and not in the database."""
@@ -103,7 +60,7 @@ class RocksDBKeyedStateBackend(KeyedStateBackend):
         for table in self._tables.values():
             table.write(batch, notes_changes=self._tracks_changes)
         self.database.write(batch)
-        self._has_notes = self._tracks_changes
+        self._rows.has_notes = self._tracks_changes
 
     def _spill(self) -> None:
         self.write_caches()
@@ -113,7 +70,7 @@ class RocksDBKeyedStateBackend(KeyedStateBackend):
     def _new_table(self, name: str, kind: str, shape: str) -> RocksTable:
         classes: dict[str, type[RocksTable]] = {"list": RocksLists, "map": RocksMaps}
         make = classes.get(shape, RocksValues)
-        table = self._tables[name] = make(self, len(self._tables), name, kind)
+        table = self._tables[name] = make(self._rows, len(self._tables), self.operator, name, kind)
         return table
 
     def mark_changed(self, name: str, keys: list[Any]) -> None:
@@ -130,7 +87,7 @@ class RocksDBKeyedStateBackend(KeyedStateBackend):
     def _changed_parts(self) -> Iterator[TablePart]:
         for expiring in self._expiring:
             expiring.clean_after_epoch()
-        if self._has_notes:
+        if self._rows.has_notes:
             self.write_caches()
         yield from super()._changed_parts()
 
@@ -142,14 +99,12 @@ class RocksDBKeyedStateBackend(KeyedStateBackend):
         self.write_caches()
         for table in self._tables.values():
             changes = table.replacements(
-                row for _, row in self.rows(table.number, key_groups=key_groups)
+                row for _, row in self._rows.of(table.number, key_groups=key_groups)
             )
             yield from parts_of(table, changes)
 
     def _forget(self) -> None:
-        if self._has_notes:
-            self.database.delete_all(self._prefix + _NOTES)
-            self._has_notes = False
+        self._rows.forget_notes()
         super()._forget()
 
     def close(self) -> None:

@@ -9,20 +9,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 from penstock.runtime.job_pickle import dumps
 from penstock.runtime.state.frames import pickle_value, read_pickles
-from penstock.runtime.state.rocksdb_tables import (
-    ENTRY_SIZE,
+from penstock.runtime.state.rocksdb_rows import (
     Address,
-    RocksTable,
+    RocksRows,
     address_of,
     row_value,
     value_of,
 )
+from penstock.runtime.state.rocksdb_tables import ENTRY_SIZE, RocksTable
 from penstock.runtime.state.tables import ABSENT, Change, TablePart
 
 if TYPE_CHECKING:
     from rocksdict import WriteBatch
-
-    from penstock.runtime.state.rocksdb_backend import RocksDBKeyedStateBackend
 
 _CHUNK: Final = struct.Struct(">Q").pack
 _REPLACED: Final = b"0"
@@ -32,10 +30,8 @@ _EXTENDED: Final = b"1"
 class RocksLists(RocksTable):
     """One list a key: a row for each run of elements that was written at once, in their order."""
 
-    def __init__(
-        self, backend: RocksDBKeyedStateBackend, number: int, name: str, kind: str
-    ) -> None:
-        super().__init__(backend, number, name, kind)
+    def __init__(self, rows: RocksRows, number: int, operator: str, name: str, kind: str) -> None:
+        super().__init__(rows, number, operator, name, kind)
         self._removed: set[Address] = set()
         self._added: dict[Address, list[bytes]] = {}
         self._next_chunk = self._first_new_chunk = 0
@@ -50,7 +46,7 @@ class RocksLists(RocksTable):
 
     def extend(self, address: Address, values: Iterable[Any]) -> None:
         """Add elements at an address."""
-        operator, name, key = self._backend.operator, self.name, address[1]
+        operator, name, key = self.operator, self.name, address[1]
         pickled = [pickle_value(value, operator, name, key) for value in values]
         if pickled:
             self._added.setdefault(address, []).extend(pickled)
@@ -64,7 +60,7 @@ class RocksLists(RocksTable):
     def write(self, batch: WriteBatch, *, notes_changes: bool) -> None:
         self._require_findable(self._removed)
         self._require_findable(self._added)
-        note = self._backend.note_change
+        note = self._rows.note_change
         for address in self._removed:
             key = self._row_key(address)
             for chunk, _ in self._database.scan(key):
@@ -131,8 +127,8 @@ class RocksLists(RocksTable):
         self._first_new_chunk = self._next_chunk
 
     def contents(self) -> Iterator[tuple[Any, Any, Any]]:
-        self._backend.write_caches()
-        rows = (row for _, row in self._backend.rows(self.number))
+        self._rows.write_caches()
+        rows = (row for _, row in self._rows.of(self.number))
         for (namespace, key), of_key in itertools.groupby(rows, address_of):
             yield namespace, key, list(read_pickles(b"".join(map(value_of, of_key))))
 

@@ -9,7 +9,6 @@ the address itself, which its bytes do not tell.
 from __future__ import annotations
 
 import itertools
-import struct
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
@@ -18,6 +17,13 @@ from penstock.runtime.job_pickle import dumps, loads
 from penstock.runtime.key_types import key_bytes
 from penstock.runtime.mutability import IMMUTABLE_TYPES, Kept, own
 from penstock.runtime.state.frames import pickle_value
+from penstock.runtime.state.rocksdb_rows import (
+    Address,
+    RocksRows,
+    address_of,
+    row_value,
+    value_of,
+)
 from penstock.runtime.state.tables import (
     ABSENT,
     Change,
@@ -32,39 +38,16 @@ from penstock.runtime.state.tables import (
 if TYPE_CHECKING:
     from rocksdict import WriteBatch
 
-    from penstock.runtime.state.rocksdb_backend import RocksDBKeyedStateBackend
-
-Address = tuple[Any, ...]
-"""Namespace and key, and in maps the key in the map."""
-
 ENTRY_SIZE: Final = 300
 """About how many bytes an entry takes in a cache beside its value."""
 
 _MOST_UNWRITTEN: Final = 1 << 12
 _WRITTEN_AT_A_TIME: Final = 1 << 11
 
-_LENGTH: Final = struct.Struct(">I")
-
 _LARGE: Final = 1 << 63
 
 Cached = bytes | float | bool | None
 """A value in a cache: pickled, or a number as it is; None for no value."""
-
-
-def row_value(address: Address, value: bytes) -> bytes:
-    """Return what is written in a row: the address, then the value."""
-    pickled = dumps(address)
-    return _LENGTH.pack(len(pickled)) + pickled + value
-
-
-def value_of(row: bytes) -> bytes:
-    """Return the value in a row."""
-    return row[4 + _LENGTH.unpack_from(row)[0] :]
-
-
-def address_of(row: bytes) -> Address:
-    """Return the address in a row."""
-    return loads(row[4 : 4 + _LENGTH.unpack_from(row)[0]])  # type: ignore[no-any-return]
 
 
 def _key_of(address: Address) -> Any:
@@ -76,27 +59,24 @@ class RocksTable(StateTable):
     """A table in RocksDB. Keys of what is in its cache are addresses.
 
     Args:
-        backend: Knows the database, and where rows of the table are in it.
-        number: The number of the table among those of the backend.
+        rows: The rows of all tables of the backend.
+        number: The number of the table among those.
+        operator: The name of the operator, for messages.
         name: The name of the state.
         kind: The kind of the state.
     """
 
     are_pickled = True
 
-    def __init__(
-        self, backend: RocksDBKeyedStateBackend, number: int, name: str, kind: str
-    ) -> None:
-        super().__init__(backend.operator, name, kind)
-        self._backend = backend
-        self._database = backend.database
+    def __init__(self, rows: RocksRows, number: int, operator: str, name: str, kind: str) -> None:
+        super().__init__(operator, name, kind)
+        self._rows = rows
+        self._database = rows.database
         self.number = number
 
     def _row_key(self, address: Address) -> bytes:
         namespace, key, *rest = address
-        return b"".join(
-            (self._backend.row_prefix(key, self.number, namespace), *map(key_bytes, rest))
-        )
+        return b"".join((self._rows.prefix_of(key, self.number, namespace), *map(key_bytes, rest)))
 
     @abstractmethod
     def write(self, batch: WriteBatch, *, notes_changes: bool) -> None:
@@ -112,9 +92,9 @@ class RocksTable(StateTable):
         """Empty the cache, which has been written."""
 
     def changes(self) -> Iterator[Change]:
-        notes = self._backend.notes(self.number)
-        if notes is None:
+        if not self._rows.has_notes:
             return self._cached_changes()
+        notes = self._rows.notes(self.number)
         return itertools.chain.from_iterable(self._noted(*note) for note in notes)
 
     @abstractmethod
@@ -126,7 +106,7 @@ class RocksTable(StateTable):
         """Yield the changes that stand behind a note in the database."""
 
     def everything(self) -> Iterator[Change]:
-        return (self.change_of(row) for _, row in self._backend.rows(self.number))
+        return (self.change_of(row) for _, row in self._rows.of(self.number))
 
     def apply(self, part: TablePart) -> None:
         batch = self._database.new_batch()
@@ -147,8 +127,8 @@ class RocksTable(StateTable):
         return map(self.change_of, rows)
 
     def some_keys(self, after: Any, count: int) -> tuple[list[tuple[Any, Any]], Any]:
-        self._backend.write_caches()
-        rows = list(itertools.islice(self._backend.rows(self.number, after), count))
+        self._rows.write_caches()
+        rows = list(itertools.islice(self._rows.of(self.number, after), count))
         keys = dict.fromkeys(address_of(row)[:2] for _, row in rows)
         return list(keys), rows[-1][0] + b"\0" if len(rows) == count else None
 
@@ -172,10 +152,8 @@ def _size(kept: Cached) -> int:
 class RocksEntries(RocksTable):
     """Base of the tables that keep one value an address."""
 
-    def __init__(
-        self, backend: RocksDBKeyedStateBackend, number: int, name: str, kind: str
-    ) -> None:
-        super().__init__(backend, number, name, kind)
+    def __init__(self, rows: RocksRows, number: int, operator: str, name: str, kind: str) -> None:
+        super().__init__(rows, number, operator, name, kind)
         self._cache: dict[Address, Cached] = {}
         self._changed: set[Address] = set()
         # What changed in earlier epochs, and is in the cache alone.
@@ -210,7 +188,7 @@ class RocksEntries(RocksTable):
             try:
                 kept = dumps(value)
             except Exception:  # noqa: BLE001 - pickling runs code of the value's class
-                kept = pickle_value(value, self._backend.operator, self.name, address[1])
+                kept = pickle_value(value, self.operator, self.name, address[1])
         before = self._cache.get(address)
         self._cache[address] = kept
         self._mark(address)
@@ -234,7 +212,7 @@ class RocksEntries(RocksTable):
             key = self._row_key(address)
             self._put(batch, address, key)
             if notes_changes and address in self._changed:
-                self._backend.note_change(batch, self.number, key, address)
+                self._rows.note_change(batch, self.number, key, address)
         self._unwritten.clear()
         self._changed.clear()
 
@@ -317,8 +295,8 @@ class RocksValues(RocksEntries):
         return (value for _, _, value in self.contents())
 
     def contents(self) -> Iterator[tuple[Any, Any, Any]]:
-        self._backend.write_caches()
-        for _, row in self._backend.rows(self.number):
+        self._rows.write_caches()
+        for _, row in self._rows.of(self.number):
             namespace, key = address_of(row)
             yield namespace, key, loads(value_of(row))
 
@@ -355,10 +333,8 @@ class _Values:
 class RocksMaps(RocksEntries):
     """One map a key: each of its entries is a row."""
 
-    def __init__(
-        self, backend: RocksDBKeyedStateBackend, number: int, name: str, kind: str
-    ) -> None:
-        super().__init__(backend, number, name, kind)
+    def __init__(self, rows: RocksRows, number: int, operator: str, name: str, kind: str) -> None:
+        super().__init__(rows, number, operator, name, kind)
         self._unwritten_maps: dict[Address, set[Any]] = {}
 
     def view(self, namespace: Any) -> _Maps:
@@ -409,8 +385,8 @@ class RocksMaps(RocksEntries):
                 yield map_key
 
     def contents(self) -> Iterator[tuple[Any, Any, Any]]:
-        self._backend.write_caches()
-        rows = (row for _, row in self._backend.rows(self.number))
+        self._rows.write_caches()
+        rows = (row for _, row in self._rows.of(self.number))
         for (namespace, key), of_key in itertools.groupby(rows, lambda row: address_of(row)[:2]):
             yield (
                 namespace,
