@@ -57,7 +57,7 @@ def attributes(window: Any) -> tuple[tuple[str, Any], ...]:
     return tuple(sorted({**(in_dictionary or {}), **(in_slots or {})}.items()))
 
 
-class _MergeCallback(Protocol):
+class MergeCallback(Protocol):
     """Such as `MergingWindowAssigner.MergeCallback`, which says more."""
 
     def merge(self, to_be_merged: Collection[TimeWindow], merge_result: TimeWindow) -> None:
@@ -138,7 +138,7 @@ class TimeWindow(_Bounds, Window):
         return timestamp - (timestamp - offset) % window_size
 
     @staticmethod
-    def merge_windows(windows: Iterable[TimeWindow], callback: _MergeCallback) -> None:
+    def merge_windows(windows: Iterable[TimeWindow], callback: MergeCallback) -> None:
         """Find the windows that overlap or touch, and tell what they become together.
 
         Args:
@@ -158,9 +158,7 @@ class TimeWindow(_Bounds, Window):
         _tell(group, cover, callback)
 
 
-def _tell(
-    group: Collection[TimeWindow], cover: TimeWindow | None, callback: _MergeCallback
-) -> None:
+def _tell(group: Collection[TimeWindow], cover: TimeWindow | None, callback: MergeCallback) -> None:
     if cover is not None and len(group) > 1:
         callback.merge(group, cover)
 
