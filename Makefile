@@ -8,7 +8,7 @@ export NO_MKDOCS_2_WARNING := 1
 unexport PYTHONDONTWRITEBYTECODE
 LINTED := src tests benchmarks examples scripts
 
-.PHONY: help fix check test demo bench docs clean
+.PHONY: help fix check test demo bench docs dist clean
 .DEFAULT_GOAL := help
 
 help:  ## say what each target does
@@ -41,12 +41,15 @@ bench: .setup-bench  ## speed, as ratios to PyFlink, PySpark and hand-written lo
 docs: .setup-docs  ## the documentation, into site/
 	$(VENV)/mkdocs build --strict
 
+dist: .setup-dist  ## wheel and source distribution, into dist/, and a program from an installation of each
+	$(VENV)/python scripts/dist.py
+
 clean:  ## remove everything that the other targets made
 	rm -rf .venv .benchmarks .hypothesis .mypy_cache .pytest_cache .ruff_cache .cache \
 	    build dist site spark-warehouse metastore_db derby.log
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.PHONY: .setup-check .setup-test .setup-demo .setup-bench .setup-docs
-.setup-check .setup-test .setup-demo .setup-bench .setup-docs: .setup-%:
+.PHONY: .setup-check .setup-test .setup-demo .setup-bench .setup-docs .setup-dist
+.setup-check .setup-test .setup-demo .setup-bench .setup-docs .setup-dist: .setup-%:
 	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) is not on the PATH: penstock needs Python 3.11 or newer."; exit 1; }
 	@$(PYTHON) scripts/setup.py $*

@@ -1,6 +1,6 @@
 """Makes .venv and installs what one make target needs. Does nothing the second time.
 
-Usage: python3 scripts/setup.py demo|bench|test|docs|check
+Usage: python3 scripts/setup.py demo|bench|test|docs|check|dist
 
 Runs before anything is installed, on whatever interpreter is there: standard library only, and
 no syntax that an old Python cannot read before it is told that it is too old.
@@ -31,6 +31,7 @@ EXTRAS = {
     "docs": "docs",
     "test": "test",
     "check": "lint",
+    "dist": "dist",
 }
 # Targets whose packages an installation for the first one brings along.
 BRINGS = {"check": ("test", "docs", "demo", "bench"), "test": ("demo", "bench")}
