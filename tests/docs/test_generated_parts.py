@@ -12,7 +12,7 @@ from scripts.generated_part import GeneratedPart
 @pytest.mark.parametrize(
     ("part", "text", "script"),
     [
-        (configuration_table.PLACE, configuration_table.table, "configuration_table"),
+        (configuration_table.PLACE, configuration_table.tables, "configuration_table"),
         (parity_table.PLACE, parity_table.tables, "parity_table"),
     ],
     ids=["configuration", "parity"],

@@ -1,9 +1,10 @@
-"""All that can be configured. The keys and defaults are Flink's, unless their text says otherwise."""
+"""All that can be configured with effect. The keys and defaults are Flink's, unless their text says otherwise."""
 
 from __future__ import annotations
 
 from typing import Final
 
+from penstock.common import options_without_effect
 from penstock.common.config_option import ClassNames, ConfigOption, Location
 from penstock.common.memory_size import MemorySize
 from penstock.common.time import Duration
@@ -67,19 +68,6 @@ RUNTIME_MODE: Final = ConfigOption(
     "Whether results are emitted as they change, or once at the end of bounded input. AUTOMATIC "
     "takes BATCH if all sources are bounded.",
     choices=("STREAMING", "BATCH", "AUTOMATIC"),
-)
-BUFFER_TIMEOUT: Final = ConfigOption(
-    "execution.buffer-timeout.interval",
-    Duration,
-    Duration.of_millis(100),
-    "How long a record may wait for others before they are sent together.",
-    minimum=0,
-)
-BUFFER_TIMEOUT_ENABLED: Final = ConfigOption(
-    "execution.buffer-timeout.enabled",
-    bool,
-    default=True,
-    description="Whether records are sent before there are enough of them to fill a buffer.",
 )
 COLUMNAR_IN_SPARK: Final = ConfigOption(
     "execution.columnar.in-spark",
@@ -152,13 +140,6 @@ CHECKPOINT_INTERVAL: Final[ConfigOption[Duration | None]] = ConfigOption(
     "Flink's only checkpoints are those of this interval.",
     minimum=1,
 )
-CHECKPOINT_MODE: Final = ConfigOption(
-    "execution.checkpointing.mode",
-    str,
-    "EXACTLY_ONCE",
-    "What a restart guarantees. Without effect: state is exactly once in either mode.",
-    choices=("EXACTLY_ONCE", "AT_LEAST_ONCE"),
-)
 CHECKPOINT_DIR: Final[ConfigOption[str | None]] = ConfigOption(
     "execution.checkpointing.dir",
     Location,
@@ -168,59 +149,12 @@ CHECKPOINT_DIR: Final[ConfigOption[str | None]] = ConfigOption(
     "may share it.",
     fallback_keys=("state.checkpoints.dir",),
 )
-CHECKPOINT_STORAGE: Final[ConfigOption[str | None]] = ConfigOption(
-    "execution.checkpointing.storage",
-    str,
-    None,
-    "Accepted, so that a PyFlink program runs unchanged, and without effect: "
-    "execution.checkpointing.dir alone says where checkpoints are.",
-    choices=("jobmanager", "filesystem"),
-    fallback_keys=("state.checkpoint-storage",),
-)
 SAVEPOINT_DIR: Final[ConfigOption[str | None]] = ConfigOption(
     "execution.checkpointing.savepoint-dir",
     Location,
     None,
     "The folder or object store of savepoints that are not given one.",
     fallback_keys=("state.savepoints.dir",),
-)
-CHECKPOINT_TIMEOUT: Final = ConfigOption(
-    "execution.checkpointing.timeout",
-    Duration,
-    Duration.of_minutes(10),
-    "How long a checkpoint may take before it is given up. Without effect: it is part of its epoch.",
-    minimum=1,
-)
-CHECKPOINT_MIN_PAUSE: Final = ConfigOption(
-    "execution.checkpointing.min-pause",
-    Duration,
-    Duration.of_millis(0),
-    "The least time from the end of one checkpoint to the start of the next. Without effect: see "
-    "execution.epoch.interval.",
-    minimum=0,
-)
-MAX_CONCURRENT_CHECKPOINTS: Final = ConfigOption(
-    "execution.checkpointing.max-concurrent-checkpoints",
-    int,
-    1,
-    "How many checkpoints may be under way at once. Without effect: it is one.",
-    minimum=1,
-)
-TOLERABLE_FAILED_CHECKPOINTS: Final = ConfigOption(
-    "execution.checkpointing.tolerable-failed-checkpoints",
-    int,
-    0,
-    "How many checkpoints in a row may fail before the job does. Without effect: what cannot be made "
-    "durable fails its epoch, and the restart strategy decides.",
-    minimum=0,
-)
-CHECKPOINT_RETENTION: Final = ConfigOption(
-    "execution.checkpointing.externalized-checkpoint-retention",
-    str,
-    "NO_EXTERNALIZED_CHECKPOINTS",
-    "What becomes of the checkpoints of a cancelled job. Without effect: what lies below "
-    "execution.checkpointing.dir stays, and a temporary folder is removed.",
-    choices=("NO_EXTERNALIZED_CHECKPOINTS", "DELETE_ON_CANCELLATION", "RETAIN_ON_CANCELLATION"),
 )
 CHECKPOINTS_RETAINED: Final = ConfigOption(
     "execution.checkpointing.num-retained",
@@ -229,46 +163,6 @@ CHECKPOINTS_RETAINED: Final = ConfigOption(
     "Of how many epochs the state is kept, the last one included. Flink's default is 1.",
     minimum=1,
     fallback_keys=("state.checkpoints.num-retained",),
-)
-UNALIGNED_CHECKPOINTS: Final = ConfigOption(
-    "execution.checkpointing.unaligned.enabled",
-    bool,
-    default=False,
-    description="Accepted, so that a PyFlink program runs unchanged, and without effect: no records are "
-    "under way between operators when an epoch ends.",
-    fallback_keys=("execution.checkpointing.unaligned",),
-)
-FORCE_UNALIGNED_CHECKPOINTS: Final = ConfigOption(
-    "execution.checkpointing.unaligned.forced",
-    bool,
-    default=False,
-    description="Accepted, so that a PyFlink program runs unchanged, and without effect: see "
-    "execution.checkpointing.unaligned.enabled.",
-)
-ALIGNED_CHECKPOINT_TIMEOUT: Final = ConfigOption(
-    "execution.checkpointing.aligned-checkpoint-timeout",
-    Duration,
-    Duration.of_millis(0),
-    "Accepted, so that a PyFlink program runs unchanged, and without effect: see "
-    "execution.checkpointing.unaligned.enabled.",
-    minimum=0,
-    fallback_keys=("execution.checkpointing.alignment-timeout",),
-)
-INCREMENTAL_CHECKPOINTS: Final = ConfigOption(
-    "execution.checkpointing.incremental",
-    bool,
-    default=False,
-    description="Accepted, so that a PyFlink program runs unchanged, and without effect: an epoch writes "
-    "what changed, whatever is set here.",
-    fallback_keys=("state.backend.incremental",),
-)
-CHANGELOG_ENABLED: Final[ConfigOption[bool | None]] = ConfigOption(
-    "state.changelog.enabled",
-    bool,
-    None,
-    "Accepted, so that a PyFlink program runs unchanged, and without effect: state is always kept as "
-    "snapshots and changelogs.",
-    fallback_keys=("state.backend.changelog.enabled",),
 )
 RESTORE_EPOCH: Final[ConfigOption[int | None]] = ConfigOption(
     "execution.state-recovery.epoch",
@@ -318,15 +212,6 @@ STATE_CLASS_NAMES: Final[ConfigOption[dict[str, str]]] = ConfigOption(
     ClassNames(),
     "The new qualified names of classes that were renamed or moved since they were written into state, by "
     "their old ones: `old_module.Old:new_module.New`, several separated by commas.",
-)
-RECOVERY_CLAIM_MODE: Final = ConfigOption(
-    "execution.state-recovery.claim-mode",
-    str,
-    "NO_CLAIM",
-    "Whose a savepoint is once a job has started from it. Without effect: it stays the user's, and the "
-    "job works on a copy.",
-    choices=("NO_CLAIM", "CLAIM", "LEGACY"),
-    fallback_keys=("execution.savepoint-restore-mode",),
 )
 
 RESTART_STRATEGY: Final[ConfigOption[str | None]] = ConfigOption(
@@ -423,7 +308,8 @@ REST_PORT: Final[ConfigOption[int | None]] = ConfigOption(
     int,
     None,
     "The port of the web page that shows the job: Spark's, on 127.0.0.1 unless the environment variable "
-    "`SPARK_LOCAL_IP` says otherwise. Default: there is no page.",
+    "`SPARK_LOCAL_IP` says otherwise; 0 takes any that is free. Default: there is no page. A session that runs "
+    "already keeps its page, or has none.",
     minimum=0,
     maximum=65_535,
 )
@@ -431,7 +317,9 @@ PYTHON_EXECUTABLE: Final[ConfigOption[str | None]] = ConfigOption(
     "python.executable",
     str,
     None,
-    "The interpreter of the workers. Default: the one that runs the program.",
+    "The interpreter of Spark's Python workers, of the same version as the one that runs the program, and with "
+    "pyarrow and pandas. Default: what the environment variable `PYSPARK_PYTHON` names, else the one that "
+    "runs the program. A session that runs already keeps its own.",
 )
 PYTHON_FILES: Final[ConfigOption[str | None]] = ConfigOption(
     "python.files",
@@ -439,31 +327,10 @@ PYTHON_FILES: Final[ConfigOption[str | None]] = ConfigOption(
     None,
     "Modules, packages and archives of them that the workers need, separated by commas.",
 )
-PYTHON_EXECUTION_MODE: Final = ConfigOption(
-    "python.execution-mode",
-    str,
-    "process",
-    "Accepted, so that a PyFlink program runs unchanged, and without effect: a function always runs "
-    "in the process that runs the operators.",
-    choices=("process", "thread"),
-)
-PYTHON_BUNDLE_SIZE: Final = ConfigOption(
-    "python.fn-execution.bundle.size",
-    int,
-    1_000,
-    "Accepted, so that a PyFlink program runs unchanged, and without effect: there are no bundles.",
-    minimum=1,
-)
-PYTHON_BUNDLE_TIME: Final = ConfigOption(
-    "python.fn-execution.bundle.time",
-    int,
-    1_000,
-    "Accepted, so that a PyFlink program runs unchanged, and without effect: there are no bundles.",
-    minimum=1,
-)
 
+_FOUND: Final = (*globals().values(), *vars(options_without_effect).values())
 OPTIONS: Final[dict[str, ConfigOption[object]]] = {
-    option.key: option for option in list(globals().values()) if isinstance(option, ConfigOption)
+    option.key: option for option in _FOUND if isinstance(option, ConfigOption)
 }
 OPTIONS_BY_EVERY_KEY: Final[dict[str, ConfigOption[object]]] = {
     key: option for option in OPTIONS.values() for key in option.keys

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from penstock.common.configuration import Configuration
-from penstock.common.options import (
+from penstock.common.options import CHECKPOINT_DIR, CHECKPOINT_INTERVAL
+from penstock.common.options_without_effect import (
     ALIGNED_CHECKPOINT_TIMEOUT,
-    CHECKPOINT_DIR,
-    CHECKPOINT_INTERVAL,
     CHECKPOINT_MIN_PAUSE,
     CHECKPOINT_MODE,
     CHECKPOINT_RETENTION,

@@ -13,8 +13,6 @@ from penstock.common.execution_config import ExecutionConfig
 from penstock.common.job_client import JobClient
 from penstock.common.job_execution_result import JobExecutionResult
 from penstock.common.options import (
-    BUFFER_TIMEOUT,
-    BUFFER_TIMEOUT_ENABLED,
     CHAIN_DIFFERENT_MAX_PARALLELISM,
     COLUMNAR_IN_SPARK,
     MAX_PARALLELISM,
@@ -29,6 +27,7 @@ from penstock.common.options import (
     STATE_MEMORY_LIMIT,
     TARGET,
 )
+from penstock.common.options_without_effect import BUFFER_TIMEOUT, BUFFER_TIMEOUT_ENABLED
 from penstock.common.time import Duration
 from penstock.common.with_article import with_article
 from penstock.datastream.environment_checkpointing import EnvironmentCheckpointing

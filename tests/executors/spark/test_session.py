@@ -1,6 +1,11 @@
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 import threading
+from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
@@ -9,6 +14,24 @@ from penstock.datastream import StreamExecutionEnvironment
 from penstock.spark import get_session
 
 pytestmark = pytest.mark.spark
+
+PROGRAM = """
+import json
+import os
+import sys
+
+from pyspark.sql import SparkSession
+
+from penstock.common import Configuration
+from penstock.datastream import StreamExecutionEnvironment
+
+configuration = Configuration().set_string("spark.master", "local[1]")
+configuration.set_string("rest.port", "0").set_string("python.executable", sys.argv[1])
+env = StreamExecutionEnvironment.get_execution_environment(configuration).set_parallelism(1)
+names = env.from_collection([1]).map(lambda _: os.environ.get("NAME_OF_INTERPRETER"))
+found = list(names.execute_and_collect())
+print(json.dumps([found, SparkSession.active().sparkContext.uiWebUrl]))
+"""
 
 
 def test_a_session_keeps_its_settings_when_another_thread_runs_a_job(spark: SparkSession) -> None:
@@ -28,3 +51,23 @@ def test_a_session_keeps_its_settings_when_another_thread_runs_a_job(spark: Spar
 
     assert found == [spark, "1"]
     assert [spark.conf.get(key) for key in settings] == before
+
+
+@pytest.mark.timeout(180)
+def test_the_configuration_says_who_works_and_where_the_page_is(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(PROGRAM)
+    interpreter = tmp_path / "interpreter"
+    interpreter.write_text(f'#!/bin/sh\nNAME_OF_INTERPRETER=other exec "{sys.executable}" "$@"\n')
+    interpreter.chmod(0o700)
+    environment = {key: value for key, value in os.environ.items() if key != "SPARK_LOCAL_IP"}
+    run = subprocess.run(
+        [sys.executable, "-W", "ignore", script, interpreter],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=environment,
+    )
+    found, page = json.loads(run.stdout.splitlines()[-1])
+    assert found == ["other"]
+    assert page.startswith("http://127.0.0.1:")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import socket
-import sys
 import threading
 from typing import Any, Final
 
@@ -12,12 +11,14 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
 
 from penstock.common.configuration import Configuration
+from penstock.common.options import REST_PORT
 from penstock.errors import PortInUseError
 from penstock.executors.spark.java import ensure_java
 from penstock.executors.spark.java_process import forget_dead_process
 from penstock.executors.spark.liveness import is_alive
 from penstock.executors.spark.session_options import (
     LOOPBACK,
+    interpreters,
     is_submitted,
     local_cores,
     session_options,
@@ -33,7 +34,8 @@ def session(given: Any, configuration: Configuration) -> SparkSession:
 
     A new one runs where `spark-submit` or `spark-defaults.conf` says, else on this machine's cores: then
     it keeps its log quiet and opens no port for Spark's UI unless `rest.port` asks for it. Without
-    `spark-submit` workers are started with the running interpreter, unless `PYSPARK_PYTHON` names another.
+    `spark-submit` workers are started with the running interpreter, unless `python.executable` or
+    `PYSPARK_PYTHON` names another.
 
     Raises:
         PortInUseError: If the port of the UI is taken.
@@ -61,10 +63,9 @@ def _build(configuration: Configuration) -> SparkSession:
     if not is_submitted():
         forget_dead_process()
         ensure_java()
-        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-        os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
-    port = configuration.get_integer("rest.port", 0)
-    if port:
+    os.environ.update(interpreters(configuration))
+    port = configuration.get(REST_PORT)
+    if port is not None:
         _check_free(port)
     options = session_options(configuration)
     shows_page = options.get("spark.ui.enabled") == "true"
