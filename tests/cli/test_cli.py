@@ -16,7 +16,8 @@ from penstock.checkpoint.epoch_record import EpochRecord, JobRecord, OperatorRec
 from penstock.checkpoint.epoch_store import StoredEpochs
 from penstock.checkpoint.storage import open_storage
 from penstock.cli import main
-from penstock.cli.layout import Size, moment, watermark, write_table
+from penstock.cli.layout import moment, watermark, write_table
+from penstock.common.plain_text import Size
 from penstock.datastream.connectors.file_committer import FileCommittable
 from penstock.datastream.connectors.file_staging import PublishedFile, StagedFile
 from penstock.runtime.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
@@ -345,19 +346,6 @@ class TestLayout:
         write_table(["name", "size"], [])
 
         assert capsys.readouterr().out == "NAME  SIZE\n"
-
-    @pytest.mark.parametrize(
-        ("size", "text"),
-        [
-            (0, "0 B"),
-            (999, "999 B"),
-            (1000, "1.0 kB"),
-            (999_960, "1.0 MB"),
-            (5 * 10**15, "5000.0 TB"),
-        ],
-    )
-    def test_sizes(self, size: int, text: str) -> None:
-        assert str(Size(size)) == text
 
     def test_moments(self) -> None:
         assert moment(1_700_000_000_000) == "2023-11-14 22:13:20"

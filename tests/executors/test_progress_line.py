@@ -193,7 +193,7 @@ def test_says_nothing_of_calls_where_there_are_none(monkeypatch: pytest.MonkeyPa
         (200, {}, "0.0 s"),
         (200, {"restarts": 1, "state_size": 999}, "0.0 s · 1 restart · 999 B of state"),
         (200, {"restarts": 2, "state_size": 12_340_000}, "0.0 s · 2 restarts · 12.3 MB of state"),
-        (200, {"state_size": 5_000_000_000_000}, "0.0 s · 5000.0 GB of state"),
+        (200, {"state_size": 5_000_000_000_000}, "0.0 s · 5.0 TB of state"),
         (75, {"restarts": 2, "state_size": 12_340_000}, "0.0 s · 2 restarts"),
         (40, {"restarts": 2, "state_size": 12_340_000}, "0.0 s"),
     ],

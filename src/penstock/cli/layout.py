@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from penstock.common.plain_text import in_columns
 from penstock.runtime.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
 
 
@@ -17,32 +18,12 @@ def write(text: str = "") -> None:
 
 def write_table(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     """Write rows in columns, numbers to the right."""
-    texts = [[_text(cell) for cell in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(names, *texts, strict=True)]
+    texts = ([_text(cell) for cell in row] for row in rows)
     is_number = [
-        bool(rows) and all(isinstance(cell, int | Size | None) for cell in column)
-        for column in zip(*rows, strict=True)
+        all(isinstance(cell, int | None) for cell in column) for column in zip(*rows, strict=True)
     ] or [False] * len(names)
-    for row in ([name.upper() for name in names], *texts):
-        cells = [
-            cell.rjust(width) if right else cell.ljust(width)
-            for cell, width, right in zip(row, widths, is_number, strict=True)
-        ]
-        write("  ".join(cells).rstrip())
-
-
-class Size(int):
-    """A number of bytes."""
-
-    def __str__(self) -> str:
-        if self < 1000:
-            return f"{int(self)} B"
-        size = float(self)
-        for unit in ("kB", "MB", "GB", "TB"):
-            size /= 1000
-            if size < 999.95 or unit == "TB":
-                break
-        return f"{size:.1f} {unit}"
+    for line in in_columns([[name.upper() for name in names], *texts], is_number):
+        write(line)
 
 
 def _text(cell: Any) -> str:

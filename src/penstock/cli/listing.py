@@ -8,7 +8,8 @@ from typing import Final
 
 from penstock.checkpoint.epoch_store import StoredEpochs
 from penstock.checkpoint.storage import Storage, open_storage
-from penstock.cli.layout import Size, moment, write, write_table
+from penstock.cli.layout import moment, write, write_table
+from penstock.common.plain_text import Size
 from penstock.errors import DamagedStateError
 from penstock.inspection.epochs import epochs_at, file_sizes
 

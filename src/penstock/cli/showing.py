@@ -11,7 +11,8 @@ import pyarrow as pa
 
 from penstock.checkpoint.epoch_record import EpochRecord
 from penstock.checkpoint.storage import open_storage
-from penstock.cli.layout import Size, moment, watermark, write, write_table
+from penstock.cli.layout import moment, watermark, write, write_table
+from penstock.common.plain_text import Size
 from penstock.errors import UnknownOperatorError, UnknownStateError
 from penstock.inspection.checkpoint import Checkpoint
 from penstock.inspection.epochs import file_sizes, read_record

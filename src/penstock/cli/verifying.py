@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from penstock.cli.layout import Size, write
+from penstock.cli.layout import write
+from penstock.common.plain_text import Size, counted
 from penstock.inspection.verification import verify_checkpoint
 
 
@@ -22,7 +23,7 @@ def verify(options: argparse.Namespace) -> int:
         write(f"epoch {number}  {'damaged' if problems else 'complete'}")
         for problem in problems:
             write(f"  {problem}")
-    write(f"{found.files} state file{'' if found.files == 1 else 's'} read, {Size(found.bytes)}.")
+    write(f"{counted(found.files, 'state file')} read, {Size(found.bytes)}.")
     if found.is_whole:
         return 0
     newest = found.newest_complete

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from penstock.common.job_execution_result import JobExecutionResult, accumulators_of
 from penstock.common.job_id import JobID
 from penstock.common.job_status import JobStatus
+from penstock.common.plain_text import counted
 from penstock.errors import InvalidArgumentError, JobCancelledError
 
 if TYPE_CHECKING:
@@ -60,12 +61,10 @@ class JobClient:
     def where_it_stands(self) -> str:
         """Return a line for people that says how far the job has come, and whether it was stopped."""
         progress = self.progress()
-        epochs, records = progress.epochs, progress.records_in
+        epochs = counted(progress.epochs, "complete epoch")
+        records = counted(progress.records_in, "record")
         verb = "Stopped after" if progress.status.is_terminal_state() else "At"
-        return (
-            f"{verb} {epochs:,} complete epoch{'' if epochs == 1 else 's'} and {records:,} "
-            f"record{'' if records == 1 else 's'}."
-        )
+        return f"{verb} {epochs} and {records}."
 
     def progress(self) -> JobProgress:
         """Return how far the job has come. PyFlink has no such method.

@@ -7,6 +7,7 @@ from typing import Final
 
 from penstock.common.cost import Cost
 from penstock.common.job_profile import JobProfile, ProfileRow
+from penstock.common.plain_text import counted, in_columns
 
 _LONGEST_NAME: Final = 40
 
@@ -38,7 +39,7 @@ def label(row: ProfileRow) -> str:
 
 
 def _title(profile: JobProfile) -> str:
-    epochs = f"{profile.epoch_count:,} epoch{'' if profile.epoch_count == 1 else 's'}"
+    epochs = counted(profile.epoch_count, "epoch")
     samples = f"{profile.samples:,} samples of {profile.tasks:,} tasks"
     return f"Where {profile.total:,.0f} ms went: {epochs}, {samples}"
 
@@ -56,13 +57,9 @@ def _milliseconds(time: float) -> str:
     return f"{time:,.0f}" if time >= 100 else f"{time:.1f}"
 
 
-def _aligned(rows: list[list[str]]) -> Iterator[str]:
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    for number, (name, *cells) in enumerate(rows):
-        if number == len(rows) - 1:
-            yield "─" * (sum(widths) + 2 * (len(widths) - 1))
-        padded = (cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True))
-        yield "  ".join([name.ljust(widths[0]), *padded]).rstrip()
+def _aligned(rows: list[list[str]]) -> list[str]:
+    lines = in_columns(rows, [False, *(True for _ in rows[0][1:])])
+    return [*lines[:-1], "─" * max(map(len, lines)), lines[-1]]
 
 
 def _epochs(profile: JobProfile) -> Iterator[str]:

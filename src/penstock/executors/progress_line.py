@@ -9,6 +9,7 @@ import time
 from penstock.common import options
 from penstock.common.configuration import Configuration
 from penstock.common.job_status import JobStatus
+from penstock.common.plain_text import Size, counted
 from penstock.common.running_job import JobProgress
 
 _WHEEL = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
@@ -69,7 +70,7 @@ class ProgressLine:
         rate = progress.records_in / seconds if seconds else 0
         start = "\r\033[K" if self._moves else ""
         text = (
-            f"{sign} {self._name}: {_counted(progress.epochs, 'epoch')} · "
+            f"{sign} {self._name}: {counted(progress.epochs, 'epoch')} · "
             f"{progress.records_in:,} records · {rate:,.0f} records/s{_calls(progress)} · {seconds:.1f} s"
         )
         for extra in _extras(progress):
@@ -79,29 +80,16 @@ class ProgressLine:
         sys.stderr.flush()
 
 
-def _counted(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
 def _extras(progress: JobProgress) -> list[str]:
     """Return what is shown if there is room, the most important first."""
     extras = []
     if progress.status is JobStatus.RESTARTING:
         extras.append(" · restarting")
     if progress.restarts:
-        extras.append(f" · {_counted(progress.restarts, 'restart')}")
+        extras.append(f" · {counted(progress.restarts, 'restart')}")
     if progress.state_size:
-        extras.append(f" · {_size(progress.state_size)} of state")
+        extras.append(f" · {Size(progress.state_size)} of state")
     return extras
-
-
-def _size(count: float) -> str:
-    """Return a number of bytes with the largest unit that leaves at least 1."""
-    units = iter(("B", "kB", "MB", "GB"))
-    unit = next(units)
-    while count >= 1000 and (larger := next(units, None)) is not None:
-        count, unit = count / 1000, larger
-    return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
 
 
 def _calls(progress: JobProgress) -> str:

@@ -1,0 +1,43 @@
+"""Numbers, sizes and tables as text, for people to read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+
+class Size(int):
+    """A number of bytes."""
+
+    def __str__(self) -> str:
+        if self < 1000:
+            return f"{int(self)} B"
+        size = float(self)
+        for unit in ("kB", "MB", "GB", "TB"):
+            size /= 1000
+            if size < 999.95 or unit == "TB":
+                break
+        return f"{size:.1f} {unit}"
+
+
+def counted(number: int, what: str) -> str:
+    """Return a number of things: `1 epoch`, `1,200 epochs`."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def in_columns(rows: Iterable[Sequence[str]], is_right: Sequence[bool]) -> list[str]:
+    """Return a line for each row, with its cells below those of the row before.
+
+    Args:
+        rows: The cells of each row.
+        is_right: Of each column, whether its cells end below each other; else they begin there.
+    """
+    rows = list(rows)
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    aligned = [
+        [
+            cell.rjust(width) if right else cell.ljust(width)
+            for cell, width, right in zip(row, widths, is_right, strict=True)
+        ]
+        for row in rows
+    ]
+    return ["  ".join(cells).rstrip() for cells in aligned]
