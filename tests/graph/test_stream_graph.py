@@ -12,7 +12,7 @@ from penstock.errors import (
     InvalidParallelismError,
     NoSinkError,
 )
-from penstock.graph.stream_graph import StreamEdge, StreamGraph, build_stream_graph
+from penstock.graph.stream_graph import StreamGraph, build_stream_graph
 from penstock.graph.transformation import Transformation
 from penstock.runtime.partitioners import ForwardPartitioner, RebalancePartitioner
 
@@ -105,7 +105,7 @@ def test_unions_become_edges() -> None:
         ("Source: c", "Sink: Print", "REBALANCE", None),
     ]
     [*_, sink] = graph.nodes.values()
-    assert {(edge.input, edge.type_number) for edge in sink.in_edges} == {(0, 0)}
+    assert {edge.input for edge in sink.in_edges} == {0}
 
 
 def test_a_long_row_of_unions() -> None:
@@ -144,11 +144,8 @@ def test_inputs_are_numbered() -> None:
     left = program.union(program.source("a"), program.source("b"))
     joined = program.map(left, program.source("c"), name="join")
     program.sink(joined)
-
-    def numbers(edges: list[StreamEdge]) -> list[tuple[int, int]]:
-        return [(edge.input, edge.type_number) for edge in edges]
-
-    assert numbers(program.graph().nodes[joined.id].in_edges) == [(0, 1), (0, 1), (1, 2)]
+    edges = program.graph().nodes[joined.id].in_edges
+    assert [edge.input for edge in edges] == [0, 0, 1]
 
 
 def test_slot_sharing_groups() -> None:

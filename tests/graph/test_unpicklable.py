@@ -5,20 +5,20 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-import cloudpickle
 import pytest
 
 from penstock.errors import FunctionNotSerializableError
-from penstock.graph.unpicklable import find_unpicklable, pickle_by_value
+from penstock.graph.unpicklable import pickle_by_value
 from penstock.runtime.operators.map import MapOperator
 
 LOCK_REASON = "is a lock (cannot pickle '_thread.lock' object)."
 
 
 def explained(value: Any) -> str:
-    with pytest.raises(TypeError) as caught:
-        cloudpickle.dumps(value)
-    return find_unpicklable(value, caught.value)
+    with pytest.raises(FunctionNotSerializableError) as caught:
+        pickle_by_value(value, "It")
+    said = str(caught.value).partition("\n")[0]
+    return said.removeprefix("It cannot be pickled, so that no worker could run it: ")
 
 
 class Counter:

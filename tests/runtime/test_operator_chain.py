@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.runtime.manual_clock import ManualClock
 from tests.runtime.programs import CollectingOutput, Journal, network_edge, operator_spec
 
 from penstock.runtime.elements import MAX_TIMESTAMP, MIN_TIMESTAMP, Block
@@ -21,7 +22,6 @@ from penstock.runtime.output_tag import OutputTag
 from penstock.runtime.program import ChainedEdge, NetworkEdge, OperatorSpec, Program, Vertex
 from penstock.runtime.state.backend import KeyedStateBackend
 from penstock.runtime.state.factory import create_backend
-from penstock.runtime.timers.manual_clock import ManualClock
 from penstock.runtime.timers.processing_time_service import TestProcessingTimeService
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.runtime.manual_clock import ManualClock
 from tests.runtime.programs import Unpicklable, operator_id
 
 from penstock.checkpoint.handles import StateHandle
@@ -17,7 +18,6 @@ from penstock.runtime.epoch import Epoch
 from penstock.runtime.operator import StreamOperator
 from penstock.runtime.state.factory import create_backend
 from penstock.runtime.subtask_state import SubtaskState
-from penstock.runtime.timers.manual_clock import ManualClock
 
 Handles = tuple[StateHandle, ...]
 Tables = dict[str, dict[Any, Any]]

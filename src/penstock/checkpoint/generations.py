@@ -92,10 +92,6 @@ class Generation:
             return False
         return os.path.samestat(found, os.fstat(self._lock))
 
-    def is_superseded(self) -> bool:
-        """Whether a newer driver has taken the job over."""
-        return self._newest() > self.number
-
     def _newest(self) -> int:
         return max(self._known(), default=0)
 

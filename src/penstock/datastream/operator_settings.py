@@ -230,8 +230,8 @@ class StreamSettings(OperatorSettings):
             InvalidArgumentError: If it is below -1.
             UnsupportedOperationError: If the stream is not the output of one operator.
         """
-        operator = self._operator("set_buffer_timeout")
-        operator.buffer_timeout = check_buffer_timeout(timeout_millis)
+        self._operator("set_buffer_timeout")
+        check_buffer_timeout(timeout_millis)
         return self
 
     def start_new_chain(self) -> Self:

@@ -40,9 +40,7 @@ def insert(
         description=description,
         is_columnar=True,
     )
-    before = replace(
-        edge, target_id=node.id, partitioner=ForwardPartitioner(), input=0, type_number=0
-    )
+    before = replace(edge, target_id=node.id, partitioner=ForwardPartitioner(), input=0)
     after = replace(edge, source_id=node.id, partitioner=partitioner, tag=None)
     sender.out_edges[sender.out_edges.index(edge)] = before
     receiver.in_edges[receiver.in_edges.index(edge)] = after

@@ -42,7 +42,6 @@ class StreamEdge:
         partitioner: Chooses the receiving subtasks of a record.
         tag: The side output that passes; None for the main output.
         input: The number of the receiving node's input, from 0.
-        type_number: What Flink calls that input: 0 if it is the only one, else counted from 1.
     """
 
     source_id: int
@@ -50,7 +49,6 @@ class StreamEdge:
     partitioner: StreamPartitioner
     tag: OutputTag | None = None
     input: int = 0
-    type_number: int = 0
 
 
 @dataclass(eq=False, kw_only=True)
@@ -307,7 +305,6 @@ def _connect(node: StreamNode, inputs: list[list[_Origin]]) -> None:
                 partitioner=_partitioner(source, node, partitioner),
                 tag=tag,
                 input=number,
-                type_number=0 if len(inputs) == 1 else number + 1,
             )
             source.out_edges.append(edge)
             node.in_edges.append(edge)

@@ -30,7 +30,6 @@ class Transformation:
         slot_sharing_group: The user's slot sharing group; None to inherit from the inputs.
         description: A longer text for plans; None for the name.
         output_type: The type of the results, if declared.
-        buffer_timeout: Milliseconds; None for the environment's.
     """
 
     id: int
@@ -44,7 +43,6 @@ class Transformation:
     slot_sharing_group: str | None = None
     description: str | None = None
     output_type: Any = None
-    buffer_timeout: int | None = None
 
 
 @dataclass(eq=False, kw_only=True)

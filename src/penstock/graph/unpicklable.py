@@ -45,22 +45,6 @@ def pickle_by_value(value: Any, what: str) -> bytes:
         ) from error
 
 
-def find_unpicklable(value: Any, error: Exception) -> str:
-    """Say which part of a value cannot be pickled, and why.
-
-    Args:
-        value: A value that cannot be pickled.
-        error: What pickling it raised.
-
-    Example:
-        >>> import threading
-        >>> lock = threading.Lock()
-        >>> find_unpicklable(lambda value: (value, lock), TypeError("cannot pickle"))
-        "global variable 'lock' is a lock (cannot pickle '_thread.lock' object)."
-    """
-    return _sentence(*_search(value, error))
-
-
 def _search(value: Any, error: Exception) -> tuple[list[str], Any, Exception]:
     """Return the way to the part that cannot be pickled, the part, and what pickling it raises."""
     path: list[str] = []

@@ -5,13 +5,13 @@ from typing import Any, cast
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.runtime.manual_clock import ManualClock
 from tests.runtime.programs import Harness
 
 from penstock.errors import UserFunctionError
 from penstock.runtime.elements import MAX_TIMESTAMP
 from penstock.runtime.operators.reduce import ReduceOperator
 from penstock.runtime.state.factory import create_backend
-from penstock.runtime.timers.manual_clock import ManualClock
 
 keys = st.sampled_from(["a", "b", 1, 1.0, True, None])
 keyed = st.lists(st.tuples(keys, st.integers()), max_size=20)

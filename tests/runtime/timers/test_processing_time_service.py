@@ -5,10 +5,10 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.runtime.manual_clock import ManualClock
 
 from penstock.errors import ProcessingTimeServiceShutDownError
 from penstock.runtime.elements import MAX_TIMESTAMP
-from penstock.runtime.timers.manual_clock import ManualClock
 from penstock.runtime.timers.processing_time_service import (
     MonotonicClock,
     ProcessingTimeService,

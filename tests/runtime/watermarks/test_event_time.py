@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.runtime.manual_clock import ManualClock
 from tests.runtime.programs import CollectingOutput
 
 from penstock.common.time import Duration
@@ -24,7 +25,6 @@ from penstock.runtime.elements import (
     ChannelWatermark,
     WatermarkStatus,
 )
-from penstock.runtime.timers.manual_clock import ManualClock
 from penstock.runtime.watermarks.event_time import (
     EventTime,
     _Split,
