@@ -1,3 +1,5 @@
+"""Timers in event time: when they fire, and in which order."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence

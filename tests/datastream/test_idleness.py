@@ -1,3 +1,5 @@
+"""Streams that are empty too long no longer hold watermarks back."""
+
 from __future__ import annotations
 
 from tests.datastream.clock import Clock, passing

@@ -1,3 +1,5 @@
+"""States of all kinds in a function, as programs use them."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence

@@ -1,3 +1,5 @@
+"""Timers in processing time."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator

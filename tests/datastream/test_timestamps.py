@@ -1,3 +1,5 @@
+"""Where records have their timestamps from."""
+
 from __future__ import annotations
 
 from typing import Any

@@ -1,3 +1,5 @@
+"""Watermarks, from the strategy of a program to its functions."""
+
 from __future__ import annotations
 
 from typing import Any

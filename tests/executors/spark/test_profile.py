@@ -1,3 +1,5 @@
+"""Profiles of streaming jobs on Spark."""
+
 from __future__ import annotations
 
 from types import SimpleNamespace
