@@ -8,12 +8,6 @@ class ManualClock:
 
     Args:
         now: The time at first, in milliseconds.
-
-    Example:
-        >>> clock = ManualClock(now=100)
-        >>> clock.advance(20)
-        >>> clock()
-        120
     """
 
     def __init__(self, now: int = 0) -> None:
