@@ -27,12 +27,14 @@ without it, all are closed at the end of the input, and no event is late:
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import pyarrow as pa
+    from duckdb import DuckDBPyConnection
 
 SESSION_GAP = 10_000
 
@@ -113,12 +115,18 @@ def expected(
         tables: The tables that it reads, by name: of person, auction, bid, side.
         gap: The gap of query 11's sessions in milliseconds.
     """
-    import duckdb
-
-    with duckdb.connect() as connection:
+    with _database().cursor() as connection:
         for name, table in tables.items():
             connection.register(name, table)
         if query in {"q4", "q6"}:
             connection.execute(WINNING)
         parameters = {"gap": gap} if "$gap" in QUERIES[query] else {}
         return sorted(connection.execute(QUERIES[query], parameters).fetchall())
+
+
+@cache
+def _database() -> DuckDBPyConnection:
+    """The one database: to open it takes longer than most queries. What a cursor registers is its own."""
+    import duckdb
+
+    return duckdb.connect()

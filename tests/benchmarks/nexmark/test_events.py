@@ -100,7 +100,7 @@ def test_events_refer_to_what_came_before(seed: int, group: int) -> None:
 
 
 def test_half_of_the_bids_are_for_hot_auctions_and_three_quarters_by_hot_persons() -> None:
-    bids = NEXMARK.bids(10**6, 10**6)
+    bids = NEXMARK.bids(10**6, 3 * 10**5)
     # The cold choices fall on a hot one by chance: one in a hundred.
     assert sum(bid[BID_AUCTION] % 100 == 0 for bid in bids) / len(bids) == pytest.approx(
         0.505, abs=0.003
@@ -109,7 +109,7 @@ def test_half_of_the_bids_are_for_hot_auctions_and_three_quarters_by_hot_persons
     assert sum(bid[BID_BIDDER] % 100 == 1 for bid in bids) / len(bids) == pytest.approx(
         0.745, abs=0.003
     )
-    auctions = NEXMARK.auctions(10**6, 10**6)
+    auctions = NEXMARK.auctions(10**6, 3 * 10**5)
     assert sum(auction[AUCTION_SELLER] % 100 == 0 for auction in auctions) / len(
         auctions
     ) == pytest.approx(0.7525, abs=0.005)

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from penstock.datastream import StreamExecutionEnvironment
 
-EVENTS = 20_000
-RATE = 1_000  # in event time, so that they fill several windows
+EVENTS = 10_000
+RATE = 500  # in event time, so that they fill several windows
 STATELESS = {"q0", "q1", "q2", "q13"}
 
 
