@@ -17,6 +17,8 @@ ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "dist"
 PROGRAM = ROOT / "scripts" / "installed_program.py"
 EXTRAS = {"local": "", "spark": "[spark,java,rocksdb,object-store,postgres]"}
+OTHERS = ("PYTHON", "PYSPARK", "SPARK")
+"""What variables begin with that tell of other installations."""
 
 
 def main() -> None:
@@ -46,8 +48,8 @@ def try_out(archive: Path, target: str, extras: str) -> None:
 
 
 def run(command: list[str | Path], cwd: str | None = None) -> None:
-    inherited = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
-    if subprocess.run(command, check=False, cwd=cwd, env=inherited).returncode:
+    ours = {key: value for key, value in os.environ.items() if not key.startswith(OTHERS)}
+    if subprocess.run(command, check=False, cwd=cwd, env=ours).returncode:
         sys.exit(f"This failed: {' '.join(map(str, command))}")
 
 
