@@ -19,7 +19,8 @@ class Configuration:
 
     Every value is kept as text and may be read as any type that the text allows, whichever method
     set it. A value is checked when it is set. Keys that begin with `spark.` go to Spark as they
-    are; those that begin with `metrics.` or `pipeline.global-job-parameters.` are not checked.
+    are; values of those that begin with `metrics.`, which have no effect, or with
+    `pipeline.global-job-parameters.` are not checked.
 
     Two configurations are equal if they have the same keys and values. All methods that set
     something return the configuration.
