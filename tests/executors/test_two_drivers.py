@@ -360,12 +360,18 @@ class Location:
         self._goes_back = goes_back
         self._epochs = StoredEpochs(MemoryStorage(files, "all", lambda: None))
         self._files = files
+        self._seen: Files = {}
+        self._last: EpochRecord | None = None
         self._forms: dict[tuple[str, int], str] = {}
         self._compared = 0
 
     def last(self) -> EpochRecord | None:
-        numbers = self._epochs.numbers()
-        return self._epochs.get(numbers[-1]) if numbers else None
+        # Most operations change nothing.
+        if self._files != self._seen:
+            self._seen = dict(self._files)
+            numbers = self._epochs.numbers()
+            self._last = self._epochs.get(numbers[-1]) if numbers else None
+        return self._last
 
     def check(self, published: list[EpochRecord]) -> None:
         """Make sure that a driver that starts now can go on, and that no epoch was published in two forms."""
