@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -34,19 +35,21 @@ def figures() -> SweepFigures:
 
 class TestCurvesInOneProcess:
     @pytest.mark.parametrize(
-        ("curve", "values"),
+        ("curve", "values", "records"),
         [
-            (sweeps.keys, [3, 10, 50]),
-            (sweeps.chain, [1, 4]),
-            (sweeps.panes, [1, 2, 5]),
-            (sweeps.calls, [40, 100]),
+            (sweeps.keys, [3, 10, 50], 2_000),
+            (sweeps.chain, [1, 4], 2_000),
+            (sweeps.panes, [1, 2, 5], 2_000),
+            (sweeps.calls, [40, 100], 400),
         ],
     )
-    def test_come_to_what_they_should(self, curve: object, values: list[int]) -> None:
-        points = list(curve(values, EPOCHS, 2_000))  # type: ignore[operator]
+    def test_come_to_what_they_should(
+        self, curve: Callable[..., Iterator[Point]], values: list[int], records: int
+    ) -> None:
+        points = list(curve(values, EPOCHS, records))
 
         assert [point.x for point in points] == values
-        assert {point.records for point in points} == {2_000}
+        assert {point.records for point in points} == {records}
         for point in points:
             assert len(point.milliseconds) == EPOCHS
             assert min(point.milliseconds) > 0

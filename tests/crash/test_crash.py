@@ -43,7 +43,7 @@ def test_each_point_without_spark(
     joins = [point for point in COMMON_POINTS if "join" in point]  # of files of several epochs
     others = [point for point in COMMON_POINTS if point not in joins]
     points = joins + others[::2] if rolling == "size" else others[1::2]
-    trial = Trial(tmp_path, 11, 60, 20, backend, postgres.uri, rolling=rolling, zygotes=zygotes)
+    trial = Trial(tmp_path, 11, 40, 20, backend, postgres.uri, rolling=rolling, zygotes=zygotes)
 
     run(trial, "local", (Kill("all", point) for point in points), itertools.cycle([2, 5, 1, 3]))
 
