@@ -14,6 +14,7 @@ import pytest
 from penstock.errors import StateClassNotFoundError
 from penstock.inspection.opaque import without_classes
 from penstock.runtime.job_pickle import (
+    UNPICKLER,
     classes_of_main,
     dumps,
     install,
@@ -21,7 +22,6 @@ from penstock.runtime.job_pickle import (
     load_code,
     loads,
 )
-from penstock.runtime.state.frames import UNPICKLER
 
 MAIN = sys.modules["__main__"]
 
