@@ -14,7 +14,7 @@ from penstock.common.running_job import JobProgress
 from penstock.datastream import (
     RuntimeExecutionMode,
     StreamExecutionEnvironment,
-    stream_execution_environment,
+    environment_execution,
 )
 from penstock.errors import (
     DuplicateUidError,
@@ -307,7 +307,7 @@ def executing(job: InterruptedJob, monkeypatch: pytest.MonkeyPatch) -> StreamExe
         def submit(self, request: JobRequest) -> InterruptedJob:
             return job
 
-    monkeypatch.setattr(stream_execution_environment, "executor_for", lambda target: Executor())
+    monkeypatch.setattr(environment_execution, "executor_for", lambda target: Executor())
     env = local_environment()
     env.from_collection([1]).print()
     return env

@@ -19,6 +19,7 @@ from penstock.datastream import (
     StreamExecutionEnvironment,
 )
 from penstock.datastream.aggregates import Aggregates, Count, Max, Mean, Min, Sum
+from penstock.datastream.stream import WindowedStream
 from penstock.datastream.window import (
     CountEvictor,
     CountTrigger,
@@ -26,7 +27,6 @@ from penstock.datastream.window import (
     SlidingEventTimeWindows,
     TumblingEventTimeWindows,
 )
-from penstock.datastream.windowed_stream import WindowedStream
 from penstock.errors import InvalidTimestampError, TypeMismatchError
 from penstock.testing import TestingTableSource, local_environment
 

@@ -28,8 +28,8 @@ from penstock.datastream import (
     StreamExecutionEnvironment,
     ValueStateDescriptor,
 )
+from penstock.datastream.two_streams import TwoStreams
 from penstock.datastream.window import TumblingEventTimeWindows
-from penstock.datastream.window_join import TwoStreams
 from penstock.runtime.subtask import Subtask
 
 Record = tuple[str, int]

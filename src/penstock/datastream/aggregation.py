@@ -1,9 +1,9 @@
-"""The rolling aggregates of keyed streams, as reduce functions."""
+"""The aggregates of keyed streams and of windows, and the reduce functions that they are."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from typing import Any, Literal
+from abc import ABC, abstractmethod
+from typing import Any, Generic, Literal, TypeVar
 
 from penstock.datastream.functions import ReduceFunction
 from penstock.datastream.record_fields import (
@@ -14,6 +14,9 @@ from penstock.datastream.record_fields import (
 )
 from penstock.runtime.column_aggregate import ColumnAggregate
 from penstock.runtime.context import RuntimeContext
+
+StreamT = TypeVar("StreamT")
+"""What a stream of results is."""
 
 
 class Aggregation(ReduceFunction):
@@ -114,6 +117,144 @@ class MaxBy(Aggregation):
 
     def _join(self, known: Any, known_field: Any, new: Any, new_field: Any) -> Any:
         return new if new_field > known_field else known
+
+
+class Aggregates(ABC, Generic[StreamT]):
+    """The aggregates of one field of the records of each key, or of each window.
+
+    A keyed stream gives, in STREAMING mode, the result so far for every record, and in BATCH mode the last
+    one of each key. Windows give one result each. PyFlink's windows have none of these; they are Flink's.
+    """
+
+    @abstractmethod
+    def _aggregated(self, method: str, aggregation: type[Aggregation], field: int | str) -> StreamT:
+        """Return the aggregates of a field, which a method was given."""
+
+    def sum(self, position_to_sum: int | str = 0) -> StreamT:
+        """Add up a field of the records of each key, or of each window.
+
+        The other fields are those of the first record: of the key or of the window; of a key in BATCH mode, the
+        one with the least timestamp. Records may be tuples, lists, rows, dicts, objects with attributes, or plain
+        numbers, whose field 0 is the number itself. Records are not changed but copied.
+
+        Args:
+            position_to_sum: The position of the field, from 0, or its name.
+
+        Returns:
+            In STREAMING mode the new sum for every record of a keyed stream, in BATCH mode the last one of
+            each key; of windows one for each.
+
+        Raises:
+            InvalidArgumentError: If it is neither a position nor a name.
+            ColumnNotFoundError: If records of the stream's declared type have no such field. If none
+                is declared, the job fails with it.
+
+        Example:
+            >>> from penstock.testing import local_environment
+            >>> sales = local_environment().from_collection([("pen", 2), ("ink", 9), ("pen", 3)])
+            >>> by_name = sales.key_by(lambda sale: sale[0])
+            >>> list(by_name.sum(1).execute_and_collect())
+            [('pen', 2), ('ink', 9), ('pen', 5)]
+            >>> list(by_name.count_window(2).sum(1).execute_and_collect())
+            [('pen', 5)]
+        """
+        return self._aggregated("sum", Sum, position_to_sum)
+
+    def min(self, position_to_min: int | str = 0) -> StreamT:
+        """Find the least value of a field among the records of each key, or of each window.
+
+        The other fields are those of the first record, as with `sum`; `min_by` gives the whole record.
+
+        Args:
+            position_to_min: The position of the field, from 0, or its name.
+
+        Returns:
+            In STREAMING mode the result so far for every record of a keyed stream, in BATCH mode the last
+            one of each key; of windows one for each.
+
+        Raises:
+            InvalidArgumentError: If it is neither a position nor a name.
+            ColumnNotFoundError: As `sum` does.
+
+        Example:
+            >>> from penstock.testing import local_environment
+            >>> bids = local_environment().from_collection([("pen", 3, "Ann"), ("pen", 2, "Bob")])
+            >>> list(bids.key_by(lambda bid: bid[0]).min(1).execute_and_collect())
+            [('pen', 3, 'Ann'), ('pen', 2, 'Ann')]
+        """
+        return self._aggregated("min", Min, position_to_min)
+
+    def max(self, position_to_max: int | str = 0) -> StreamT:
+        """Find the greatest value of a field among the records of each key, or of each window.
+
+        The other fields are those of the first record, as with `sum`; `max_by` gives the whole record.
+
+        Args:
+            position_to_max: The position of the field, from 0, or its name.
+
+        Returns:
+            In STREAMING mode the result so far for every record of a keyed stream, in BATCH mode the last
+            one of each key; of windows one for each.
+
+        Raises:
+            InvalidArgumentError: If it is neither a position nor a name.
+            ColumnNotFoundError: As `sum` does.
+
+        Example:
+            >>> from penstock.testing import local_environment
+            >>> bids = local_environment().from_collection([("pen", 2, "Ann"), ("pen", 3, "Bob")])
+            >>> list(bids.key_by(lambda bid: bid[0]).max(1).execute_and_collect())
+            [('pen', 2, 'Ann'), ('pen', 3, 'Ann')]
+        """
+        return self._aggregated("max", Max, position_to_max)
+
+    def min_by(self, position_to_min_by: int | str = 0) -> StreamT:
+        """Find, among the records of each key or window, the first one with the least value of a field.
+
+        Of a key in BATCH mode, the first one is that with the least timestamp.
+
+        Args:
+            position_to_min_by: The position of the field, from 0, or its name.
+
+        Returns:
+            In STREAMING mode the result so far for every record of a keyed stream, in BATCH mode the last
+            one of each key; of windows one for each.
+
+        Raises:
+            InvalidArgumentError: If it is neither a position nor a name.
+            ColumnNotFoundError: As `sum` does.
+
+        Example:
+            >>> from penstock.testing import local_environment
+            >>> bids = local_environment().from_collection([("pen", 3, "Ann"), ("pen", 2, "Bob")])
+            >>> list(bids.key_by(lambda bid: bid[0]).min_by(1).execute_and_collect())
+            [('pen', 3, 'Ann'), ('pen', 2, 'Bob')]
+        """
+        return self._aggregated("min_by", MinBy, position_to_min_by)
+
+    def max_by(self, position_to_max_by: int | str = 0) -> StreamT:
+        """Find, among the records of each key or window, the first one with the greatest value of a field.
+
+        Of a key in BATCH mode, the first one is that with the least timestamp.
+
+        Args:
+            position_to_max_by: The position of the field, from 0, or its name.
+
+        Returns:
+            In STREAMING mode the result so far for every record of a keyed stream, in BATCH mode the last
+            one of each key; of windows one for each.
+
+        Raises:
+            InvalidArgumentError: If it is neither a position nor a name.
+            ColumnNotFoundError: As `sum` does.
+
+        Example:
+            >>> from penstock.testing import local_environment
+            >>> bids = local_environment().from_collection([("pen", 2, "Ann"), ("pen", 3, "Bob")])
+            >>> list(bids.key_by(lambda bid: bid[0]).max_by(1).execute_and_collect())
+            [('pen', 2, 'Ann'), ('pen', 3, 'Bob')]
+        """
+        return self._aggregated("max_by", MaxBy, position_to_max_by)
 
 
 _KINDS: dict[type, Literal["sum", "min", "max"]] = {Sum: "sum", Min: "min", Max: "max"}

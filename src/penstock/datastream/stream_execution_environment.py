@@ -2,62 +2,33 @@
 
 from __future__ import annotations
 
+import codecs
 import os
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from penstock.common.configuration import Configuration
-from penstock.common.epoch_listener import EpochListener
-from penstock.common.execution_config import ExecutionConfig
-from penstock.common.job_client import JobClient
-from penstock.common.job_execution_result import JobExecutionResult
-from penstock.common.options import (
-    CHAIN_DIFFERENT_MAX_PARALLELISM,
-    COLUMNAR_IN_SPARK,
-    MAX_PARALLELISM,
-    OBJECT_REUSE,
-    OPERATOR_CHAINING,
-    PARALLELISM,
-    PIPELINE_NAME,
-    PROFILE,
-    PYTHON_FILES,
-    RUNTIME_MODE,
-    STATE_BACKEND,
-    STATE_MEMORY_LIMIT,
-    TARGET,
-)
-from penstock.common.options_without_effect import BUFFER_TIMEOUT, BUFFER_TIMEOUT_ENABLED
-from penstock.common.time import Duration
+from penstock.common.typeinfo import RowTypeInfo, TypeInformation, Types
+from penstock.common.types import row_of
+from penstock.common.watermark_strategy import WatermarkStrategy
 from penstock.common.with_article import with_article
-from penstock.datastream.environment_checkpointing import EnvironmentCheckpointing
-from penstock.datastream.environment_sources import EnvironmentSources
-from penstock.datastream.execution_mode import RuntimeExecutionMode
-from penstock.datastream.operator_settings import (
-    check_buffer_timeout,
-    check_configuration,
-    check_parallelism,
-)
-from penstock.datastream.state_backend import StateBackend
-from penstock.datastream.transformations import Transformations
-from penstock.errors import InvalidArgumentError
-from penstock.executors.port import JobRequest
-from penstock.executors.spark.spark_objects import is_session
-from penstock.executors.targets import executor_for
-from penstock.graph.columnar import go_columnar
-from penstock.graph.job_graph import create_job_graph
-from penstock.graph.plan import ExecutionPlan
-from penstock.graph.plan_json import execution_plan
-from penstock.graph.stream_graph import StreamGraph, build_stream_graph
-from penstock.graph.transformation import Transformation
+from penstock.datastream.connectors.base import Source
+from penstock.datastream.environment_execution import EnvironmentExecution
+from penstock.datastream.named_rows import declared_names, named_row
+from penstock.datastream.operator_settings import check_configuration
+from penstock.datastream.stream import DataStream
+from penstock.errors import ColumnNotFoundError, InvalidArgumentError
+from penstock.executors.spark.spark_objects import described_frame, is_session
+from penstock.graph.source_descriptions import FrameSource, SocketTextSource, TextFileSource
+from penstock.graph.transformation import OperatorTransformation
+from penstock.runtime.elements import Block
+from penstock.runtime.operators.source import SourceOperator
+from penstock.runtime.source import CollectionSource, NativeSource
 
 __all__ = ["StreamExecutionEnvironment"]
 
-_WHOSE = "The environment"
-_DEFAULT_NAME = "Flink Streaming Job"
 
-
-class StreamExecutionEnvironment(EnvironmentSources, EnvironmentCheckpointing):
+class StreamExecutionEnvironment(EnvironmentExecution):
     """The context in which a program is built and executed.
 
     Streams begin here: `from_collection`, `from_source`, `from_data_frame`, `read_text_file`,
@@ -79,12 +50,6 @@ class StreamExecutionEnvironment(EnvironmentSources, EnvironmentCheckpointing):
         HELLO
         WORLD
     """
-
-    def __init__(self, configuration: Configuration, engine: object = None) -> None:
-        self.transformations = Transformations()
-        self._configuration = configuration
-        self._engine = engine
-        self._listeners: list[EpochListener] = []
 
     @staticmethod
     def get_execution_environment(
@@ -116,386 +81,257 @@ class StreamExecutionEnvironment(EnvironmentSources, EnvironmentCheckpointing):
             check_configuration(configuration, "get_execution_environment()")
         return StreamExecutionEnvironment(Configuration(configuration), spark)
 
-    def configure(self, configuration: Configuration) -> None:
-        """Add settings to those there are, in place of those with the same keys.
+    def from_collection(
+        self, collection: Iterable[Any], type_info: TypeInformation | None = None
+    ) -> DataStream:
+        """Begin a stream with the elements of a collection, in order.
+
+        The source is bounded and has the parallelism 1. The elements are copied from the collection
+        at once, with all that can be changed in them, and travel with the program: for much data, use a file or a DataFrame.
 
         Args:
-            configuration: The settings.
-
-        Raises:
-            InvalidArgumentError: If it is no `Configuration`.
-        """
-        check_configuration(configuration, "configure()")
-        self._configuration.add_all(configuration)
-
-    def get_config(self) -> ExecutionConfig:
-        """Return the settings that have methods of their own; what is set there is set here."""
-        return ExecutionConfig(self._configuration)
-
-    def set_parallelism(self, parallelism: int) -> StreamExecutionEnvironment:
-        """Set how many subtasks an operator has that does not say so itself.
-
-        Args:
-            parallelism: The number, from 1 to 32768. Default: one for each core of this machine.
+            collection: The elements.
+            type_info: Their type; every element is checked. With a row type, tuples and lists become
+                rows. Default: any.
 
         Returns:
-            This environment.
+            The stream.
 
         Raises:
-            InvalidParallelismError: If it is out of that range.
-        """
-        self._configuration.set(PARALLELISM, check_parallelism(parallelism, _WHOSE))
-        return self
-
-    def get_parallelism(self) -> int:
-        """Return how many subtasks an operator has that does not say so itself."""
-        return self._configuration.get(PARALLELISM) or os.cpu_count() or 1
-
-    def set_max_parallelism(self, max_parallelism: int) -> StreamExecutionEnvironment:
-        """Set the number of key groups: the greatest parallelism that state can be restarted with.
-
-        Args:
-            max_parallelism: The number, from 1 to 32768. Default: derived from each operator's
-                parallelism, and at least 128.
-
-        Returns:
-            This environment.
-
-        Raises:
-            InvalidParallelismError: If it is out of that range.
-        """
-        checked = check_parallelism(max_parallelism, _WHOSE, "max parallelism")
-        self._configuration.set(MAX_PARALLELISM, checked)
-        return self
-
-    def get_max_parallelism(self) -> int:
-        """Return the number of key groups; -1 if it is derived from each operator's parallelism."""
-        return self.get_config().get_max_parallelism()
-
-    def set_runtime_mode(self, execution_mode: RuntimeExecutionMode) -> StreamExecutionEnvironment:
-        """Set whether results are emitted as they change, or once at the end.
-
-        Args:
-            execution_mode: The mode. Default: `RuntimeExecutionMode.STREAMING`. With BATCH, `execute`
-                raises `InvalidArgumentError` if a source never ends.
-
-        Returns:
-            This environment.
-
-        Raises:
-            InvalidArgumentError: If it is no mode.
+            InvalidArgumentError: If it is no collection.
+            TypeMismatchError: If an element is not of the type.
 
         Example:
-            >>> from penstock.datastream import RuntimeExecutionMode
+            >>> from penstock.common import Types
             >>> from penstock.testing import local_environment
-            >>> env = local_environment().set_runtime_mode(RuntimeExecutionMode.BATCH)
-            >>> numbers = env.from_collection([1, 2, 3, 4])
-            >>> sorted(numbers.key_by(lambda number: number % 2).sum().execute_and_collect())
-            [4, 6]
+            >>> people = local_environment().from_collection(
+            ...     [("Ann", 42), ("Bob", 7)],
+            ...     type_info=Types.ROW_NAMED(["name", "age"], [Types.STRING(), Types.INT()]),
+            ... )
+            >>> list(people.map(lambda person: person.name).execute_and_collect())
+            ['Ann', 'Bob']
         """
-        if not isinstance(execution_mode, RuntimeExecutionMode):
+        if not isinstance(collection, Iterable):
             raise InvalidArgumentError(
-                f"{execution_mode!r} is no runtime mode.",
-                hint="Give RuntimeExecutionMode.STREAMING, BATCH or AUTOMATIC.",
+                f"from_collection() was given {collection!r}, which is no collection.",
+                hint="Give a list, or whatever can be iterated over.",
             )
-        self._configuration.set(RUNTIME_MODE, execution_mode.name)
-        return self
+        elements = list(collection)
+        if type_info is not None:
+            elements = _typed(elements, type_info)
+        source = CollectionSource(Block(elements).copied_if_possible().values)
+        return self._read("Collection Source", source, type_info, is_parallel=False)
 
-    def set_state_backend(self, state_backend: StateBackend) -> StreamExecutionEnvironment:
-        """Set where keyed state lives while the program runs.
-
-        Args:
-            state_backend: `HashMapStateBackend()`, the default, or `EmbeddedRocksDBStateBackend()`.
-                The same as `state.backend.type`.
-
-        Returns:
-            This environment.
-
-        Raises:
-            InvalidArgumentError: If it is no state backend.
-        """
-        if not isinstance(state_backend, StateBackend):
-            raise InvalidArgumentError(
-                f"{state_backend!r} is no state backend.",
-                hint="Give HashMapStateBackend() or EmbeddedRocksDBStateBackend().",
-            )
-        self._configuration.set(STATE_BACKEND, state_backend.kind)
-        return self
-
-    def set_buffer_timeout(self, timeout_millis: int) -> StreamExecutionEnvironment:
-        """Set how long a result may wait for others before they are sent together.
-
-        Accepted, so that a PyFlink program runs unchanged, and without effect: results leave an epoch
-        when it ends.
-
-        Args:
-            timeout_millis: Milliseconds; 0 sends each at once, -1 waits until a buffer is full.
-                Default: 100.
-
-        Returns:
-            This environment.
-
-        Raises:
-            InvalidArgumentError: If it is below -1.
-        """
-        timeout = check_buffer_timeout(timeout_millis)
-        self._configuration.set(BUFFER_TIMEOUT_ENABLED, timeout >= 0)
-        if timeout >= 0:
-            self._configuration.set(BUFFER_TIMEOUT, Duration.of_millis(timeout))
-        return self
-
-    def get_buffer_timeout(self) -> int:
-        """Return how long a result may wait for others, in milliseconds; -1 until a buffer is full."""
-        if not self._configuration.get(BUFFER_TIMEOUT_ENABLED):
-            return -1
-        return self._configuration.get(BUFFER_TIMEOUT).to_millis()
-
-    def disable_operator_chaining(self) -> StreamExecutionEnvironment:
-        """Let every operator run on its own, for debugging.
-
-        Returns:
-            This environment.
-        """
-        self._configuration.set(OPERATOR_CHAINING, value=False)
-        return self
-
-    def is_chaining_enabled(self) -> bool:
-        """Tell whether operators between which nothing is redistributed run as one. Default: True."""
-        return self._configuration.get(OPERATOR_CHAINING)
-
-    def is_chaining_of_operators_with_different_max_parallelism_enabled(self) -> bool:
-        """Tell whether operators are chained whose max parallelisms differ. Default: True."""
-        return self._configuration.get(CHAIN_DIFFERENT_MAX_PARALLELISM)
-
-    def add_python_file(self, file_path: str | os.PathLike[str]) -> None:
-        """Send a module, a package or an archive to the workers, where it can be imported.
-
-        Modules that the program's own script imports from beside it need not be added.
-
-        Args:
-            file_path: The path of a `.py` file, a folder, a `.zip` or an `.egg`.
-
-        Raises:
-            InvalidArgumentError: If there is no such file.
-        """
-        path = os.fspath(file_path)
-        if not os.path.exists(path):
-            raise InvalidArgumentError(
-                f"add_python_file() was given {path!r}, which does not exist.",
-                hint=f"Give a path that exists; relative ones begin at {os.getcwd()}.",
-            )
-        known = self._configuration.get(PYTHON_FILES)
-        self._configuration.set(PYTHON_FILES, path if known is None else f"{known},{path}")
-
-    def execute(self, job_name: str | None = None) -> JobExecutionResult:
-        """Execute the program, and wait until it has ended.
-
-        All sinks that were made since the last execution run; afterwards the environment is empty, as
-        in Flink. Ctrl-C stops the job: what it committed stays, standard error says where it stood,
-        and this method returns. A second Ctrl-C, while the job is being stopped, raises
-        `KeyboardInterrupt`.
-
-        Args:
-            job_name: The name of the job. Default: `pipeline.name`, else "Flink Streaming Job".
-
-        Returns:
-            The result, with what the operators counted.
-
-        Raises:
-            NoSinkError: If the program has no sink.
-            PenstockError: Why the program cannot run, or what the job failed with.
-
-        Example:
-            >>> from penstock.testing import local_environment
-            >>> env = local_environment()
-            >>> end = env.from_collection([1, 2]).print()
-            >>> env.execute("print").metrics["records_in"]
-            1
-            2
-            2
-        """
-        client = self.submit(job_name, is_awaited=True)
-        try:
-            return client.wait()
-        except KeyboardInterrupt:
-            return _stop(client)
-
-    def execute_async(self, job_name: str = _DEFAULT_NAME) -> JobClient:
-        """Execute the program in the background.
-
-        Args:
-            job_name: The name of the job.
-
-        Returns:
-            The client's view of the job.
-
-        Raises:
-            NoSinkError: If the program has no sink.
-            PenstockError: Why the program cannot run.
-        """
-        return self.submit(job_name)
-
-    def get_execution_plan(self) -> str:
-        """Return the plan of the program as JSON that Flink's plan visualizer reads.
-
-        The program can still be executed afterwards.
-
-        Raises:
-            NoSinkError: If the program has no sink.
-
-        Example:
-            >>> import json
-            >>> from penstock.testing import local_environment
-            >>> env = local_environment()
-            >>> end = env.from_collection([1, 2]).print()
-            >>> [node["type"] for node in json.loads(env.get_execution_plan())["nodes"]]
-            ['Source: Collection Source', 'Sink: Print to Std. Out']
-        """
-        return execution_plan(self.get_stream_graph())
-
-    def explain(self, *, analyze: bool = False) -> ExecutionPlan:
-        """Return the plan of the program for people: chains, and what is exchanged between them.
-
-        Printed it is a text; in a notebook it is a picture. PyFlink has no such method. The program
-        can still be executed afterwards.
-
-        Args:
-            analyze: Whether to execute the program now, wait until it has ended, and show in the plan
-                where its time went. The environment is empty afterwards, as after `execute`. For a
-                job that does not end see `JobClient.progress` and `execution.profile`. Default: False.
-
-        Returns:
-            The plan; if analyzed with a `profile`.
-
-        Raises:
-            NoSinkError: If the program has no sink.
-            PenstockError: If analyzed: why the program cannot run, or what the job failed with.
-
-        Example:
-            >>> from penstock.testing import local_environment
-            >>> env = local_environment()
-            >>> end = env.from_collection([3, 4]).map(lambda number: number**2).print()
-            >>> plan = env.explain(analyze=True)
-            9
-            16
-            >>> [row.name for row in plan.profile.operators]
-            ['Source: Collection Source', 'Map', 'Sink: Print to Std. Out']
-        """
-        graph = create_job_graph(self.get_stream_graph())
-        if not analyze:
-            return ExecutionPlan(graph)
-        usual = self._configuration
-        self._configuration = Configuration(usual).set(PROFILE, value=True)
-        try:
-            result = self.execute()
-        finally:
-            self._configuration = usual
-        return ExecutionPlan(graph, result.get_profile())
-
-    def close(self) -> None:
-        """Forget the program that was built. Jobs that run go on, and a SparkSession stays."""
-        self.transformations.clear()
-
-    def get_target(self) -> str:
-        """Return where programs run: "spark" or "local"."""
-        return self._configuration.get(TARGET)
-
-    def get_stream_graph(
-        self, job_name: str | None = None, sinks: Sequence[Transformation] | None = None
-    ) -> StreamGraph:
-        """Return the operators of the program and the edges between them, as executors get them.
-
-        Args:
-            job_name: The name of the job. Default: `pipeline.name`, else "Flink Streaming Job".
-            sinks: What is to run. Default: everything that was built since the last execution.
-
-        Raises:
-            NoSinkError: If the program has no sink.
-            PenstockError: If the program cannot run for another reason.
-        """
-        configuration = self._configuration
-        mode = configuration.get(RUNTIME_MODE)
-        graph = build_stream_graph(
-            list(self.transformations) if sinks is None else sinks,
-            job_name=job_name or configuration.get(PIPELINE_NAME) or _DEFAULT_NAME,
-            default_parallelism=self.get_parallelism(),
-            max_parallelism=configuration.get(MAX_PARALLELISM),
-            chaining_enabled=self.is_chaining_enabled(),
-            chain_different_max_parallelism=configuration.get(CHAIN_DIFFERENT_MAX_PARALLELISM),
-            object_reuse=configuration.get(OBJECT_REUSE),
-            batch=mode == RuntimeExecutionMode.BATCH.name,
-            job_parameters=self.get_config().get_global_job_parameters(),
-        )
-        graph.state_backend = configuration.get(STATE_BACKEND)
-        memory = configuration.get(STATE_MEMORY_LIMIT)
-        graph.state_memory = None if memory is None else memory.get_bytes()
-        if mode == RuntimeExecutionMode.AUTOMATIC.name:
-            graph.batch = graph.is_bounded
-        in_spark = configuration.get(COLUMNAR_IN_SPARK) and self._begins_anew()
-        return go_columnar(graph, in_spark=in_spark)
-
-    def create_job_request(
+    def from_source(
         self,
-        job_name: str | None = None,
-        *,
-        sinks: Sequence[Transformation] | None = None,
-        collectors: dict[str, Callable[[list[Any]], None]] | None = None,
-    ) -> JobRequest:
-        """Return what an executor is given.
+        source: Source,
+        watermark_strategy: WatermarkStrategy,
+        source_name: str,
+        type_info: TypeInformation | None = None,
+    ) -> DataStream:
+        """Begin a stream with a source.
 
         Args:
-            job_name: The name of the job.
-            sinks: What is to run. Default: everything that was built since the last execution.
-            collectors: For each stream whose results the client collects, what takes them, by id.
+            source: A source of `penstock.datastream.connectors`, such as `NumberSequenceSource`.
+            watermark_strategy: How the stream knows of event time: `WatermarkStrategy.no_watermarks()`
+                if it does not need to.
+            source_name: The name that plans, metrics and messages show.
+            type_info: The type of the records. Default: what the source says.
+
+        Returns:
+            The stream.
 
         Raises:
-            NoSinkError: If the program has no sink.
-            PenstockError: If the program cannot run for another reason.
+            InvalidArgumentError: If one of the arguments is none.
+
+        Example:
+            >>> from penstock.common import WatermarkStrategy
+            >>> from penstock.datastream.connectors.number_seq import NumberSequenceSource
+            >>> from penstock.testing import local_environment
+            >>> env = local_environment(parallelism=2)
+            >>> numbers = env.from_source(
+            ...     NumberSequenceSource(1, 4), WatermarkStrategy.no_watermarks(), "numbers"
+            ... )
+            >>> sorted(numbers.execute_and_collect())
+            [1, 2, 3, 4]
         """
-        graph = self.get_stream_graph(job_name, sinks)
-        files = self._configuration.get(PYTHON_FILES)
-        return JobRequest(
-            name=graph.job_name,
-            graph=graph,
-            configuration=Configuration(self._configuration),
-            collectors=collectors or {},
-            engine=self._engine,
-            python_files=tuple(files.split(",")) if files else (),
-            listeners=tuple(self._listeners),
+        for argument, kind in ((source, Source), (watermark_strategy, WatermarkStrategy)):
+            if not isinstance(argument, kind):
+                raise InvalidArgumentError(
+                    f"from_source() was given {argument!r}, which is no {kind.__name__}.",
+                    hint="For instance: from_source(NumberSequenceSource(1, 10), "
+                    "WatermarkStrategy.no_watermarks(), 'numbers').",
+                )
+        if not isinstance(source_name, str) or not source_name:
+            raise InvalidArgumentError(
+                f"from_source() was given {source_name!r} as the name of the source.",
+                hint="Give a string that is not empty.",
+            )
+        return self._read(
+            source_name,
+            source.description(),
+            type_info or source.produced_type,
+            is_bounded=source.is_bounded,
+            strategy=watermark_strategy,
         )
 
-    def submit(
+    def from_data_frame(
         self,
-        job_name: str | None = None,
-        collectors: dict[str, Callable[[list[Any]], None]] | None = None,
+        df: Any,
         *,
-        is_awaited: bool = False,
-    ) -> JobClient:
-        """Start the program, and leave the environment empty, whether that succeeds or not.
+        source_name: str = "DataFrame",
+        watermark_strategy: WatermarkStrategy | None = None,
+        split_column: str | None = None,
+        is_sorted: bool = False,
+    ) -> DataStream:
+        """Begin a stream with the rows of a Spark DataFrame, bounded or streaming.
+
+        Each row is a `Row` whose fields are read by name, as `row.origin` or `row["origin"]`, or by
+        position. Rows cannot be changed; `Row(**row.as_dict())` makes one that can.
+
+        Spark packs files into partitions by their size, so the rows of a bounded frame that reads several
+        come in no order of time. Then watermarks wait for the end of the frame, wherever in the program
+        they are made, and no row is late: windows give what they give in BATCH mode. The same holds for the
+        splits of a bounded frame.
 
         Args:
-            job_name: The name of the job. Default: `pipeline.name`, else "Flink Streaming Job".
-            collectors: For each stream whose results the client collects, what takes them, by id.
-            is_awaited: Whether the caller waits for the end of the job at once.
+            df: The DataFrame.
+            source_name: The name that plans, metrics and messages show.
+            watermark_strategy: How the stream knows of event time. Default: no watermarks.
+            split_column: The column that names the split of a row, such as `partition` of a Kafka
+                source: each split has a watermark generator of its own, and a split that falls
+                behind, or is read by another task, makes no record late. Default: all rows are of
+                one split.
+            is_sorted: True if a bounded frame is sorted by time, with `orderBy` for instance, so that
+                watermarks can go by its rows whatever files they come from. What is not sorted then may be
+                late.
 
         Returns:
-            The client's view of the job.
+            The stream; bounded unless the frame is a streaming one.
 
         Raises:
-            NoSinkError: If the program has no sink.
-            PenstockError: Why the program cannot run.
+            InvalidArgumentError: If it is no Spark DataFrame.
+            ColumnNotFoundError: If it has no column of the split column's name.
+        """
+        described = described_frame(df)
+        if described is None:
+            raise InvalidArgumentError(
+                f"from_data_frame() was given {with_article(type(df).__name__)}, which is no Spark "
+                "DataFrame.",
+                hint="spark.createDataFrame(...) makes one of pandas and Arrow data.",
+            )
+        columns = described.row_type.get_field_names()
+        if split_column is not None and split_column not in columns:
+            raise ColumnNotFoundError(
+                f"from_data_frame() was told that {split_column!r} names the splits, but the frame has "
+                "no such column.",
+                hint=f"Its columns are: {', '.join(columns)}.",
+            )
+        return self._read(
+            source_name,
+            FrameSource(df, split_column, is_sorted, described.kinds),
+            described.row_type,
+            is_bounded=described.is_bounded,
+            strategy=watermark_strategy,
+        )
+
+    def read_text_file(
+        self, path: str | os.PathLike[str], charset_name: str = "UTF-8"
+    ) -> DataStream:
+        """Begin a stream with the lines of a text file, without their ends.
+
+        The source is bounded. The file is read when the program is executed; `execute` raises
+        `SourceNotReadableError` if it cannot be.
+
+        Args:
+            path: The file, or a folder whose files are read. All workers must reach it.
+            charset_name: The encoding.
+
+        Returns:
+            The stream of lines.
+
+        Raises:
+            InvalidArgumentError: If the path is none, or there is no such encoding.
         """
         try:
-            request = self.create_job_request(job_name, collectors=collectors)
-        finally:
-            self.transformations.clear()
-        request.is_awaited = is_awaited
-        return JobClient(executor_for(self.get_target()).submit(request))
+            place = os.fspath(path)
+            codecs.lookup(charset_name)
+        except (TypeError, LookupError) as error:
+            raise InvalidArgumentError(
+                f"read_text_file({path!r}, {charset_name!r}) cannot work: {error}.",
+                hint="Give a path, and an encoding as 'UTF-8'.",
+            ) from error
+        return self._read("Text File Source", TextFileSource(place, charset_name), Types.STRING())
+
+    def socket_text_stream(self, hostname: str, port: int) -> DataStream:
+        """Begin a stream with the lines that come from a socket, as from `nc -lk 9999`.
+
+        The source never ends and has the parallelism 1. It is for trying things out: lines that come
+        while the job is not running are lost.
+
+        Args:
+            hostname: The host to connect to.
+            port: The port, from 1 to 65535.
+
+        Returns:
+            The stream of lines, without their ends.
+
+        Raises:
+            InvalidArgumentError: If the host or the port is none.
+        """
+        if not isinstance(hostname, str) or not hostname:
+            raise InvalidArgumentError(
+                f"{hostname!r} is no host.", hint="For instance: 'localhost'."
+            )
+        if not isinstance(port, int) or not 1 <= port <= 65_535:
+            raise InvalidArgumentError(
+                f"{port!r} is no port.", hint="A port is a whole number from 1 to 65535."
+            )
+        source = SocketTextSource(hostname, port)
+        return self._read(
+            "Socket Stream", source, Types.STRING(), is_bounded=False, is_parallel=False
+        )
+
+    def _read(
+        self,
+        name: str,
+        source: Any,
+        output_type: TypeInformation | None,
+        *,
+        is_bounded: bool = True,
+        is_parallel: bool = True,
+        strategy: WatermarkStrategy | None = None,
+    ) -> DataStream:
+        native = source if isinstance(source, NativeSource) else None
+        has_splits = isinstance(source, FrameSource) and source.split_column is not None
+        interval = self.get_config().get_auto_watermark_interval()
+        transformation = OperatorTransformation(
+            id=self.transformations.next_id(),
+            name=f"Source: {name}",
+            operator=SourceOperator(native, strategy, interval, has_splits=has_splits),
+            source=source,
+            is_bounded=is_bounded,
+            parallelism=None if is_parallel else 1,
+            is_parallelism_fixed=not is_parallel,
+            output_type=output_type,
+        )
+        return DataStream(self, transformation)
 
 
-def _stop(client: JobClient) -> JobExecutionResult:
-    """Stop a job that the user interrupted, and say where it stood."""
-    client.cancel().result()
-    result = client.wait()
-    sys.stderr.write(f"\n{client.where_it_stands()}\n")
-    return result
+def _typed(elements: list[Any], type_info: TypeInformation) -> list[Any]:
+    if not isinstance(type_info, TypeInformation):
+        raise InvalidArgumentError(
+            f"{type_info!r} is no type information.",
+            hint="Types.INT() and its likes describe a type, with the parentheses.",
+        )
+    for index, element in enumerate(elements):
+        type_info.check(element, f"Element {index} of the collection")
+    names = declared_names(type_info)
+    if names is not None:
+        return [named_row(element, names, "The collection has") for element in elements]
+    if isinstance(type_info, RowTypeInfo):
+        return [
+            row_of(None, tuple(element)) if isinstance(element, (tuple, list)) else element
+            for element in elements
+        ]
+    return elements

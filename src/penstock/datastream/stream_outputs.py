@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 import uuid
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
+from penstock.datastream.base_stream import BaseStream
 from penstock.datastream.closeable_iterator import CloseableIterator, Results
 from penstock.datastream.connectors.base import Sink
 from penstock.datastream.data_stream_sink import DataStreamSink
@@ -16,19 +17,13 @@ from penstock.errors import InvalidArgumentError, UnsupportedOperationError
 from penstock.executors.targets import executor_for
 from penstock.graph.job_graph import create_job_graph
 from penstock.graph.plan import ExecutionPlan
-from penstock.graph.transformation import OperatorTransformation, Transformation
+from penstock.graph.transformation import OperatorTransformation
 from penstock.runtime.operator import StreamOperator
 from penstock.runtime.operators.sink import CollectOperator, PrintOperator, SinkOperator
 
-if TYPE_CHECKING:
-    from penstock.datastream.stream_execution_environment import StreamExecutionEnvironment
 
-
-class StreamOutputs:
+class StreamOutputs(BaseStream):
     """The ways in which the records of a stream leave the program."""
-
-    _environment: StreamExecutionEnvironment
-    _transformation: Transformation
 
     def _sink(self, name: str, operator: StreamOperator) -> OperatorTransformation:
         return OperatorTransformation(

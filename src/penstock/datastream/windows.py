@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from penstock.common.typeinfo import TypeInformation
 from penstock.datastream.aggregates import merges_as_it_adds
-from penstock.datastream.aggregation import Aggregation, Max, MaxBy, Min, MinBy, Sum
+from penstock.datastream.aggregation import Aggregates, Aggregation, StreamT
+from penstock.datastream.base_stream import BaseStream
+from penstock.datastream.environment_execution import EnvironmentExecution
 from penstock.datastream.function_checks import check_function, check_methods
 from penstock.datastream.functions import AggregateFunction, ReduceFunction
 from penstock.datastream.named_rows import name_results
@@ -19,6 +22,7 @@ from penstock.datastream.window_functions import (
     WindowFunction,
 )
 from penstock.errors import InvalidArgumentError, InvalidTriggerError, TriggerCannotMergeError
+from penstock.runtime.operator import StreamOperator
 from penstock.runtime.operators.window_call import ApplyAllCall, ApplyCall, ProcessCall, WindowCall
 from penstock.runtime.operators.window_contents import (
     AggregatedRecords,
@@ -33,11 +37,6 @@ from penstock.runtime.windowing.assigner import MergingWindowAssigner, WindowAss
 from penstock.runtime.windowing.evictor import Evictor
 from penstock.runtime.windowing.trigger import Trigger
 
-if TYPE_CHECKING:
-    from penstock.datastream.keyed_stream import KeyedStream
-    from penstock.datastream.stream import DataStream
-    from penstock.datastream.stream_execution_environment import StreamExecutionEnvironment
-
 AnyWindowFunction = (
     WindowFunction[Any, Any, Any, Any]
     | AllWindowFunction[Any, Any, Any]
@@ -47,7 +46,7 @@ AnyWindowFunction = (
 )
 
 
-class Windows:
+class Windows(Aggregates[StreamT]):
     """A stream whose records are put into windows: what `WindowedStream` and its like have alike.
 
     Records are kept until the last of their windows is gone. `reduce`, `aggregate`, `sum` and their
@@ -66,7 +65,7 @@ class Windows:
     _arguments: ClassVar[tuple[int, int]]
     """With how many arguments `apply` and `process` of a function are called."""
 
-    def __init__(self, stream: KeyedStream, window_assigner: WindowAssigner[Any, Any]) -> None:
+    def __init__(self, stream: BaseStream, window_assigner: WindowAssigner[Any, Any]) -> None:
         if not isinstance(window_assigner, WindowAssigner):
             raise InvalidArgumentError(
                 f"{window_assigner!r} is no window assigner.",
@@ -80,9 +79,15 @@ class Windows:
         self._lateness = 0
         self._late_tag: OutputTag | None = None
 
-    def get_execution_environment(self) -> StreamExecutionEnvironment:
+    @abstractmethod
+    def get_execution_environment(self) -> EnvironmentExecution:
         """Return the environment of the program."""
-        return self._stream.get_execution_environment()
+
+    @abstractmethod
+    def _results(
+        self, name: str, operator: StreamOperator, output_type: TypeInformation | None
+    ) -> StreamT:
+        """Return the results of the operator of these windows."""
 
     def get_input_type(self) -> TypeInformation:
         """Return the declared type of the records; any object that can be pickled if there is none."""
@@ -224,7 +229,7 @@ class Windows:
         output_type: TypeInformation | None = None,
         *,
         share_panes: bool = True,
-    ) -> DataStream:
+    ) -> StreamT:
         """Join the records of each window to one value, as they come.
 
         Args:
@@ -270,7 +275,7 @@ class Windows:
         output_type: TypeInformation | None = None,
         *,
         share_panes: bool | None = None,
-    ) -> DataStream:
+    ) -> StreamT:
         """Add the records of each window to an accumulator, as they come.
 
         Args:
@@ -335,7 +340,7 @@ class Windows:
 
     def apply(
         self, window_function: AnyWindowFunction, output_type: TypeInformation | None = None
-    ) -> DataStream:
+    ) -> StreamT:
         """Make any number of results of the records of each window.
 
         Args:
@@ -356,7 +361,7 @@ class Windows:
 
     def process(
         self, process_window_function: AnyWindowFunction, output_type: TypeInformation | None = None
-    ) -> DataStream:
+    ) -> StreamT:
         """Make any number of results of the records of each window, with state.
 
         Args:
@@ -383,7 +388,7 @@ class Windows:
         window_function: Any,
         output_type: TypeInformation | None,
         operation: str,
-    ) -> DataStream:
+    ) -> StreamT:
         """Return the results of a function that gets what the records were joined to."""
         call: WindowCall
         if window_function is None:
@@ -403,7 +408,7 @@ class Windows:
         call: WindowCall,
         checked_type: TypeInformation | None,
         output_type: TypeInformation | None,
-    ) -> DataStream:
+    ) -> StreamT:
         trigger = self._trigger or self._default_trigger()
         operator = window_operator(
             self._assigner,
@@ -416,97 +421,12 @@ class Windows:
             output_type=checked_type,
         )
         name = type(self._assigner).__name__
-        return self._stream._transform(name, operator, output_type)  # noqa: SLF001
+        return self._results(name, operator, output_type)
 
-    def _aggregated(
-        self, method: str, aggregation: type[Aggregation], field: int | str
-    ) -> DataStream:
+    def _aggregated(self, method: str, aggregation: type[Aggregation], field: int | str) -> StreamT:
         check_field(field, f"{method}()", self._records_type)
         contents = ReducedRecords(aggregation(field), is_associative=True)
         return self._windowed(contents, WindowCall(), None, self._records_type)
-
-    def sum(self, position_to_sum: int | str = 0) -> DataStream:
-        """Add up a field of the records of each window; see `KeyedStream.sum`.
-
-        PyFlink's windows have no `sum`, nor the four methods below; they are Flink's.
-
-        Args:
-            position_to_sum: The position of the field, from 0, or its name.
-
-        Returns:
-            For each window its first record, with the sum.
-
-        Raises:
-            InvalidArgumentError: If it is neither a position nor a name.
-            ColumnNotFoundError: If records of the stream's declared type have no such field.
-
-        Example:
-            >>> from penstock.testing import local_environment
-            >>> sales = local_environment().from_collection([("pen", 2), ("ink", 9), ("pen", 3)])
-            >>> list(sales.key_by(0).count_window(2).sum(1).execute_and_collect())
-            [('pen', 5)]
-        """
-        return self._aggregated("sum", Sum, position_to_sum)
-
-    def min(self, position_to_min: int | str = 0) -> DataStream:
-        """Find the least value of a field among the records of each window; see `KeyedStream.min`.
-
-        Args:
-            position_to_min: The position of the field, from 0, or its name.
-
-        Returns:
-            For each window its first record, with that value.
-
-        Raises:
-            InvalidArgumentError: If it is neither a position nor a name.
-            ColumnNotFoundError: As `sum` does.
-        """
-        return self._aggregated("min", Min, position_to_min)
-
-    def max(self, position_to_max: int | str = 0) -> DataStream:
-        """Find the greatest value of a field among the records of each window; see `KeyedStream.max`.
-
-        Args:
-            position_to_max: The position of the field, from 0, or its name.
-
-        Returns:
-            For each window its first record, with that value.
-
-        Raises:
-            InvalidArgumentError: If it is neither a position nor a name.
-            ColumnNotFoundError: As `sum` does.
-        """
-        return self._aggregated("max", Max, position_to_max)
-
-    def min_by(self, position_to_min_by: int | str = 0) -> DataStream:
-        """Find the first record of each window with the least value of a field.
-
-        Args:
-            position_to_min_by: The position of the field, from 0, or its name.
-
-        Returns:
-            That record for each window.
-
-        Raises:
-            InvalidArgumentError: If it is neither a position nor a name.
-            ColumnNotFoundError: As `sum` does.
-        """
-        return self._aggregated("min_by", MinBy, position_to_min_by)
-
-    def max_by(self, position_to_max_by: int | str = 0) -> DataStream:
-        """Find the first record of each window with the greatest value of a field.
-
-        Args:
-            position_to_max_by: The position of the field, from 0, or its name.
-
-        Returns:
-            That record for each window.
-
-        Raises:
-            InvalidArgumentError: If it is neither a position nor a name.
-            ColumnNotFoundError: As `sum` does.
-        """
-        return self._aggregated("max_by", MaxBy, position_to_max_by)
 
 
 def _as_it_is(_key: Any, _window: Any, inputs: list[Any]) -> list[Any]:

@@ -8,11 +8,11 @@ from penstock.datastream.broadcast_functions import (
     BroadcastProcessFunction,
     KeyedBroadcastProcessFunction,
 )
-from penstock.datastream.broadcast_stream import check_broadcast_states
 from penstock.datastream.co_functions import CoProcessFunction, KeyedCoProcessFunction
 from penstock.datastream.function_checks import check_methods
 from penstock.datastream.key_selection import Key
 from penstock.datastream.state import MapStateDescriptor
+from penstock.datastream.two_streams import check_broadcast_states
 from penstock.runtime.operators.broadcast_process import (
     BroadcastProcessOperator,
     KeyedBroadcastProcessOperator,

@@ -136,3 +136,14 @@ class CountSlidingWindowAssigner(_CountWindows):
 
     def __repr__(self) -> str:
         return f"CountSlidingWindowAssigner({self.window_size}, {self.window_slide})"
+
+
+def count_windows(size: int, slide: int) -> WindowAssigner[Any, Any]:
+    """Return the assigner of windows of a number of records; a slide of 0 stands for the size.
+
+    Raises:
+        InvalidWindowError: If the size is below 1, or the slide below 0.
+    """
+    if slide == 0 and not isinstance(slide, bool):
+        return CountTumblingWindowAssigner.of(size)
+    return CountSlidingWindowAssigner.of(size, slide)
