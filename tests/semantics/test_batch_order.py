@@ -38,6 +38,7 @@ from penstock.datastream.window import (
     WindowAssigner,
 )
 from penstock.graph.transformation import OperatorTransformation
+from penstock.runtime.operator import BatchOrder
 from penstock.runtime.sorted_records import SortedRecords
 from penstock.testing import local_environment
 
@@ -356,7 +357,7 @@ def test_windows_that_cannot_show_the_order_hold_nothing_back() -> None:
         while made_by.name == "Map":
             [made_by] = made_by.inputs
         assert isinstance(made_by, OperatorTransformation)
-        return made_by.operator.sorts_in_batch
+        return made_by.operator.batch_order is not BatchOrder.AS_THEY_CAME
 
     end_of_stream = GlobalWindows.create_with_end_of_stream_trigger()
     for assigner in (

@@ -12,6 +12,7 @@ from penstock.graph.source_descriptions import AggregatedFrameSource
 from penstock.graph.stream_graph import StreamEdge, StreamNode
 from penstock.graph.unpicklable import pickle_by_value
 from penstock.runtime.job_pickle import classes_of_main
+from penstock.runtime.operators.broadcast_process import BroadcastOperator
 from penstock.runtime.program import ChainedEdge, NetworkEdge, OperatorSpec, Program, Vertex
 from penstock.runtime.source import NativeSource
 
@@ -97,7 +98,7 @@ def _operator(
         ),
         uid=node.uid,
         is_keyed=node.operator.is_stateful,
-        has_broadcast_state=node.operator.has_broadcast_state,
+        has_broadcast_state=isinstance(node.operator, BroadcastOperator),
         keeps_records=node.operator.keeps_records,
         delivers_to=node.operator.delivers_to,
         kept_windows=node.operator.kept_windows,

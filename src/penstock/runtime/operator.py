@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from enum import Enum, auto
 from typing import Any, NamedTuple, Protocol
 
 from penstock.runtime.chaining_strategy import ChainingStrategy
@@ -12,7 +13,6 @@ from penstock.runtime.epoch import Epoch
 from penstock.runtime.metrics import OperatorMetrics
 from penstock.runtime.output import Output
 from penstock.runtime.state.backend import KeyedStateBackend
-from penstock.runtime.state.broadcast_state import BroadcastStateStore
 from penstock.runtime.timers.internal_timer_service_manager import InternalTimerServiceManager
 from penstock.runtime.timers.processing_time_service import ProcessingTimeService
 
@@ -35,6 +35,16 @@ class OperatorPart(NamedTuple):
     watermark: int
 
 
+class BatchOrder(Enum):
+    """In what order keyed records come to an operator in BATCH mode."""
+
+    AS_THEY_CAME = auto()
+    BY_KEY = auto()
+    """At the end, key by key and by their timestamps."""
+    TIMED_BY_KEY = auto()
+    """Those with a timestamp so; those without one need not wait: they come first, as they came."""
+
+
 class StreamOperator:
     """Base class of all operators.
 
@@ -51,7 +61,6 @@ class StreamOperator:
         output: Where its results go.
         metrics: What it counts.
         state: Its keyed state, if it has any.
-        broadcast_state: Its broadcast state, if it has any.
         processing_time: Tells the time, and calls back when timers are due.
         timers: Its timers, if it has keyed state.
     """
@@ -59,16 +68,10 @@ class StreamOperator:
     chaining_strategy: ChainingStrategy = ChainingStrategy.ALWAYS
 
     is_stateful: bool = False
-    """Whether the operator has keyed state, so that its epochs leave changelogs."""
+    """Whether it has keyed state, which it is set up with: not every operator has that reads records by key."""
 
-    sorts_in_batch: bool = False
-    """Whether in BATCH mode its keyed records come at the end, key by key and by their timestamps."""
-
-    takes_untimed_at_once: bool = False
-    """Whether, of those, records without a timestamp need not wait: they come first, as they came."""
-
-    has_broadcast_state: bool = False
-    """Whether the operator has broadcast state, of which every subtask has the whole."""
+    batch_order: BatchOrder = BatchOrder.AS_THEY_CAME
+    """In what order its keyed records come in BATCH mode."""
 
     @property
     def wants_wake_ups(self) -> bool:
@@ -76,7 +79,7 @@ class StreamOperator:
         return False
 
     takes_columns: bool = False
-    """Whether it works on columns, on whole batches of them."""
+    """Whether it works on columns, on whole batches of them, which are neither cut nor copied before it."""
 
     keeps_to_itself: bool = False
     """Whether nobody before or behind it sees what is done here to a value, nor when: it is an end."""
@@ -105,7 +108,6 @@ class StreamOperator:
     output: Output
     metrics: OperatorMetrics
     state: KeyedStateBackend
-    broadcast_state: BroadcastStateStore
     processing_time: ProcessingTimeService
     timers: InternalTimerServiceManager | None
 
@@ -136,18 +138,11 @@ class StreamOperator:
             self.timers = InternalTimerServiceManager(
                 state, state.timer_queue, processing_time, at_end=batch
             )
-        if self.has_broadcast_state:
-            self.broadcast_state = BroadcastStateStore(name)
         self.batch = batch
 
     def stores(self, operator_id: str) -> dict[str, KeyedStateBackend]:
         """Return what its state is kept in, by names that begin with the operator's id."""
-        stores: dict[str, KeyedStateBackend] = {}
-        if self.is_stateful:
-            stores[operator_id] = self.state
-        if self.has_broadcast_state:
-            stores[f"{operator_id} broadcast"] = self.broadcast_state
-        return stores
+        return {operator_id: self.state} if self.is_stateful else {}
 
     def show_calls(self) -> None:
         """Let samples tell the user's functions from what calls them; called before `open`."""

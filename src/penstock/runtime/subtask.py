@@ -24,7 +24,7 @@ from penstock.runtime.job_pickle import dumps, load_code
 from penstock.runtime.key_groups import key_group_range
 from penstock.runtime.layout import Layout
 from penstock.runtime.message import Message, OperatorCounts, SubtaskReport
-from penstock.runtime.operator import StreamOperator
+from penstock.runtime.operator import BatchOrder, StreamOperator
 from penstock.runtime.operator_chain import OperatorChain
 from penstock.runtime.output import Output
 from penstock.runtime.partitioners import StreamPartitioner
@@ -238,9 +238,9 @@ class Subtask:
         epoch = self._epoch
         self._clock.previous = max(self._clock.previous, progress.clock)
         head = self.chain.operators[0]
-        sorts = self._layout.program.batch and head.sorts_in_batch
+        sorts = self._layout.program.batch and head.batch_order is not BatchOrder.AS_THEY_CAME
         self._sorted = SortedRecords() if sorts else None
-        self._takes_untimed = head.takes_untimed_at_once
+        self._takes_untimed = head.batch_order is BatchOrder.TIMED_BY_KEY
         self._gates = InputGates(
             self.name,
             epoch.number,

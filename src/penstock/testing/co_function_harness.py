@@ -14,6 +14,7 @@ from penstock.datastream.key_selection import Key
 from penstock.datastream.state import MapStateDescriptor
 from penstock.datastream.two_streams import check_broadcast_states
 from penstock.runtime.operators.broadcast_process import (
+    BroadcastOperator,
     BroadcastProcessOperator,
     KeyedBroadcastProcessOperator,
 )
@@ -132,6 +133,7 @@ class _BroadcastFunctionHarness(_CoFunctionHarness):
             descriptor: Names it.
         """
         self._check_is_open("Looking at state")
+        assert isinstance(self.operator, BroadcastOperator)
         return dict(self.operator.broadcast_state.get_broadcast_state(descriptor).items())
 
 

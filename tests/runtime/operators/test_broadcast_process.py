@@ -15,6 +15,7 @@ from penstock.errors import (
 )
 from penstock.runtime.elements import StreamRecord, Watermark
 from penstock.runtime.operators.broadcast_process import (
+    BroadcastOperator,
     BroadcastProcessOperator,
     KeyedBroadcastProcessOperator,
 )
@@ -104,6 +105,7 @@ class TestWithoutKeys:
                 harness.process_element2((f"rule {number}", number))
             whole = harness.snapshot()
             harness.process_element2(("rule 7", 70))
+            assert isinstance(harness.operator, BroadcastOperator)
             changes = b"".join(harness.operator.broadcast_state.changes())
 
             assert len(changes) < 300 < len(whole)

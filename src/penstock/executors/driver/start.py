@@ -19,7 +19,6 @@ from penstock.executors.driver.compiled_job import CompiledJob
 from penstock.executors.epoch_feed import EpochFeed
 from penstock.executors.job import EpochRunner
 from penstock.executors.key_groups import with_known_key_groups
-from penstock.executors.port import JobRequest
 from penstock.executors.profile_log import ProfileLog
 from penstock.executors.publishing import Publisher, drop_uncommitted, open_files_of
 from penstock.runtime.program import Program
@@ -95,7 +94,7 @@ def _start(
     )
     at_end.callback(checkpoints.close)
     if job.is_streaming and not checkpoints.is_durable:
-        _warn_of_state(job.request)
+        _warn_of_state(job)
     program = with_known_key_groups(job.program, checkpoints)
     feed = EpochFeed()
     if configuration.get(PROFILE):
@@ -115,13 +114,13 @@ def _start(
     return Job(job.job_id, job.request, program, feed, run, run.interrupt, at_end.close)
 
 
-def _warn_of_state(request: JobRequest) -> None:
+def _warn_of_state(job: CompiledJob) -> None:
     """Say so where state will be lost with the job."""
-    operators = [node.operator for node in request.graph.nodes.values()]
-    if any(operator.is_stateful or operator.has_broadcast_state for operator in operators):
+    operators = [spec for vertex in job.program.vertices for spec in vertex.operators]
+    if any(spec.is_stateful for spec in operators):
         warnings.warn(
             NoCheckpointLocationWarning(
-                f"The streaming job {request.name!r} has state and no checkpoint location: when it ends, "
+                f"The streaming job {job.request.name!r} has state and no checkpoint location: when it ends, "
                 "by whatever cause, it can only begin anew.\n\nHint: Set execution.checkpointing.dir to "
                 "a folder that the driver and all workers reach."
             ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, Final, NoReturn
 
 from penstock.errors import InvalidFunctionError, NoKeyError, UnknownBroadcastStateError
@@ -155,8 +156,10 @@ class KeyedBroadcastContext(BroadcastContext):
         self._apply(state_descriptor, function)
 
 
-class _BroadcastOperator(FunctionOperator, TwoInputOperator):
-    """What both operators have in common: the second input, which is broadcast.
+class BroadcastOperator(FunctionOperator, TwoInputOperator):
+    """What both operators have in common: the second input, and the state that it changes.
+
+    Both are broadcast: every subtask has the whole of them.
 
     Args:
         function: The user's function.
@@ -164,13 +167,23 @@ class _BroadcastOperator(FunctionOperator, TwoInputOperator):
     """
 
     method = "process_element"
-    has_broadcast_state = True
     _broadcast_context: BroadcastContext
     _collector: Collector
 
     def __init__(self, function: Any, declared: tuple[MapStateDescriptor, ...]) -> None:
         super().__init__(function)
         self._declared = declared
+
+    @cached_property
+    def broadcast_state(self) -> BroadcastStateStore:
+        """What its broadcast states are kept in."""
+        return BroadcastStateStore(self.name)
+
+    def stores(self, operator_id: str) -> dict[str, KeyedStateBackend]:
+        return {
+            **super().stores(operator_id),
+            f"{operator_id} broadcast": self.broadcast_state,
+        }
 
     def open(self) -> None:
         self._second_call = UserFunction(self.function.function, _SECOND).call
@@ -183,7 +196,7 @@ class _BroadcastOperator(FunctionOperator, TwoInputOperator):
         )
 
 
-class BroadcastProcessOperator(_BroadcastOperator, ProcessOperator):
+class BroadcastProcessOperator(BroadcastOperator, ProcessOperator):
     """Calls the user's function for each record, by another method if it was broadcast."""
 
     def open(self) -> None:
@@ -196,7 +209,7 @@ class BroadcastProcessOperator(_BroadcastOperator, ProcessOperator):
         self.process_block(block)
 
 
-class KeyedBroadcastProcessOperator(_BroadcastOperator, KeyedProcessOperator):
+class KeyedBroadcastProcessOperator(BroadcastOperator, KeyedProcessOperator):
     """The same, with state and timers for each key of the stream that is not broadcast."""
 
     def open(self) -> None:

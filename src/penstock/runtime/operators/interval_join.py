@@ -10,6 +10,7 @@ from penstock.common.typeinfo import Types
 from penstock.runtime.elements import MAX_TIMESTAMP, Block
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.mutability import given, kept
+from penstock.runtime.operator import BatchOrder
 from penstock.runtime.operators.collector import Collector
 from penstock.runtime.operators.function_operator import FunctionOperator
 from penstock.runtime.operators.window import LATE_RECORDS
@@ -152,7 +153,7 @@ class IntervalJoinOperator(FunctionOperator, TwoInputOperator):
 
     method = "process_element"
     is_stateful = True
-    sorts_in_batch = True
+    batch_order = BatchOrder.BY_KEY
 
     def __init__(
         self, function: Any, *, lower: int, upper: int, late_tags: tuple[str | None, str | None]

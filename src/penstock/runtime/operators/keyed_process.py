@@ -9,6 +9,7 @@ from penstock.runtime.elements import BLOCK_SIZE, MAX_TIMESTAMP, Block
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.key_types import VOID_NAMESPACE
 from penstock.runtime.mutability import IMMUTABLE_TYPES, NO_PAIR, copied
+from penstock.runtime.operator import BatchOrder
 from penstock.runtime.operators.collector import Collector
 from penstock.runtime.operators.function_operator import FunctionOperator
 from penstock.runtime.state.backend import KeyedStateBackend
@@ -109,7 +110,7 @@ class KeyedProcessOperator(FunctionOperator):
 
     method = "process_element"
     is_stateful = True
-    sorts_in_batch = True
+    batch_order = BatchOrder.BY_KEY
 
     @property
     def wants_wake_ups(self) -> bool:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from penstock.runtime.elements import BLOCK_SIZE, MAX_TIMESTAMP, Block
 from penstock.runtime.mutability import IMMUTABLE_TYPES, Kept, given
+from penstock.runtime.operator import BatchOrder
 from penstock.runtime.operators.collector import Collector
 from penstock.runtime.operators.function_operator import FunctionOperator
 from penstock.runtime.state.tables import Keep, RawTable
@@ -31,7 +32,6 @@ class ReduceOperator(FunctionOperator):
 
     method = "reduce"
     is_stateful = True
-    sorts_in_batch = True
 
     holds_fixed: bool = True
     """Whether all in the table is known to be plain, and such as nobody can change."""
@@ -41,7 +41,7 @@ class ReduceOperator(FunctionOperator):
 
     def __init__(self, function: Any, *, shows_keys: bool = True) -> None:
         super().__init__(function)
-        self.takes_untimed_at_once = not shows_keys
+        self.batch_order = BatchOrder.BY_KEY if shows_keys else BatchOrder.TIMED_BY_KEY
 
     def process_block(self, block: Block) -> None:
         collector = Collector(self.output)

@@ -11,7 +11,7 @@ from penstock.runtime.elements import MAX_TIMESTAMP, Block
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.job_pickle import dumps, loads
 from penstock.runtime.mutability import copied
-from penstock.runtime.operator import OperatorPart, StreamOperator
+from penstock.runtime.operator import BatchOrder, OperatorPart, StreamOperator
 from penstock.runtime.operators.collector import Collector
 from penstock.runtime.operators.window_call import WindowCall
 from penstock.runtime.operators.window_contents import (
@@ -117,7 +117,8 @@ class WindowOperator(StreamOperator):
         # Where only a function that joins them could see their order, it is not worth keeping them all.
         fires_once = type(assigner) is GlobalWindows and type(trigger) is EndOfStreamTrigger
         shows_order = windows.shows_order and not fires_once
-        self.sorts_in_batch = shows_order or isinstance(contents, ListedRecords)
+        if shows_order or isinstance(contents, ListedRecords):
+            self.batch_order = BatchOrder.BY_KEY
 
     @property
     def wants_wake_ups(self) -> bool:
