@@ -3,7 +3,7 @@ from __future__ import annotations
 import pickle
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from penstock.runtime.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
@@ -72,6 +72,8 @@ def test_times_are_found_by_their_panes(
 
 
 @given(SIZES, SIZES, st.integers(-40, 40), TIMES, st.lists(TIMES, max_size=5))
+@example(2, 1, 0, MAX_TIMESTAMP - 1, [MAX_TIMESTAMP - 1])
+@example(2, 1, 0, MAX_TIMESTAMP, [MAX_TIMESTAMP])
 def test_the_next_end_is_that_of_a_window_that_holds_a_pane(
     size: int, slide: int, offset: int, now: int, times: list[int]
 ) -> None:

@@ -99,7 +99,8 @@ class PaneWindows(dict[int, tuple[TimeWindow, ...]]):
         inside = next((pane for pane in panes if pane >= end - self.size), None)
         if inside is None:
             return None
-        return min(max(end, self.end_from(inside + self.pane_size)), MAX_TIMESTAMP) - 1
+        found = min(max(end, self.end_from(inside + self.pane_size)), MAX_TIMESTAMP) - 1
+        return found if found > time else None
 
     def __missing__(self, pane: int) -> tuple[TimeWindow, ...]:
         size = self.size
