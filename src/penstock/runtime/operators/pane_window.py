@@ -54,7 +54,8 @@ class AlignedWindows(WindowSet):
     """Windows that are the same for all keys: the records of a block are put into each in one go.
 
     The trigger is known, so it need not be asked. State and timers are those of `GeneralWindows`, but
-    timers are registered for those keys only that are new in a window.
+    timers are registered for those keys only that are new in a window, and for late records: an earlier
+    start may have had another lateness or trigger. A timer that fires too early registers the next.
     """
 
     def __init__(self, operator: WindowOperator) -> None:
@@ -93,7 +94,9 @@ class AlignedWindows(WindowSet):
         windows = self._panes[pane]
         return not windows or windows[-1].max_timestamp() <= self._service.current_watermark
 
-    def _put_panes(self, block: Block, by_pane: ByPane, windows: Windows) -> None:
+    def _put_panes(
+        self, block: Block, by_pane: ByPane, windows: Windows, *, are_late: bool = False
+    ) -> None:
         """Put records into windows, and register timers."""
         by_window: dict[TimeWindow, list[Sequence[int]]] = {}
         for pane, indexes in by_pane.items():
@@ -108,9 +111,13 @@ class AlignedWindows(WindowSet):
             rest = operator.reading(run, list(map(own, run.values)) if are_shared else run.values)
             new = operator.contents.put_run(operator.kept, run.keys or [], rest)
             for time in {window.max_timestamp(), operator.cleanup_time(window)}:
-                if watermark < time < MAX_TIMESTAMP:
-                    timers = [new_timer((time, key, window)) for key in new]
-                    self._service.event_time_queue.add_all(timers)
+                if time > watermark:
+                    self._register(time, run.keys if are_late else new, window)
+
+    def _register(self, time: int, keys: Iterable[Any] | None, namespace: Any) -> None:
+        if time < MAX_TIMESTAMP:
+            timers = [new_timer((time, key, namespace)) for key in keys or ()]
+            self._service.event_time_queue.add_all(timers)
 
     def _put_late(self, block: Block) -> None:
         """Put records one by one of which some windows have fired: those fire again, unless they are gone."""
@@ -124,7 +131,8 @@ class AlignedWindows(WindowSet):
             if not windows:
                 operator.skip(block.values[index], timestamp)
                 continue
-            self._put_panes(block.part(index, index + 1), {pane: (0,)}, {pane: windows})
+            part = block.part(index, index + 1)
+            self._put_panes(part, {pane: (0,)}, {pane: windows}, are_late=True)
             for window in windows:
                 if window.max_timestamp() <= watermark:
                     operator.window = window
@@ -149,11 +157,14 @@ class AlignedWindows(WindowSet):
         for window, same in groupby(timers, key=_NAMESPACE):
             operator.window = window
             kept.set_current_namespace(window)
-            is_end = now == window.max_timestamp()
-            is_gone = now == operator.cleanup_time(window)
+            is_end, cleanup = now == window.max_timestamp(), operator.cleanup_time(window)
+            is_gone = now >= cleanup
             get = kept.take if is_gone else kept.peek
             is_told = is_gone and operator.call.has_window_state
-            for _, key, _ in same:
+            keys = [key for _, key, _ in same]
+            if not is_gone:
+                self._register(cleanup, keys, window)
+            for key in keys:
                 set_current_key(key)
                 found = get()
                 if is_end and found is not ABSENT:
@@ -191,7 +202,9 @@ class SharedPanes(AlignedWindows):
         is_joinable = contents.is_joinable is not False and not call.has_window_state
         return is_aligned and is_joinable and panes_of(assigner).is_worth_sharing
 
-    def _put_panes(self, block: Block, by_pane: ByPane, windows: Windows) -> None:
+    def _put_panes(
+        self, block: Block, by_pane: ByPane, windows: Windows, *, are_late: bool = False
+    ) -> None:
         view, hold, watermark = self._map.view, self._map.hold, self._service.current_watermark
         for pane, indexes in by_pane.items():
             run = part_of(block, indexes)
@@ -203,9 +216,7 @@ class SharedPanes(AlignedWindows):
             view.put_each(pane, joined)
             ends = (window.max_timestamp() for window in reversed(windows[pane]))
             time = next((end for end in ends if end > watermark), self._gone_at(pane))
-            if time < MAX_TIMESTAMP:
-                timers = [new_timer((time, key, VOID_NAMESPACE)) for key in new]
-                self._service.event_time_queue.add_all(timers)
+            self._register(time, keys if are_late else new, VOID_NAMESPACE)
 
     def _fire_again(self, window: TimeWindow) -> None:
         # A window that ends with the last timestamp would end behind it.
