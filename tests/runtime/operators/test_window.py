@@ -297,8 +297,10 @@ def test_in_batch_mode_the_end_of_the_input_is_the_end_of_time(backend: str, con
 @pytest.mark.parametrize("kind", [general_operator, window_operator])
 def test_windows_of_event_time_need_timestamps(kind: Any) -> None:
     harness = ready(TumblingEventTimeWindows.of(10), kind=kind)
-    with pytest.raises(InvalidTimestampError, match=r"'Mine' .*'x'"):
-        harness.process(["x", "y"], [None, 3], ["k", "k"])
+    with pytest.raises(InvalidTimestampError, match=r"'Mine' .*'x' has none, with the key 'l'\."):
+        harness.process(["y", "x"], [3, None], ["k", "l"])
+    with pytest.raises(InvalidTimestampError, match=r"'x' has none, with the key 'k'\."):
+        harness.process(["x", "y"], None, ["k", "l"])
 
 
 class Sum:

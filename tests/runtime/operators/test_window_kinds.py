@@ -512,3 +512,65 @@ def test_no_window_is_left_behind_whatever_was_changed_between_starts(data: st.D
 
     assert left_by(harness) == []
     harness.operator.state.close()
+
+
+@pytest.mark.parametrize("is_late", [True, False])
+@pytest.mark.parametrize(
+    "assigner",
+    [
+        TumblingEventTimeWindows.of(10),
+        SlidingEventTimeWindows.of(10, 5),
+        EventTimeSessionWindows.with_gap(5),
+        EventTimeSessionWindows.with_dynamic_gap(len),
+    ],
+)
+def test_a_block_without_records_changes_nothing(assigner: Any, *, is_late: bool) -> None:
+    harness = Harness(reducing(assigner, shares=True))
+    if is_late:
+        harness.operator.process_watermark(100)
+    harness.process([], [], [])
+
+    assert harness.output.records() == []
+    assert left_by(harness) == []
+
+
+@pytest.mark.parametrize(
+    ("assigner", "written"),
+    [
+        (SlidingEventTimeWindows.of(10, 5), "penstock.runtime.state.hashmap_tables._Maps.put_each"),
+        (EventTimeSessionWindows.with_gap(5), f"{Sessions.__module__}._write"),
+        (
+            EventTimeSessionWindows.with_dynamic_gap(len),
+            f"{GeneralWindows.__module__}.MergingWindows.persist",
+        ),
+    ],
+)
+def test_no_record_is_blamed_where_what_was_read_cannot_be_written(
+    assigner: Any, written: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*given: Any) -> None:
+        raise OSError("the disk is full")
+
+    harness = Harness(reducing(assigner, shares=True))
+    monkeypatch.setattr(written, fail)
+    with pytest.raises(OSError, match=r"^the disk is full$"):
+        harness.process(["x", "y"], [1, 2], ["k", "l"])
+
+
+def test_a_late_record_is_told_with_which_shared_panes_fire_again() -> None:
+    def fail(key: Any, window: Any, inputs: list[Any]) -> Any:
+        raise ValueError("no")
+
+    operator = window_operator(
+        SlidingEventTimeWindows.of(10, 5),
+        EventTimeTrigger(),
+        ReducedRecords(join, is_associative=True),
+        ApplyCall(fail),
+        allowed_lateness=20,
+    )
+    harness = Harness(operator)
+    harness.operator.process_watermark(12)
+    with pytest.raises(UserFunctionError) as failure:
+        harness.process(["late"], [4], ["k"])
+
+    assert "the record 'late', the key 'k' and the window TimeWindow(" in str(failure.value)

@@ -122,6 +122,7 @@ class GeneralWindows(WindowSet):
             set_current_key(key)
             operator.window = None
             self._put_record(value, timestamp)
+        operator.being_read = None
         for key, known in self._merging.items():
             set_current_key(key)
             known.persist()
@@ -170,14 +171,9 @@ class GeneralWindows(WindowSet):
         if not is_gone and (time := self._operator.cleanup_time(window)) < MAX_TIMESTAMP:
             self._register(window, time)
 
-    def on_event_time(self, timer: InternalTimer) -> None:
-        self._on_timer(timer, self._trigger.on_event_time, self._operator.is_event_time)
-
-    def on_processing_time(self, timer: InternalTimer) -> None:
-        self._on_timer(timer, self._trigger.on_processing_time, not self._operator.is_event_time)
-
-    def _on_timer(self, timer: InternalTimer, ask: Callable[..., Any], is_cleanup: bool) -> None:
-        operator = self._operator
+    def on_timer(self, timer: InternalTimer, *, is_event_time: bool) -> None:
+        operator, trigger = self._operator, self._trigger
+        ask = trigger.on_event_time if is_event_time else trigger.on_processing_time
         timestamp, _, window = timer
         operator.window = place = window
         if self._merges:
@@ -188,6 +184,7 @@ class GeneralWindows(WindowSet):
         self._context.window = window
         result = ask(timestamp, window, self._context)
         is_gone = result is not TriggerResult.CONTINUE and self._react(result, window)
+        is_cleanup = is_event_time == operator.is_event_time
         if is_cleanup and not is_gone and timestamp == operator.cleanup_time(window):
             self._clear(window)
 

@@ -20,12 +20,7 @@ from penstock.runtime.operators.associativity import AssociativityCheck
 from penstock.runtime.operators.merge_check import MergeCheck
 from penstock.runtime.operators.sampled_check import SampledCheck
 from penstock.runtime.operators.window import WindowOperator, WindowSet
-from penstock.runtime.operators.window_contents import (
-    PANES_NAME,
-    STATE_NAME,
-    JoinedContents,
-    ReducedRecords,
-)
+from penstock.runtime.operators.window_contents import PANES_NAME, JoinedContents, ReducedRecords
 from penstock.runtime.state.descriptors import MapStateDescriptor
 from penstock.runtime.state.tables import ABSENT
 from penstock.runtime.timers.internal_timer import InternalTimer, new_timer
@@ -77,7 +72,7 @@ class AlignedWindows(WindowSet):
         by_pane = self._panes.indexes_of(cast("list[int]", block.timestamps))
         past = set(filter(self._is_past, by_pane))
         if not past:
-            self._put_panes(block, by_pane, self._panes)
+            self._put_panes(block, by_pane)
         elif len(past) == len(by_pane):
             self._put_late(block)
         else:
@@ -94,13 +89,11 @@ class AlignedWindows(WindowSet):
         windows = self._panes[pane]
         return not windows or windows[-1].max_timestamp() <= self._service.current_watermark
 
-    def _put_panes(
-        self, block: Block, by_pane: ByPane, windows: Windows, *, are_late: bool = False
-    ) -> None:
-        """Put records into windows, and register timers."""
+    def _put_panes(self, block: Block, by_pane: ByPane, late: Windows | None = None) -> None:
+        """Put records into all windows that hold their panes, or into those of late ones; register timers."""
         by_window: dict[TimeWindow, list[Sequence[int]]] = {}
         for pane, indexes in by_pane.items():
-            for window in windows[pane]:
+            for window in (late or self._panes)[pane]:
                 by_window.setdefault(window, []).append(indexes)
         are_shared = not (self._are_apart or block.is_immutable)
         operator, watermark = self._operator, self._service.current_watermark
@@ -112,7 +105,7 @@ class AlignedWindows(WindowSet):
             new = operator.contents.put_run(operator.kept, run.keys or [], rest)
             for time in {window.max_timestamp(), operator.cleanup_time(window)}:
                 if time > watermark:
-                    self._register(time, run.keys if are_late else new, window)
+                    self._register(time, run.keys if late else new, window)
 
     def _register(self, time: int, keys: Iterable[Any] | None, namespace: Any) -> None:
         if time < MAX_TIMESTAMP:
@@ -132,7 +125,8 @@ class AlignedWindows(WindowSet):
                 operator.skip(block.values[index], timestamp)
                 continue
             part = block.part(index, index + 1)
-            self._put_panes(part, {pane: (0,)}, {pane: windows}, are_late=True)
+            self._put_panes(part, {pane: (0,)}, {pane: windows})
+            next(operator.reading(part))
             for window in windows:
                 if window.max_timestamp() <= watermark:
                     operator.window = window
@@ -181,7 +175,6 @@ class SharedPanes(AlignedWindows):
     """
 
     layout = "panes"
-    kept_by_others = frozenset({STATE_NAME})
 
     def __init__(self, operator: WindowOperator) -> None:
         super().__init__(operator)
@@ -202,9 +195,7 @@ class SharedPanes(AlignedWindows):
         is_joinable = contents.is_joinable is not False and not call.has_window_state
         return is_aligned and is_joinable and panes_of(assigner).is_worth_sharing
 
-    def _put_panes(
-        self, block: Block, by_pane: ByPane, windows: Windows, *, are_late: bool = False
-    ) -> None:
+    def _put_panes(self, block: Block, by_pane: ByPane, late: Windows | None = None) -> None:
         view, hold, watermark = self._map.view, self._map.hold, self._service.current_watermark
         for pane, indexes in by_pane.items():
             run = part_of(block, indexes)
@@ -213,10 +204,11 @@ class SharedPanes(AlignedWindows):
                 self._check.look_at_records(keys, run.values)
             rest = self._operator.reading(run)
             joined, new = self._contents.join_run(view.getter(pane), hold, keys, rest)
+            self._operator.being_read = None
             view.put_each(pane, joined)
-            ends = (window.max_timestamp() for window in reversed(windows[pane]))
+            ends = (window.max_timestamp() for window in reversed((late or self._panes)[pane]))
             time = next((end for end in ends if end > watermark), self._gone_at(pane))
-            self._register(time, keys if are_late else new, VOID_NAMESPACE)
+            self._register(time, keys if late else new, VOID_NAMESPACE)
 
     def _fire_again(self, window: TimeWindow) -> None:
         # A window that ends with the last timestamp would end behind it.

@@ -76,6 +76,7 @@ class Sessions(WindowSet):
                     continue
             self._put_in(sessions, key, value, timestamp, end)
             operator.window = None
+        operator.being_read = None
         self._records.flush()
         for key, sessions in known.items():
             _write(view, key, sessions)
@@ -114,7 +115,7 @@ class Sessions(WindowSet):
         if time < MAX_TIMESTAMP:
             self._operator.service.event_time_queue.add(new_timer((time, key, VOID_NAMESPACE)))
 
-    def on_event_time(self, timer: InternalTimer) -> None:
+    def on_timer(self, timer: InternalTimer, *, is_event_time: bool) -> None:
         now, key, _ = timer
         operator, view = self._operator, self._state.view
         sessions = _read(view.entries.get(key), key, self._state.hold)

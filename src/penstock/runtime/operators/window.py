@@ -23,13 +23,7 @@ from penstock.runtime.operators.window_contents import (
 from penstock.runtime.operators.window_contexts import StatelessContext, WindowContext
 from penstock.runtime.output_tag import OutputTag
 from penstock.runtime.timers.internal_timer import InternalTimer
-from penstock.runtime.user_code import (
-    FAILURES,
-    described_failure,
-    failing_record,
-    function_failure,
-    record_text,
-)
+from penstock.runtime.user_code import FAILURES, described_failure, failing_record, record_text
 from penstock.runtime.windowing.assigner import MergingWindowAssigner, WindowAssigner
 from penstock.runtime.windowing.global_triggers import EndOfStreamTrigger
 from penstock.runtime.windowing.global_windows import GlobalWindows
@@ -49,8 +43,6 @@ class WindowSet(ABC):
 
     layout: ClassVar[str] = "places"
     """Where state has what is kept of windows: see `kept_windows`."""
-    kept_by_others: ClassVar[frozenset[str]] = frozenset({PANES_NAME})
-    """The states in which sets that keep windows otherwise have them."""
     shows_order: ClassVar[bool] = False
     """Whether the order of records shows in which windows there are and when they fire: to assigners and
     triggers that are asked about each record."""
@@ -74,11 +66,8 @@ class WindowSet(ABC):
         """Fire what a watermark completes."""
         self._operator.service.advance_watermark(watermark)
 
-    def on_event_time(self, timer: InternalTimer) -> None:  # noqa: B027 - unless `advance` does all
-        """Do what is to be done for an event-time timer. Its key is the current one."""
-
-    def on_processing_time(self, timer: InternalTimer) -> None:  # noqa: B027 - not all have such
-        """Do what is to be done for a processing-time timer. Its key is the current one."""
+    def on_timer(self, timer: InternalTimer, *, is_event_time: bool) -> None:  # noqa: B027
+        """Do what is to be done for a timer, unless `advance` does all. Its key is the current one."""
 
 
 class WindowOperator(StreamOperator):
@@ -151,7 +140,7 @@ class WindowOperator(StreamOperator):
         try:
             step()
         except FAILURES as error:
-            raise function_failure(error, self.name, None) from error
+            raise described_failure(error, self.name, None) from error
 
     def show_calls(self) -> None:
         self.contents.show_calls()
@@ -159,11 +148,11 @@ class WindowOperator(StreamOperator):
     def begin_epoch(self, epoch: Epoch) -> None:
         self.collector = Collector(self.output)
         self._set.begin_epoch()
-        others = self.windows.kept_by_others
-        if self.state.was_read(others):
+        has_panes = self.windows.layout == "panes"
+        if self.state.was_read({STATE_NAME if has_panes else PANES_NAME}):
             raise StateTypeMismatchError(
                 f"Operator {self.name!r} goes on from a checkpoint in which its windows are kept "
-                f"{'one by one' if STATE_NAME in others else 'as shared panes'}, and now they are not.",
+                f"{'one by one' if has_panes else 'as shared panes'}, and now they are not.",
                 hint="Give reduce() or aggregate() the share_panes with which the checkpoint was written, "
                 "and the windows their trigger. To drop what it holds of the operator, give the operator "
                 "another uid and set execution.state-recovery.ignore-unclaimed-state.",
@@ -189,15 +178,18 @@ class WindowOperator(StreamOperator):
     def process_block(self, block: Block) -> None:
         if block.keys is None:
             raise TypeError(f"{self.name!r} got records without keys.")
+        self.window = None
         if self.is_event_time and (block.timestamps is None or None in block.timestamps):
             first = 0 if block.timestamps is None else block.timestamps.index(None)
-            raise without_timestamp(self.name, self.assigner, block.values[first])
-        self.window = None
-        self.reading(block)
+            self.state.set_current_key(block.keys[first])
+            raise without_timestamp(self.name, self.assigner, block.values[first], self.where())
+        self.being_read = None
         try:
             self._set.put(block)
         except FAILURES as error:
-            run, rest = self._reading
+            if self.being_read is None:
+                raise
+            run, rest = self.being_read
             index = len(run.values) - rest.__length_hint__() - 1  # type: ignore[attr-defined]
             self.state.set_current_key(run.keys[max(index, 0)])  # type: ignore[index]
             raise self._failure(error, failing_record(run, rest)) from error
@@ -206,10 +198,11 @@ class WindowOperator(StreamOperator):
     def reading(self, block: Block, values: list[Any] | None = None) -> Iterator[Any]:
         """Return an iterator over the values of a block, or others in their place.
 
-        If something fails, the record it failed on is the one that was taken last.
+        If something fails, the record it failed on is the one that was taken last, unless `being_read` is
+        set to None since: then it was no record.
         """
         rest = iter(block.values if values is None else values)
-        self._reading = block, rest
+        self.being_read: tuple[Block, Iterator[Any]] | None = block, rest
         return rest
 
     def process_watermark(self, timestamp: int) -> None:
@@ -224,11 +217,11 @@ class WindowOperator(StreamOperator):
         self.output.emit_watermark(timestamp)
 
     def on_event_time(self, timer: InternalTimer) -> None:
-        self._set.on_event_time(timer)
+        self._set.on_timer(timer, is_event_time=True)
 
     def on_processing_time(self, timer: InternalTimer) -> None:
         try:
-            self._set.on_processing_time(timer)
+            self._set.on_timer(timer, is_event_time=False)
         except FAILURES as error:
             raise self._failure(error) from error
         self.collector.flush()

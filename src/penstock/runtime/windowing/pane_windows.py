@@ -64,6 +64,8 @@ class PaneWindows(dict[int, tuple[TimeWindow, ...]]):
 
     def indexes_of(self, times: list[int]) -> Mapping[int, Sequence[int]]:
         """Return at which indexes there are times of which pane."""
+        if not times:
+            return {}
         offset, size = self.offset, self.pane_size
         first = self.pane_of(min(times))
         if max(times) < first + size:

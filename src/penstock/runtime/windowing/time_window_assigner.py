@@ -15,11 +15,14 @@ from penstock.runtime.windowing.trigger import Trigger
 from penstock.runtime.windowing.window import TimeWindow
 
 
-def without_timestamp(operator: str, assigner: Any, record: Any) -> InvalidTimestampError:
-    """Return what to raise for a record that has to have a timestamp."""
+def without_timestamp(
+    operator: str, assigner: Any, record: Any, where: str | None = None
+) -> InvalidTimestampError:
+    """Return what to raise for a record that has to have a timestamp, and maybe has a key."""
+    key = "" if where is None else f", with {where}"
     return InvalidTimestampError(
         f"Operator {operator!r} puts records into {assigner!r} by their timestamps, and the record "
-        f"{record_text(record)} has none.",
+        f"{record_text(record)} has none{key}.",
         hint="Call assign_timestamps_and_watermarks() before, with a strategy that has a timestamp "
         "assigner; or use windows by processing time.",
     )
