@@ -183,15 +183,15 @@ class WindowOperator(StreamOperator):
             first = 0 if block.timestamps is None else block.timestamps.index(None)
             self.state.set_current_key(block.keys[first])
             raise without_timestamp(self.name, self.assigner, block.values[first], self.where())
-        self.being_read = None
+        self.being_read: Any = None
         try:
             self._set.put(block)
         except FAILURES as error:
             if self.being_read is None:
                 raise
             run, rest = self.being_read
-            index = len(run.values) - rest.__length_hint__() - 1  # type: ignore[attr-defined]
-            self.state.set_current_key(run.keys[max(index, 0)])  # type: ignore[index]
+            index = len(run.values) - rest.__length_hint__() - 1
+            self.state.set_current_key(run.keys[max(index, 0)])
             raise self._failure(error, failing_record(run, rest)) from error
         self.collector.flush()
 
@@ -202,7 +202,7 @@ class WindowOperator(StreamOperator):
         set to None since: then it was no record.
         """
         rest = iter(block.values if values is None else values)
-        self.being_read: tuple[Block, Iterator[Any]] | None = block, rest
+        self.being_read = block, rest
         return rest
 
     def process_watermark(self, timestamp: int) -> None:
