@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.semantics.conftest import NewEnvironment
@@ -12,6 +12,8 @@ from tests.semantics.running import epochs
 
 from penstock.checkpoint.generations import Generation
 from penstock.checkpoint.storage import LocalStorage
+from penstock.common import Configuration
+from penstock.datastream import StreamExecutionEnvironment
 from penstock.datastream.connectors.two_phase_commit import (
     CommitContext,
     Committer,
@@ -20,6 +22,9 @@ from penstock.datastream.connectors.two_phase_commit import (
     WriterContext,
 )
 from penstock.errors import PenstockError, UserFunctionError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 class Silent(SinkWriter):
@@ -98,6 +103,26 @@ def test_of_any_step(
         assert not list(temporary.glob("penstock-*")), step
         if is_durable:
             Generation(LocalStorage(str(location))).release()
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    "step", ["attempts.Interruption", "executor.StreamingRun", "streaming.DiskLog"]
+)
+def test_of_any_step_of_a_stream(
+    step: str, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    configuration = Configuration().set_string("execution.checkpointing.dir", str(tmp_path / "job"))
+    env = StreamExecutionEnvironment.get_execution_environment(configuration, spark=spark)
+    env.from_data_frame(spark.readStream.format("rate").load()).print()
+    monkeypatch.setattr(f"penstock.executors.spark.{step}", raising)
+    with pytest.raises(PenstockError, match="does not go on"):
+        env.execute()
+
+    assert not list(temporary.glob("penstock-*"))
 
 
 def test_of_a_sink_that_cannot_be_opened(new_environment: NewEnvironment, tmp_path: Path) -> None:

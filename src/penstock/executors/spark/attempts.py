@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Protocol
 
 from penstock.errors import PenstockError
@@ -25,7 +26,7 @@ class EpochRun(Protocol):
         """Run the job from its last epoch to its end, or until `stop` is set."""
 
     def clean_up(self) -> None:
-        """Remove what nobody needs once the job has ended."""
+        """Remove what nobody needs once the run is over; it may be called again."""
 
 
 class Attempts:
@@ -44,8 +45,12 @@ class Attempts:
 
     def _begin(self) -> None:
         self._process = java_process()
-        self._run = self._make_run()
-        self._interruption = Interruption(self._job.spark, self._job.job_id)
+        with ExitStack() as undone:
+            run = self._make_run()
+            undone.callback(run.clean_up)
+            self._interruption = Interruption(self._job.spark, self._job.job_id)
+            undone.pop_all()
+        self._run = run
 
     def __call__(self, stop: threading.Event) -> None:
         """Run the job from its last epoch to its end, or until `stop` is set.

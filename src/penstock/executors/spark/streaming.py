@@ -71,14 +71,14 @@ class StreamingRun:
         self._failure: PenstockError | None = None
         self._running = threading.Lock()
         self._is_stopping = False
-        # The source of ticks lives on the driver's machine.
-        self._folder = tempfile.mkdtemp(prefix="penstock-ticks-")
         storage = checkpoints.storage
         self._log: DiskLog | LogMirror
         if isinstance(storage, LocalStorage):
             self._log = DiskLog(storage)
         else:
             self._log = LogMirror(storage)
+        # The source of ticks lives on the driver's machine.
+        self._folder = tempfile.mkdtemp(prefix="penstock-ticks-")
 
     def __call__(self, stop: threading.Event) -> None:
         """Run epochs until the input ends, or until `stop` is set."""
