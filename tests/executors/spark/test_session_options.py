@@ -1,14 +1,13 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 
 import pytest
 
 from penstock.common import Configuration
 from penstock.executors.spark import session_options as module
-from penstock.executors.spark.session_options import interpreters, is_submitted, session_options
+from penstock.executors.spark.session_options import is_submitted, session_options
 from penstock.runtime.private_folder import is_private
 
 MASTER = "spark.master"
@@ -122,22 +121,6 @@ def test_a_page_is_at_a_port_that_is_asked_for() -> None:
     assert options()["spark.ui.enabled"] == "false"
     assert options(rest_port="0")["spark.ui.enabled"] == "true"
     assert options(rest_port="0")["spark.ui.port"] == "0"
-
-
-def test_the_workers_have_the_interpreter_that_was_named_last(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    configuration = Configuration()
-    monkeypatch.delenv("PYSPARK_PYTHON")
-    assert interpreters(configuration)["PYSPARK_PYTHON"] == sys.executable
-    monkeypatch.setenv("PYSPARK_PYTHON", "/python/of/the/environment")
-    assert interpreters(configuration)["PYSPARK_PYTHON"] == "/python/of/the/environment"
-    configuration.set_string("python.executable", "/python/of/the/program")
-    assert interpreters(configuration)["PYSPARK_PYTHON"] == "/python/of/the/program"
-    # What started the program has told Spark already, unless the program says otherwise.
-    monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "1")
-    assert interpreters(configuration) == {"PYSPARK_PYTHON": "/python/of/the/program"}
-    assert interpreters(Configuration()) == {}
 
 
 def test_a_session_of_this_machine_asks_who_is_there() -> None:

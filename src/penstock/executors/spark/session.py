@@ -4,28 +4,33 @@ from __future__ import annotations
 
 import os
 import socket
+import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
 
 from penstock.common.configuration import Configuration
-from penstock.common.options import REST_PORT
+from penstock.common.options import PYTHON_EXECUTABLE, REST_PORT
 from penstock.errors import PortInUseError
 from penstock.executors.spark.java import ensure_java
 from penstock.executors.spark.java_process import forget_dead_process
 from penstock.executors.spark.liveness import is_alive
 from penstock.executors.spark.session_options import (
     LOOPBACK,
-    interpreters,
     is_submitted,
     local_cores,
     session_options,
 )
 
 _APPLICATION: Final = "spark.app.id"
+_PYTHON: Final = "PYSPARK_PYTHON"
 _BUILT: Final[set[str]] = set()
+_INTERPRETERS: Final[dict[str, str]] = {}
+"""By application, what the sessions that were built here start workers with."""
 _BUILDING: Final = threading.RLock()
 
 
@@ -50,6 +55,13 @@ def is_built_here(spark: SparkSession) -> bool:
     return spark.conf.get(_APPLICATION, "") in _BUILT
 
 
+def interpreter_of(spark: SparkSession) -> str:
+    """Return what a local session starts its workers with."""
+    default = os.environ.get(_PYTHON) or "python3"
+    built = _INTERPRETERS.get(spark.conf.get(_APPLICATION, "") or "")
+    return built or spark.conf.get("spark.pyspark.python", default) or default
+
+
 def _running() -> SparkSession | None:
     """Return the session that there is. One is active in the thread that built it alone."""
     try:
@@ -63,7 +75,8 @@ def _build(configuration: Configuration) -> SparkSession:
     if not is_submitted():
         forget_dead_process()
         ensure_java()
-    os.environ.update(interpreters(configuration))
+        os.environ.setdefault(_PYTHON, sys.executable)
+        os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     port = configuration.get(REST_PORT)
     if port is not None:
         _check_free(port)
@@ -75,10 +88,25 @@ def _build(configuration: Configuration) -> SparkSession:
     builder = SparkSession.builder
     for key, value in options.items():
         builder = builder.config(key, value)
-    built = builder.getOrCreate()
+    with _workers_of(configuration.get(PYTHON_EXECUTABLE)):
+        built = builder.getOrCreate()
+        application = built.conf.get(_APPLICATION) or ""
+        _INTERPRETERS[application] = os.environ.get(_PYTHON, "")
     if not is_submitted():
-        _BUILT.add(built.conf.get(_APPLICATION) or "")
+        _BUILT.add(application)
     return built
+
+
+@contextmanager
+def _workers_of(interpreter: str | None) -> Iterator[None]:
+    """Have a session that is built meanwhile start its workers with an interpreter, and no later one."""
+    before = os.environ.get(_PYTHON)
+    os.environ.update({} if interpreter is None else {_PYTHON: interpreter})
+    try:
+        yield
+    finally:
+        os.environ.pop(_PYTHON, None)
+        os.environ.update({} if before is None else {_PYTHON: before})
 
 
 def _check_free(port: int) -> None:

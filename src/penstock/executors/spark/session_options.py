@@ -7,14 +7,13 @@ import importlib.resources
 import os
 import re
 import shlex
-import sys
 from pathlib import Path
 from typing import Final
 
 import pyspark
 
 from penstock.common.configuration import Configuration
-from penstock.common.options import PYTHON_EXECUTABLE, REST_PORT
+from penstock.common.options import REST_PORT
 from penstock.runtime.private_folder import private_folder
 
 _LOG_WRITER: Final = (
@@ -51,14 +50,6 @@ def local_cores(master: str) -> int | None:
         return None
     count = local.group(1)
     return (os.cpu_count() or 1) if count == "*" else int(count or 1)
-
-
-def interpreters(configuration: Configuration) -> dict[str, str]:
-    """Return the environment variables that tell Spark which interpreters run its driver and its workers."""
-    said = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
-    found = {name: os.environ.get(name, path) for name, path in said.items() if not is_submitted()}
-    workers = configuration.get(PYTHON_EXECUTABLE)
-    return found if workers is None else found | {"PYSPARK_PYTHON": workers}
 
 
 def session_options(configuration: Configuration) -> dict[str, str]:

@@ -19,7 +19,7 @@ import cloudpickle
 from pyspark.sql import SparkSession
 
 import penstock
-from penstock.executors.spark.session import is_local
+from penstock.executors.spark.session import interpreter_of, is_local
 from penstock.runtime.private_folder import private_folder
 
 _SHIPPED: weakref.WeakKeyDictionary[SparkSession, set[str]] = weakref.WeakKeyDictionary()
@@ -49,8 +49,7 @@ def ship_code(spark: SparkSession, python_files: Iterable[str] = ()) -> None:
 
 def _worker_python(spark: SparkSession) -> str:
     """Return the interpreter that a local session starts its workers with."""
-    default = os.environ.get("PYSPARK_PYTHON") or "python3"
-    return _real(spark.conf.get("spark.pyspark.python", default) or default)
+    return _real(interpreter_of(spark))
 
 
 def _real(interpreter: str) -> str:
