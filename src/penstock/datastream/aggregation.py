@@ -119,7 +119,7 @@ class MaxBy(Aggregation):
         return new if new_field > known_field else known
 
 
-class Aggregates(ABC, Generic[StreamT]):
+class Aggregating(ABC, Generic[StreamT]):
     """The aggregates of one field of the records of each key, or of each window.
 
     A keyed stream gives, in STREAMING mode, the result so far for every record, and in BATCH mode the last

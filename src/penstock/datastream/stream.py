@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self, overload
 
 from penstock.common.typeinfo import TupleTypeInfo, TypeInformation, Types
 from penstock.common.watermark_strategy import WatermarkStrategy
-from penstock.datastream.aggregation import Aggregates, Aggregation
+from penstock.datastream.aggregation import Aggregating, Aggregation
 from penstock.datastream.function_checks import check_function
 from penstock.datastream.functions import (
     FilterFunction,
@@ -633,7 +633,7 @@ class DataStream(Partitioning, StreamOutputs):
         return named
 
 
-class KeyedStream(DataStream, Aggregates[DataStream]):
+class KeyedStream(DataStream, Aggregating[DataStream]):
     """A stream in which records with equal keys come together, in one subtask.
 
     All operations of a `DataStream` are here too, except those that would send the records

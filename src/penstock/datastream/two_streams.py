@@ -26,10 +26,7 @@ from penstock.datastream.co_functions import (
 )
 from penstock.datastream.function_checks import check_function, check_methods
 from penstock.datastream.functions import KeySelector
-from penstock.datastream.key_selection import Key, key_function
-from penstock.datastream.named_rows import name_results, name_results_of
-from penstock.datastream.output_tag import OutputTag
-from penstock.datastream.window_join import (
+from penstock.datastream.join_functions import (
     BothSides,
     CoGrouped,
     FlatJoinedPairs,
@@ -37,6 +34,9 @@ from penstock.datastream.window_join import (
     KeyOfTagged,
     Tag,
 )
+from penstock.datastream.key_selection import Key, key_function
+from penstock.datastream.named_rows import name_results, name_results_of
+from penstock.datastream.output_tag import OutputTag
 from penstock.errors import InvalidArgumentError, InvalidFunctionError, UnsupportedOperationError
 from penstock.runtime.operators.broadcast_process import (
     BroadcastProcessOperator,

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 from penstock.common.typeinfo import TypeInformation
 from penstock.datastream.aggregates import merges_as_it_adds
-from penstock.datastream.aggregation import Aggregates, Aggregation, StreamT
+from penstock.datastream.aggregation import Aggregating, Aggregation, StreamT
 from penstock.datastream.base_stream import BaseStream
 from penstock.datastream.environment_execution import EnvironmentExecution
 from penstock.datastream.function_checks import check_function, check_methods
@@ -46,7 +46,7 @@ AnyWindowFunction = (
 )
 
 
-class Windows(Aggregates[StreamT]):
+class Windows(Aggregating[StreamT]):
     """A stream whose records are put into windows: what `WindowedStream` and its like have alike.
 
     Records are kept until the last of their windows is gone. `reduce`, `aggregate`, `sum` and their

@@ -17,8 +17,8 @@ from penstock.graph.source_descriptions import FrameSource
 from penstock.graph.spark_aggregation import aggregate_in_spark, can_aggregate_in_spark
 from penstock.graph.stream_graph import StreamEdge, StreamGraph, StreamNode
 from penstock.runtime.chaining_strategy import ChainingStrategy
-from penstock.runtime.operators.joined_records import on_partials
 from penstock.runtime.operators.pane_window import AlignedWindows
+from penstock.runtime.operators.partial_records import on_partials
 from penstock.runtime.operators.preaggregate import ColumnPlan, PreAggregateOperator
 from penstock.runtime.operators.source import SourceOperator
 from penstock.runtime.operators.timestamps_and_watermarks import TimestampsAndWatermarksOperator

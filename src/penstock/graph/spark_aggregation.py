@@ -11,8 +11,8 @@ from penstock.graph.stream_graph import StreamEdge, StreamGraph, StreamNode
 from penstock.runtime.chaining_strategy import ChainingStrategy
 from penstock.runtime.operators.aggregated_source import AggregatedSourceOperator
 from penstock.runtime.operators.given_partials import GivenPartialsOperator
-from penstock.runtime.operators.joined_records import on_partials
 from penstock.runtime.operators.pane_window import AlignedWindows
+from penstock.runtime.operators.partial_records import on_partials
 from penstock.runtime.operators.preaggregate import ColumnPlan
 from penstock.runtime.operators.timestamps_and_watermarks import TimestampsAndWatermarksOperator
 from penstock.runtime.operators.whole_windows import WholeWindowsOperator

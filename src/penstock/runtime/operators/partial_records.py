@@ -15,7 +15,7 @@ from penstock.runtime.state.tables import Keep
 _VALUE: Final = attrgetter("value")
 
 
-class JoinedRecords(JoinedContents):
+class PartialRecords(JoinedContents):
     """Keeps what the records are joined to, which come as `Partial`s, each of which stands for several.
 
     Args:
@@ -52,5 +52,5 @@ def on_partials(operator: WindowOperator) -> WindowOperator:
     """Return a prototype like one whose records come one by one, for records that come as `Partial`s."""
     assert isinstance(operator.contents, JoinedContents)
     changed = copy.copy(operator)
-    changed.contents = JoinedRecords(operator.contents)
+    changed.contents = PartialRecords(operator.contents)
     return changed
