@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,14 +19,20 @@ class Run:
 
     leaves_functions_open = False
 
-    def __init__(self) -> None:
-        self.folder = tempfile.mkdtemp(prefix="penstock-ticks-")
+    def __init__(self, at_end: ExitStack) -> None:
+        folder = tempfile.mkdtemp(prefix="penstock-ticks-")
+        at_end.callback(Path(folder).rmdir)
 
     def __call__(self, stop: Any) -> None:
         raise AssertionError
 
-    def clean_up(self) -> None:
-        Path(self.folder).rmdir()
+
+class HalfMade(Run):
+    """Cannot be made, and has its folder already."""
+
+    def __init__(self, at_end: ExitStack) -> None:
+        super().__init__(at_end)
+        failing()
 
 
 def failing(*_: Any) -> Any:
@@ -41,6 +48,19 @@ def test_an_attempt_that_cannot_begin_leaves_no_folder(
         monkeypatch.setattr("penstock.executors.spark.attempts.Interruption", failing)
     job: Any = SimpleNamespace(spark=None, job_id="job")
     with pytest.raises(PenstockError, match="does not go on"):
-        Attempts(job, failing if step == "run" else Run)
+        Attempts(job, HalfMade if step == "run" else Run)
 
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_attempt_removes_what_it_has_made_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    job: Any = SimpleNamespace(spark=None, job_id="job")
+    attempts = Attempts(job, Run)
+    assert len(list(tmp_path.iterdir())) == 2
+
+    attempts.clean_up()
+    attempts.clean_up()
     assert list(tmp_path.iterdir()) == []

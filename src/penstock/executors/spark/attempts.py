@@ -25,19 +25,17 @@ class EpochRun(Protocol):
     def __call__(self, stop: threading.Event) -> None:
         """Run the job from its last epoch to its end, or until `stop` is set."""
 
-    def clean_up(self) -> None:
-        """Remove what nobody needs once the run is over; it may be called again."""
-
 
 class Attempts:
     """The attempts at running a job, one after the other.
 
     Args:
         job: The program, and what Spark needs to run it.
-        make_run: Makes what runs it in the session that the job has then.
+        make_run: Makes what runs it in the session that the job has then, given what to call once nobody
+            needs that any more.
     """
 
-    def __init__(self, job: PreparedJob, make_run: Callable[[], EpochRun]) -> None:
+    def __init__(self, job: PreparedJob, make_run: Callable[[ExitStack], EpochRun]) -> None:
         self._job = job
         self._make_run = make_run
         self._has_lost_session = False
@@ -45,12 +43,11 @@ class Attempts:
 
     def _begin(self) -> None:
         self._process = java_process()
-        with ExitStack() as undone:
-            run = self._make_run()
-            undone.callback(run.clean_up)
+        with ExitStack() as at_end:
+            self._run = self._make_run(at_end)
             self._interruption = Interruption(self._job.spark, self._job.job_id)
-            undone.pop_all()
-        self._run = run
+            at_end.callback(self._interruption.end)
+            self._at_end = at_end.pop_all()
 
     def __call__(self, stop: threading.Event) -> None:
         """Run the job from its last epoch to its end, or until `stop` is set.
@@ -88,5 +85,4 @@ class Attempts:
 
     def clean_up(self) -> None:
         """Remove what nobody needs once the job has ended."""
-        self._interruption.end()
-        self._run.clean_up()
+        self._at_end.close()

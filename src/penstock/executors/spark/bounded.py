@@ -39,6 +39,3 @@ class BoundedRun:
             return frames.run(epoch, rows, note)
 
         self._runner.run_bounded(run_epoch, stop)
-
-    def clean_up(self) -> None:
-        """There is nothing of its own to remove."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -46,7 +48,7 @@ class SparkExecutor:
 
 
 def _attempts(job: PreparedJob, driver: DriverSide) -> Attempts:
-    job.program = driver.program
+    job.compiled = replace(job.compiled, program=driver.program)
     driver.at_end.callback(note_end, job.job_id)
     driver.at_end.enter_context(driver.publisher.opened())
     attempts = Attempts(job, partial(_run, job, driver))
@@ -54,7 +56,7 @@ def _attempts(job: PreparedJob, driver: DriverSide) -> Attempts:
     return attempts
 
 
-def _run(job: PreparedJob, driver: DriverSide) -> EpochRun:
+def _run(job: PreparedJob, driver: DriverSide, at_end: ExitStack) -> EpochRun:
     if job.compiled.is_streaming:
-        return StreamingRun(job, driver.runner, driver.checkpoints)
+        return StreamingRun(job, driver.runner, driver.checkpoints, at_end)
     return BoundedRun(job, driver.runner)

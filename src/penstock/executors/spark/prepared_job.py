@@ -45,8 +45,7 @@ class PreparedJob:
         is_cancellable: Whether somebody may cancel it while it runs.
 
     Attributes:
-        compiled: What the driver has to know of it.
-        program: The program, as it is run.
+        compiled: What the driver has to know of it. Its program is the one that is run, once that is known.
         spark: The session.
         sources: The sources that Spark reads.
         source_ids: The ids of all sources, by their numbers.
@@ -69,9 +68,8 @@ class PreparedJob:
             read_by_engine={node: not frame.isStreaming for node, frame in frames.items()},
             other_sinks=partial(spark_sinks, spark=self.spark),
         )
-        self.program: Program = self.compiled.program
-        self.sources = _spark_sources(self.compiled.graph, self.program, readings)
-        self.source_ids = describe(self.program).sources
+        self.sources = _spark_sources(self.compiled.graph, self.compiled.program, readings)
+        self.source_ids = describe(self.compiled.program).sources
         ship_code(self.spark, request.python_files)
         self.can_change_session = is_built_here(self.spark) and not self._is_of_session()
 
@@ -92,7 +90,7 @@ class PreparedJob:
     def take_new_session(self) -> None:
         """Go over to another session: the one that the job had has ended."""
         self.spark = session(None, self.request.configuration)
-        self.sources = _spark_sources(self.compiled.graph, self.program, self._readings())
+        self.sources = _spark_sources(self.compiled.graph, self.compiled.program, self._readings())
         ship_code(self.spark, self.request.python_files)
 
     @property
@@ -103,12 +101,12 @@ class PreparedJob:
     @property
     def chains(self) -> list[str]:
         """The names of the chains of operators that workers run."""
-        return [vertex.name for vertex in self.program.vertices]
+        return [vertex.name for vertex in self.compiled.program.vertices]
 
     @property
     def layout(self) -> Layout:
         """Where subtasks run."""
-        return Layout(self.program, self._cores)
+        return Layout(self.compiled.program, self._cores)
 
     @property
     def wants_ticks(self) -> bool:
@@ -120,13 +118,13 @@ class PreparedJob:
         """Return what makes the DataFrames of epochs."""
         parallelism = [
             vertex.parallelism
-            for vertex in self.program.vertices
+            for vertex in self.compiled.program.vertices
             if vertex.source is not None and not vertex.is_shared
         ]
         return EpochFrames(
             self.spark,
             self.job_id,
-            pickle.dumps(self.program, pickle.HIGHEST_PROTOCOL),
+            pickle.dumps(self.compiled.program, pickle.HIGHEST_PROTOCOL),
             self.layout,
             self.sources,
             max(parallelism, default=1),

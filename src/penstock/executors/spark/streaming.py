@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from typing import Any, Final
 
@@ -48,11 +48,14 @@ class StreamingRun:
         job: The program, and what Spark needs to run it.
         runner: Runs and commits its epochs.
         checkpoints: Where they are committed.
+        at_end: What to call once nobody needs it any more.
     """
 
     leaves_functions_open = True
 
-    def __init__(self, job: PreparedJob, runner: EpochRunner, checkpoints: Checkpoints) -> None:
+    def __init__(
+        self, job: PreparedJob, runner: EpochRunner, checkpoints: Checkpoints, at_end: ExitStack
+    ) -> None:
         configuration = job.request.configuration
         self._job = job
         self._runner = runner
@@ -77,8 +80,10 @@ class StreamingRun:
             self._log = DiskLog(storage)
         else:
             self._log = LogMirror(storage)
+        at_end.callback(self._log.close)
         # The source of ticks lives on the driver's machine.
         self._folder = tempfile.mkdtemp(prefix="penstock-ticks-")
+        at_end.callback(shutil.rmtree, self._folder, ignore_errors=True)
 
     def __call__(self, stop: threading.Event) -> None:
         """Run epochs until the input ends, or until `stop` is set."""
@@ -322,8 +327,3 @@ class StreamingRun:
             return
         failure, self._failure = self._failure, None
         raise failure or as_penstock_error(error, self._job.title, self._job.chains) from None
-
-    def clean_up(self) -> None:
-        """Remove what nobody needs once the job has ended."""
-        shutil.rmtree(self._folder, ignore_errors=True)
-        self._log.close()
