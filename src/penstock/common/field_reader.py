@@ -19,9 +19,6 @@ class FieldReader:
 
     Args:
         field: The position or name of the field.
-
-    Attributes:
-        field: The same.
     """
 
     def __init__(self, field: int | str) -> None:

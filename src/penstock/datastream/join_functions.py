@@ -50,12 +50,12 @@ class BothSides(WindowFunction[Any, Any, Any, Any]):
         self._function = UserFunction(function, method)
 
     def open(self, runtime_context: RuntimeContext) -> None:
-        """Open the function."""
+        """Open the user's function, if it has an `open`, and look up what to call."""
         self._call = self._function.call
         self._function.open(runtime_context)
 
     def close(self) -> None:
-        """Close the function."""
+        """Close the user's function, if it has a `close`."""
         self._function.close()
 
     def apply(self, key: Any, window: Any, inputs: Iterable[Tagged]) -> Iterable[Any] | None:

@@ -18,10 +18,6 @@ class ColumnBlock(Block):
     Args:
         rows: The columns.
         times: The event timestamps in milliseconds, none of them null; None if they have none.
-
-    Attributes:
-        rows: The same.
-        times: The same.
     """
 
     __slots__ = ("_values", "rows", "times")

@@ -80,7 +80,7 @@ class Epoch:
 
     @property
     def state_storage(self) -> Storage:
-        """The same for state: if it ends with the job, nothing waits for the disk."""
+        """Where state is kept with them: if it ends with the job, nothing waits for the disk."""
         if self.location is None:
             raise ValueError("The job has no place for checkpoints.")
         return _storage_at(self.location, is_durable=self.keeps_state)

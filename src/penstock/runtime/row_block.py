@@ -21,10 +21,6 @@ class RowBlock(Block):
         columns: The values of each column; at least one column, all of one length.
         timestamps: As of a block.
         keys: As of a block.
-
-    Attributes:
-        factory: The same.
-        columns: The same.
     """
 
     __slots__ = ("_rows", "columns", "factory")

@@ -57,7 +57,7 @@ class OpenFunction:
         self._results.take()
 
     def close(self) -> None:
-        """Close the function."""
+        """Have the function let go of what it holds: it gets no more records."""
         self._operator.close()
 
 

@@ -135,7 +135,7 @@ class BroadcastContext(_Times):
 
 
 class KeyedBroadcastContext(BroadcastContext):
-    """The same beside a keyed stream.
+    """What a function may do for a broadcast record beside a keyed stream.
 
     Args:
         states: The broadcast states.
@@ -210,7 +210,7 @@ class BroadcastProcessOperator(BroadcastOperator, ProcessOperator):
 
 
 class KeyedBroadcastProcessOperator(BroadcastOperator, KeyedProcessOperator):
-    """The same, with state and timers for each key of the stream that is not broadcast."""
+    """Calls a function that has state and timers for each key of the stream that is not broadcast."""
 
     def open(self) -> None:
         super().open()

@@ -115,7 +115,7 @@ class ReduceOperator(FunctionOperator):
 
 
 class ReduceWithStateOperator(ReduceOperator):
-    """The same for a function that may have state, which is that of the key of the record."""
+    """Reduces with a function that may have state, which is that of the key of the record."""
 
     def _in_turn(self, keys: list[Any]) -> Iterator[Any]:
         set_current_key = self.state.set_current_key

@@ -21,9 +21,6 @@ class TimestampsAndWatermarksOperator(StreamOperator):
     Args:
         strategy: Says how.
         interval: The time between periodic watermarks, in milliseconds; 0 for none.
-
-    Attributes:
-        interval: The same.
     """
 
     has_splits: bool = False

@@ -54,8 +54,6 @@ class RocksRows:
         write_caches: Writes what is in the caches of all tables and not in the database.
 
     Attributes:
-        database: The same.
-        write_caches: The same.
         has_notes: Whether notes in the database say which rows changed; if not, caches have all that did.
     """
 
