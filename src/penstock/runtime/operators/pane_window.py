@@ -155,10 +155,10 @@ class AlignedWindows(WindowSet):
             is_gone = now >= cleanup
             get = kept.take if is_gone else kept.peek
             is_told = is_gone and operator.call.has_window_state
-            keys = [key for _, key, _ in same]
+            due = list(same)
             if not is_gone:
-                self._register(cleanup, keys, window)
-            for key in keys:
+                self._register(cleanup, (key for _, key, _ in due), window)
+            for _, key, _ in due:
                 set_current_key(key)
                 found = get()
                 if is_end and found is not ABSENT:
