@@ -43,12 +43,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import aiohttp
 import cloudpickle
-from benchmarks import calls, peers, script
-from benchmarks.async_on_spark import CAPACITY, TASKS, TIMEOUT, OnSpark, check
-from benchmarks.calls import Ask, by_hand, ordered_in_theory, share
-from benchmarks.epochs import rate
-from benchmarks.measure import Row, Run, alternate
-from benchmarks.session import shared_session
+from benchmarks.kit import peers, script
+from benchmarks.kit.epochs import rate
+from benchmarks.kit.measure import Row, Run, alternate
+from benchmarks.kit.session import shared_session
+from benchmarks.sides import calls
+from benchmarks.sides.async_on_spark import CAPACITY, TASKS, TIMEOUT, OnSpark, check
+from benchmarks.sides.calls import Ask, by_hand, ordered_in_theory, share
 from tests.servers.http_service import HttpService
 
 from penstock.common import Configuration
@@ -58,10 +59,10 @@ from penstock.datastream import (
     RuntimeContext,
     StreamExecutionEnvironment,
 )
-from penstock.executors.spark.open_functions import OpenFunction
+from penstock.executors.spark.frames.open_functions import OpenFunction
+from penstock.runtime.async_io.async_wait import AsyncWaitOperator
 from penstock.runtime.async_io.settings import AsyncSettings
-from penstock.runtime.elements import BLOCK_SIZE, Block
-from penstock.runtime.operators.async_wait import AsyncWaitOperator
+from penstock.runtime.exchange.elements import BLOCK_SIZE, Block
 
 BY_HAND = "a loop by hand"
 THREADS = "threads of a Spark UDF"
@@ -107,7 +108,7 @@ def ten_ms(scale: Scale) -> list[Row]:
     _warm_up(sides)
     with ExitStack() as stack:
         for mode in ("unordered", "ordered"):
-            flink = stack.enter_context(peers.PyFlink("process", "pyflink_async_job", mode))
+            flink = stack.enter_context(peers.PyFlink("process", "sides.pyflink_async_job", mode))
             check(flink.check(1_000), 1_000)
             sides[f"PyFlink {peers.VERSION}, {mode}"] = partial(flink.rate, scale.flink_records)
         figures = alternate(sides, scale.rounds)

@@ -29,11 +29,12 @@ from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks import by_hand, epochs, peers, programs, script
-from benchmarks.functions import expected, ten_steps
-from benchmarks.measure import Row, Run, alternate
-from benchmarks.session import shared_session
-from benchmarks.tally import Outcome, Tally, timed
+from benchmarks.kit import epochs, peers, script
+from benchmarks.kit.measure import Row, Run, alternate
+from benchmarks.kit.session import shared_session
+from benchmarks.kit.tally import Outcome, Tally, timed
+from benchmarks.sides import by_hand, programs
+from benchmarks.sides.functions import expected, ten_steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -37,12 +37,12 @@ from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks import script
-from benchmarks.epochs import Stop, epoch_seconds, rate
 from benchmarks.keyed_state import BACKENDS, CountRecords, Nowhere
-from benchmarks.measure import Row as Line
-from benchmarks.measure import Run, alternate
-from benchmarks.session import ROOT, shared_session
+from benchmarks.kit import script
+from benchmarks.kit.epochs import Stop, epoch_seconds, rate
+from benchmarks.kit.measure import Row as Line
+from benchmarks.kit.measure import Run, alternate
+from benchmarks.kit.session import ROOT, shared_session
 from tests.servers.spark_cluster import SparkCluster
 
 from penstock.checkpoint.epoch_store import StoredEpochs

@@ -29,10 +29,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks.growth_measure import LEAST_EPOCHS, Point, Sweep
-from benchmarks.growth_report import SweepFigures, Taken, figures_of
-from benchmarks.growth_sweeps import SWEEPS
-from benchmarks.machine import commit, facts
+from benchmarks.curves.measure import LEAST_EPOCHS, Point, Sweep
+from benchmarks.curves.report import SweepFigures, Taken, figures_of
+from benchmarks.curves.sweeps import SWEEPS
+from benchmarks.kit.machine import commit, facts
 
 from penstock.errors import NoCheckpointLocationWarning
 

@@ -30,8 +30,8 @@ from tempfile import TemporaryDirectory
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.instructions_programs import CHANGING, FIXED, PROGRAMS, Program
-from benchmarks.machine import ROOT, last_commit
-from benchmarks.report import between
+from benchmarks.kit.machine import ROOT, last_commit
+from benchmarks.kit.report import between
 
 SOURCES = "src"
 PAGE = ROOT / "docs" / "benchmarks" / "index.md"

@@ -28,7 +28,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks import functions
+from benchmarks.sides import functions
 
 from penstock.common import Time, Types, WatermarkStrategy
 from penstock.datastream import (

@@ -39,11 +39,11 @@ from typing import TYPE_CHECKING, Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks import script
-from benchmarks.epochs import SKIPPED, Stop, epoch_seconds, rate
-from benchmarks.measure import Row as Line
-from benchmarks.measure import Run, alternate
-from benchmarks.session import shared_session
+from benchmarks.kit import script
+from benchmarks.kit.epochs import SKIPPED, Stop, epoch_seconds, rate
+from benchmarks.kit.measure import Row as Line
+from benchmarks.kit.measure import Run, alternate
+from benchmarks.kit.session import shared_session
 from pyspark.sql import Row as SparkRow
 from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle

@@ -17,7 +17,7 @@ count; what the windows hold is checked in every round.
 
 Other programs are measured by the same means:
 
-    rows = env.from_data_frame(paced(spark, 1_000))     # Row(value, created); from benchmarks.paced
+    rows = env.from_data_frame(paced(spark, 1_000))     # Row(value, created); from benchmarks.kit.paced
     found = measure_latency(stream, due, seconds=10)    # stream: what comes of the rows, a DataStream
     found.quantile(0.5), found.quantile(0.99), max(found.milliseconds), found.results
 
@@ -41,10 +41,10 @@ from typing import TYPE_CHECKING, Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks import script
-from benchmarks.measure import Row
-from benchmarks.paced import paced
-from benchmarks.session import shared_session
+from benchmarks.kit import script
+from benchmarks.kit.measure import Row
+from benchmarks.kit.paced import paced
+from benchmarks.kit.session import shared_session
 
 from penstock.common import Row as Record
 from penstock.common import Time, WatermarkStrategy

@@ -38,16 +38,16 @@ from typing import TYPE_CHECKING, Any, cast
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks import peers, script
+from benchmarks.kit import peers, script
+from benchmarks.kit.measure import Row, Run, alternate
+from benchmarks.kit.session import shared_session
+from benchmarks.kit.tally import Count, Tally, timed
 from benchmarks.latency import measure_latency
-from benchmarks.measure import Row, Run, alternate
 from benchmarks.nexmark import penstock_job
 from benchmarks.nexmark.answers import Record, settled, wanted
 from benchmarks.nexmark.events import CHUNK, Nexmark
 from benchmarks.nexmark.lookup import LookupService
 from benchmarks.nexmark.queries import QUERIES
-from benchmarks.session import shared_session
-from benchmarks.tally import Count, Tally, timed
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

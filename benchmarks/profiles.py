@@ -23,10 +23,10 @@ from typing import TYPE_CHECKING, Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks import functions
 from benchmarks.keyed_state import Nowhere, keyed_rows, penstock_counts
-from benchmarks.session import shared_session
-from benchmarks.window_events import WINDOW, Events, time_of
+from benchmarks.kit.session import shared_session
+from benchmarks.sides import functions
+from benchmarks.sides.window_events import WINDOW, Events, time_of
 from benchmarks.windows import summed_rows
 
 from penstock.common import Configuration, Duration, Types, WatermarkStrategy

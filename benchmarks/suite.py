@@ -24,13 +24,13 @@ from time import monotonic
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks import peers, report
-from benchmarks.entries import ENTRIES, QUICK_ENTRIES, Entry
-from benchmarks.machine import ROOT
-from benchmarks.measure import Row, short, table
-from benchmarks.progress import Progress
-from benchmarks.results import Results
-from benchmarks.runs import EntryFailed, run_entry, wait_for_quiet
+from benchmarks.kit import peers, report
+from benchmarks.kit.entries import ENTRIES, QUICK_ENTRIES, Entry
+from benchmarks.kit.machine import ROOT
+from benchmarks.kit.measure import Row, short, table
+from benchmarks.kit.progress import Progress
+from benchmarks.kit.results import Results
+from benchmarks.kit.runs import EntryFailed, run_entry, wait_for_quiet
 
 HOME = ROOT / ".benchmarks"
 FULL, QUICK = ROOT / "docs" / "benchmarks", HOME / "quick"

@@ -34,17 +34,17 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks import script
-from benchmarks.measure import Row
+from benchmarks.kit import script
+from benchmarks.kit.measure import Row
 
 from penstock.common import Types
 from penstock.datastream import KeyedProcessFunction, RuntimeContext, ValueStateDescriptor
-from penstock.runtime.elements import BLOCK_SIZE, Block, EndOfInput, WatermarkStatus
-from penstock.runtime.garbage import collect_rarely
+from penstock.runtime.exchange.elements import BLOCK_SIZE, Block, EndOfInput, WatermarkStatus
+from penstock.runtime.exchange.output import Output
 from penstock.runtime.metrics import OperatorMetrics
 from penstock.runtime.operators.keyed_process import KeyedProcessOperator
-from penstock.runtime.output import Output
 from penstock.runtime.state.factory import create_backend
+from penstock.runtime.task.garbage import collect_rarely
 from penstock.runtime.timers.processing_time_service import (
     SystemProcessingTimeService,
     system_clock,

@@ -32,11 +32,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks import peers, script
-from benchmarks.measure import Row, Run, alternate
-from benchmarks.session import shared_session
-from benchmarks.tally import Outcome, Tally, timed
-from benchmarks.window_events import (
+from benchmarks.kit import peers, script
+from benchmarks.kit.measure import Row, Run, alternate
+from benchmarks.kit.session import shared_session
+from benchmarks.kit.tally import Outcome, Tally, timed
+from benchmarks.sides.window_events import (
     KEYS,
     SPREAD,
     WINDOW,
@@ -55,11 +55,11 @@ from penstock.datastream import DataStream, RuntimeExecutionMode, StreamExecutio
 from penstock.datastream.aggregates import Sum
 from penstock.datastream.connectors.number_seq import NumberSequenceSource
 from penstock.datastream.window import SlidingEventTimeWindows, TumblingEventTimeWindows
-from penstock.runtime.elements import BLOCK_SIZE, Block
-from penstock.runtime.operators.window_call import WindowCall
-from penstock.runtime.operators.window_contents import ReducedRecords
-from penstock.runtime.operators.window_kinds import window_operator
-from penstock.runtime.windowing.time_triggers import EventTimeTrigger
+from penstock.runtime.exchange.elements import BLOCK_SIZE, Block
+from penstock.runtime.windows.operator.window_call import WindowCall
+from penstock.runtime.windows.operator.window_contents import ReducedRecords
+from penstock.runtime.windows.operator.window_sets import window_operator
+from penstock.runtime.windows.triggers.time_triggers import EventTimeTrigger
 from penstock.testing import OneInputOperatorHarness
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ def python_windows(spark: SparkSession, scale: Scale) -> list[Row]:
             outcome(partial(reduced_numbers, spark, scale.check_records, is_shuffled)),
             wanted,
         )
-        arguments = "thread", "pyflink_windows", "shuffled" if is_shuffled else "ordered"
+        arguments = "thread", "sides.pyflink_windows", "shuffled" if is_shuffled else "ordered"
         with peers.PyFlink(*arguments) as flink:
             _check("PyFlink", flink.check(scale.check_records), wanted)
             flink.rate(scale.check_records)

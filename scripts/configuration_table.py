@@ -7,8 +7,9 @@ from typing import Any, Final
 
 from scripts.generated_part import GeneratedPart
 
-from penstock.common import ConfigOption, Duration, options_without_effect
-from penstock.common.options import OPTIONS
+from penstock.common import ConfigOption, Duration
+from penstock.common.configuration import options_without_effect
+from penstock.common.configuration.options import OPTIONS
 
 PLACE: Final = GeneratedPart("configuration.md", "configuration_table")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from benchmarks.kit.paced import paced
 from benchmarks.nexmark.events import (
     AUCTION_DATE_TIME,
     AUCTION_EXPIRES,
@@ -17,7 +18,6 @@ from benchmarks.nexmark.events import (
 from benchmarks.nexmark.one_by_one import OneByOne
 from benchmarks.nexmark.queries import QUERIES
 from benchmarks.nexmark.streams import Events
-from benchmarks.paced import paced
 
 from penstock.common import Configuration, WatermarkStrategy
 from penstock.datastream import (

@@ -19,7 +19,7 @@ from typing import Any
 import cloudpickle
 from benchmarks.nexmark.events import Nexmark
 from benchmarks.nexmark.one_by_one import OneByOne
-from benchmarks.pyflink_job import environment, run
+from benchmarks.sides.pyflink_job import environment, run
 from pyflink.common import Types, WatermarkStrategy  # type: ignore[import-not-found]
 from pyflink.datastream import MapFunction  # type: ignore[import-not-found]
 from pyflink.datastream.connectors.number_seq import NumberSequenceSource  # type: ignore[import-not-found]

@@ -6,19 +6,11 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from benchmarks import growth_programs as programs
-from benchmarks import growth_report as report
-from benchmarks import growth_sweeps as sweeps
-from benchmarks.entries import CURVES, ENTRIES
+from benchmarks.curves import programs, report, sweeps
+from benchmarks.curves.measure import Point, Progress, Sweep, WrongResultError, in_process
+from benchmarks.curves.report import SweepFigures, Taken
 from benchmarks.growth import measured
-from benchmarks.growth_measure import (
-    Point,
-    Progress,
-    Sweep,
-    WrongResultError,
-    in_process,
-)
-from benchmarks.growth_report import SweepFigures, Taken
+from benchmarks.kit.entries import CURVES, ENTRIES
 
 from penstock.common.epoch_listener import EpochCompleted
 

@@ -4,11 +4,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from benchmarks import instructions, report
+from benchmarks import instructions
 from benchmarks.instructions import BEGIN, END, Counted
 from benchmarks.instructions_programs import PROGRAMS
-from benchmarks.machine import ROOT
-from benchmarks.report import between
+from benchmarks.kit import report
+from benchmarks.kit.machine import ROOT
+from benchmarks.kit.report import between
 
 
 def written(folder: Path, process: int, thread: int, instructions: int) -> None:

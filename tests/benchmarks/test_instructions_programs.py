@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import pytest
-from benchmarks import functions
 from benchmarks import instructions_programs as programs
 from benchmarks.instructions_programs import CHANGING, FIXED, PROGRAMS
+from benchmarks.sides import functions
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from benchmarks import runs, suite
-from benchmarks.entries import Entry
-from benchmarks.measure import Row
-from benchmarks.results import Found, Results
+from benchmarks import suite
+from benchmarks.kit import runs
+from benchmarks.kit.entries import Entry
+from benchmarks.kit.measure import Row
+from benchmarks.kit.results import Found, Results
 
 ROW = Row(job="counting", unit="s", penstock=[1.0], against="by hand", other=[2.0])
 WRITES = """

@@ -9,8 +9,8 @@ import pytest
 from penstock.checkpoint.epoch_record import EpochRecord, digest_of_record
 from penstock.checkpoint.epoch_store import EpochStore, MemoryEpochStore, StoredEpochs
 from penstock.checkpoint.handles import StateHandle
+from penstock.checkpoint.lasting import make_lasting_folder
 from penstock.checkpoint.storage import LocalStorage
-from penstock.common.lasting import make_lasting_folder
 from penstock.errors import DamagedStateError, EpochTakenError
 
 RECORD = EpochRecord(

@@ -15,8 +15,8 @@ from penstock.checkpoint.handles import (
     verify_state_file,
     write_state_file,
 )
+from penstock.checkpoint.lasting import make_lasting_folder
 from penstock.checkpoint.storage import LocalStorage
-from penstock.common.lasting import make_lasting_folder
 from penstock.errors import DamagedStateError
 
 in_one_folder = settings(

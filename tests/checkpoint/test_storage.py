@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import pytest
 from obstore.store import MemoryStore
 
+from penstock.checkpoint.lasting import make_lasting_folder
 from penstock.checkpoint.object_storage import ObjectStorage
 from penstock.checkpoint.storage import LocalStorage, Storage, open_storage
-from penstock.common.lasting import make_lasting_folder
 from penstock.errors import (
     CheckpointNotReadableError,
     CheckpointNotWritableError,

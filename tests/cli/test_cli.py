@@ -20,7 +20,7 @@ from penstock.cli.layout import moment, watermark, write_table
 from penstock.common.plain_text import Size
 from penstock.datastream.connectors.file_committer import FileCommittable
 from penstock.datastream.connectors.file_staging import PublishedFile, StagedFile
-from penstock.runtime.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
+from penstock.runtime.exchange.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
 from penstock.runtime.sinks import committable_to_plain
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.common import Encoder, Row
-from penstock.common.data_frame_row import row_factory
+from penstock.common.rows.data_frame_row import row_factory
 from penstock.errors import InvalidArgumentError
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=5)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.common.data_frame_row import row_factory
+from penstock.common.rows.data_frame_row import row_factory
 from penstock.common.types import Row, RowKind, field_names_of, row_of, unknown_field
 from penstock.errors import PenstockError, RowFieldNamesError, UnknownFieldError
 

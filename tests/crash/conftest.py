@@ -10,7 +10,7 @@ from tests.servers.zygote import Zygote
 DRIVER = "tests.crash.job"
 IMPORTED_LATE = (
     "penstock.executors.local",
-    "penstock.runtime.state.rocksdb_backend",
+    "penstock.runtime.state.rocksdb.rocksdb_backend",
     "obstore",
     "psycopg",
     "rocksdict",

@@ -19,7 +19,7 @@ from tests.crash import job, oracle, records, sinks
 from tests.crash.changes import MORE, Version, must_go_on, must_refuse
 from tests.crash.lives import Kill, Life, Plan
 from tests.crash.points import CLAIMED, TARGETS, VARIABLE, Point, suspend
-from tests.crash.surroundings import Surroundings
+from tests.crash.surroundings.surroundings import Surroundings
 from tests.servers.processes import Session
 from tests.servers.processes import kill as end_processes
 from tests.servers.spark_cluster import SparkCluster

@@ -23,13 +23,13 @@ from pathlib import Path
 from typing import Final, TextIO
 
 from examples.postgres_server import PostgresServer
-from tests.crash.clock import Clock, can_jump
-from tests.crash.disk import Disk
 from tests.crash.killer import CrashTestFailed, Trial, killed_until_done
 from tests.crash.lives import Life, log_line
-from tests.crash.network import Relay
 from tests.crash.plan import FAULTS, TARGETS, ByChance
-from tests.crash.surroundings import Surroundings
+from tests.crash.surroundings.clock import Clock, can_jump
+from tests.crash.surroundings.disk import Disk
+from tests.crash.surroundings.network import Relay
+from tests.crash.surroundings.surroundings import Surroundings
 from tests.servers.namespaces import Bridge, Namespace, can_be_made
 from tests.servers.spark_cluster import SparkCluster
 

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from tests.crash import disk
+from tests.crash.surroundings import disk
 from tests.servers.processes import Process, kill, kill_session, process_of, processes
 
 from penstock.checkpoint import generations
@@ -29,11 +29,11 @@ from penstock.datastream.connectors.file_staging import Staging
 from penstock.datastream.connectors.file_writer import _Piece
 from penstock.datastream.connectors.postgres_committer import PostgresCommitter
 from penstock.datastream.connectors.postgres_table import PostgresTable
-from penstock.executors.job import EpochRunner
-from penstock.executors.publishing import Publisher
-from penstock.runtime.carrier import Carrier
+from penstock.executors.driver.epoch_runner import EpochRunner
+from penstock.executors.driver.publishing import Publisher
 from penstock.runtime.epoch import Epoch
-from penstock.runtime.subtask import Subtask
+from penstock.runtime.task.carrier import Carrier
+from penstock.runtime.task.subtask import Subtask
 
 VARIABLE: Final = "PENSTOCK_CRASH"
 SESSION: Final = "PENSTOCK_CRASH_SESSION"

@@ -15,7 +15,7 @@ from tests.crash.lives import End, Kill, Plan
 from tests.crash.long import HEAD, resumed
 from tests.crash.plan import FAULTS, ByChance
 from tests.crash.records import Record
-from tests.crash.surroundings import Surroundings
+from tests.crash.surroundings.surroundings import Surroundings
 from tests.servers.zygote import Zygote
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.crash import prove, soak_verdict
+from tests.crash import prove
+from tests.crash.soak import verdict as soak_verdict
 
 LOG = """\
 # On local, seed 1

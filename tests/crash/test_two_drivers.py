@@ -12,7 +12,7 @@ import pytest
 from tests.crash.killer import CrashTestFailed, Trial, killed_until_done
 from tests.crash.lives import Kill, Plan
 from tests.crash.points import WITHOUT_LOCK
-from tests.crash.surroundings import Surroundings
+from tests.crash.surroundings.surroundings import Surroundings
 from tests.servers.s3_server import S3Server
 from tests.servers.zygote import Zygote
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from penstock.common import Configuration, Duration, RestartStrategies
-from penstock.common.options import (
+from penstock.common.configuration.options import (
     CHECKPOINT_DIR,
     CHECKPOINTS_RETAINED,
     RESTART_STRATEGY,

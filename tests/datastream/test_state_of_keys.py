@@ -40,11 +40,15 @@ from penstock.datastream import (
     ValueStateDescriptor,
     WindowFunction,
 )
-from penstock.datastream.co_functions import CoGroupFunction, JoinFunction, ProcessJoinFunction
-from penstock.runtime.windowing.evictors import CountEvictor
-from penstock.runtime.windowing.session import EventTimeSessionWindows
-from penstock.runtime.windowing.sliding import SlidingEventTimeWindows
-from penstock.runtime.windowing.tumbling import TumblingEventTimeWindows
+from penstock.datastream.functions.co_functions import (
+    CoGroupFunction,
+    JoinFunction,
+    ProcessJoinFunction,
+)
+from penstock.runtime.windows.assigners.session import EventTimeSessionWindows
+from penstock.runtime.windows.assigners.sliding import SlidingEventTimeWindows
+from penstock.runtime.windows.assigners.tumbling import TumblingEventTimeWindows
+from penstock.runtime.windows.evictors import CountEvictor
 from penstock.testing import TestingSource
 
 CALLS = ValueStateDescriptor("calls", Types.LONG())

@@ -26,7 +26,7 @@ from penstock.errors import (
     UserFunctionError,
 )
 from penstock.executors.port import JobRequest
-from penstock.graph.plan import ExecutionPlan
+from penstock.graph.plan.execution_plan import ExecutionPlan
 from penstock.testing import local_environment
 
 get_environment = StreamExecutionEnvironment.get_execution_environment

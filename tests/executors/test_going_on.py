@@ -27,7 +27,7 @@ from penstock.testing import TestingSource, local_environment
 
 @pytest.fixture(autouse=True)
 def _short_polls(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("penstock.executors.client._POLL_SECONDS", 0.001)
+    monkeypatch.setattr("penstock.executors.driver.job._POLL_SECONDS", 0.001)
 
 
 @pytest.fixture

@@ -31,20 +31,20 @@ from penstock.graph.transformation import (
     TransformationIds,
 )
 from penstock.runtime.context import RuntimeContext
-from penstock.runtime.elements import Block
+from penstock.runtime.exchange.elements import Block
+from penstock.runtime.exchange.partitioners import (
+    BroadcastPartitioner,
+    KeyGroupStreamPartitioner,
+    StreamPartitioner,
+)
 from penstock.runtime.operator import StreamOperator
 from penstock.runtime.operators.map import MapOperator
 from penstock.runtime.operators.prepared_sink import PreparedSinkOperator
 from penstock.runtime.operators.reduce import ReduceOperator
 from penstock.runtime.operators.sink import CollectOperator
 from penstock.runtime.operators.source import SourceOperator
-from penstock.runtime.partitioners import (
-    BroadcastPartitioner,
-    KeyGroupStreamPartitioner,
-    StreamPartitioner,
-)
 from penstock.runtime.source import EpochSource, NativeSource
-from penstock.runtime.stack_room import with_room
+from penstock.runtime.task.stack_room import with_room
 from penstock.testing import TestingSource, local_environment
 
 

@@ -11,10 +11,10 @@ from penstock.common.watermark_generator import WatermarkGenerator, WatermarkOut
 from penstock.datastream import DataStream
 from penstock.datastream.connectors.number_seq import NumberSequenceSource
 from penstock.datastream.window import EventTimeSessionWindows, TumblingEventTimeWindows
-from penstock.runtime import record_size
-from penstock.runtime.operators.pane_window import AlignedWindows
-from penstock.runtime.operators.session_window import Sessions
-from penstock.runtime.operators.window import WindowOperator, WindowSet
+from penstock.runtime.exchange import record_size
+from penstock.runtime.windows.operator.pane_windows import AlignedWindows
+from penstock.runtime.windows.operator.session_windows import Sessions
+from penstock.runtime.windows.operator.window_operator import WindowOperator, WindowSet
 from penstock.testing import local_environment
 
 CHANNELS = 4

@@ -19,7 +19,7 @@ from penstock.datastream import (
     ValueStateDescriptor,
 )
 from penstock.datastream.window import EventTimeSessionWindows, SlidingEventTimeWindows
-from penstock.runtime.state_memory import StateMemory
+from penstock.runtime.state.memory import StateMemory
 
 EPOCHS = [[*range(start, start + 30)] for start in range(0, 300, 30)]
 OPENED: list[str] = []

@@ -31,8 +31,8 @@ from penstock.errors import (
     LostEpochError,
     LostOutputError,
 )
-from penstock.executors.checkpoints import Checkpoints
-from penstock.executors.publishing import (
+from penstock.executors.driver.checkpoints import Checkpoints
+from penstock.executors.driver.publishing import (
     PublishedSink,
     Publisher,
     drop_uncommitted,
@@ -437,7 +437,7 @@ def run_together(
             for number, told in enumerate(drivers)
         ]
         by_location = {driver.storage.location: driver.storage for driver in made}
-        patch.setattr("penstock.executors.checkpoints.open_storage", by_location.__getitem__)
+        patch.setattr("penstock.executors.driver.checkpoints.open_storage", by_location.__getitem__)
         try:
             for number, count in bursts:
                 driver = made[number % len(made)]

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.executors.test_publishing import OnceSink
+from tests.executors.driver.test_publishing import OnceSink
 from tests.runtime.programs import Journal
 
 from penstock.common import Configuration, WatermarkStrategy
 from penstock.common.serialization import BulkWriter, BulkWriterFactory, Encoder
 from penstock.datastream import DataStream, MapFunction, StreamExecutionEnvironment
-from penstock.datastream.connectors.file_system import FileSink, RollingPolicy
+from penstock.datastream.connectors.file_policies import RollingPolicy
+from penstock.datastream.connectors.file_system import FileSink
 from penstock.errors import UnclaimedOutputError, UnclaimedStateError, UserFunctionError
 from penstock.testing import TestingSource
 

@@ -14,11 +14,11 @@ from penstock.graph.transformation import (
     TransformationIds,
     UnionTransformation,
 )
+from penstock.runtime.exchange.partitioners import KeyGroupStreamPartitioner, StreamPartitioner
 from penstock.runtime.operators.map import MapOperator
 from penstock.runtime.operators.sink import PrintOperator
 from penstock.runtime.operators.source import SourceOperator
 from penstock.runtime.output_tag import OutputTag
-from penstock.runtime.partitioners import KeyGroupStreamPartitioner, StreamPartitioner
 from penstock.runtime.source import NumberRangeSource
 
 Step = TypeVar("Step", bound=Transformation)

@@ -8,8 +8,7 @@ from tests.graph.programs import Programs, identity
 from penstock.graph.chaining import chained_edges, is_chainable
 from penstock.graph.source_descriptions import FrameSource
 from penstock.runtime.chaining_strategy import ChainingStrategy
-from penstock.runtime.operators.map import MapOperator
-from penstock.runtime.partitioners import (
+from penstock.runtime.exchange.partitioners import (
     BroadcastPartitioner,
     CustomPartitioner,
     ForwardPartitioner,
@@ -20,6 +19,7 @@ from penstock.runtime.partitioners import (
     ShufflePartitioner,
     StreamPartitioner,
 )
+from penstock.runtime.operators.map import MapOperator
 
 ALWAYS, HEAD, NEVER = ChainingStrategy.ALWAYS, ChainingStrategy.HEAD, ChainingStrategy.NEVER
 

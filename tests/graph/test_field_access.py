@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from penstock.common.field_reader import ColumnTimestamp
+from penstock.common.rows.field_reader import ColumnTimestamp
 from penstock.graph.field_access import accessed_field
 
 CALLS: list[Any] = []

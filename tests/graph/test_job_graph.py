@@ -10,10 +10,10 @@ from tests.graph.programs import Programs
 from penstock.graph.chaining import chained_edges, is_chainable
 from penstock.graph.compiler import compile_program
 from penstock.graph.job_graph import JobGraph
-from penstock.graph.plan import ExecutionPlan
+from penstock.graph.plan.execution_plan import ExecutionPlan
 from penstock.graph.transformation import Transformation
 from penstock.runtime.chaining_strategy import ChainingStrategy
-from penstock.runtime.partitioners import (
+from penstock.runtime.exchange.partitioners import (
     BroadcastPartitioner,
     ForwardPartitioner,
     RebalancePartitioner,

@@ -14,7 +14,7 @@ from penstock.errors import (
 )
 from penstock.graph.stream_graph import StreamGraph, build_stream_graph
 from penstock.graph.transformation import Transformation
-from penstock.runtime.partitioners import ForwardPartitioner, RebalancePartitioner
+from penstock.runtime.exchange.partitioners import ForwardPartitioner, RebalancePartitioner
 
 
 def edges_of(graph: StreamGraph) -> list[tuple[str, str, str, str | None]]:

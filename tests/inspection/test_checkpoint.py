@@ -35,7 +35,7 @@ from penstock.errors import (
     UnknownStateError,
 )
 from penstock.inspection import Checkpoint, read_checkpoint, verify_checkpoint
-from penstock.runtime.key_groups import key_group
+from penstock.runtime.keys.key_groups import key_group
 
 if TYPE_CHECKING:
     from tests.servers.s3_server import S3Server

@@ -19,13 +19,13 @@ from uuid import UUID
 import pytest
 
 from penstock.common import Duration, Instant, Row, RowKind, Time
-from penstock.common.data_frame_row import row_factory
+from penstock.common.rows.data_frame_row import row_factory
 from penstock.inspection.opaque import Opaque, is_opaque, without_classes
 from penstock.runtime.job_pickle import UNPICKLER, JobUnpickler
+from penstock.runtime.keys.window_values import CountWindow, GlobalWindow, TimeWindow
 from penstock.runtime.state.frames import read_pickles
-from penstock.runtime.windowing.evictor import TimestampedValue
-from penstock.runtime.windowing.trigger import TriggerResult
-from penstock.runtime.windowing.window import CountWindow, GlobalWindow, TimeWindow
+from penstock.runtime.windows.evictors import TimestampedValue
+from penstock.runtime.windows.triggers.trigger import TriggerResult
 
 
 @dataclasses.dataclass(frozen=True)

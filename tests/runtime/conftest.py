@@ -9,4 +9,4 @@ import pytest
 def _no_time_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     """A busy machine would cut blocks, and so buffers, in another way on every run."""
     clock = SimpleNamespace(perf_counter=lambda: 0.0)
-    monkeypatch.setattr("penstock.runtime.subtask.time", clock)
+    monkeypatch.setattr("penstock.runtime.task.subtask.time", clock)

@@ -8,15 +8,15 @@ from typing import Any
 from hypothesis import strategies as st
 from tests.runtime.programs import ProgramBuilder
 
-from penstock.runtime.operators.map import MapOperator
-from penstock.runtime.operators.reduce import ReduceOperator
-from penstock.runtime.operators.sink import PrintOperator
-from penstock.runtime.partitioners import (
+from penstock.runtime.exchange.partitioners import (
     BroadcastPartitioner,
     ForwardPartitioner,
     KeyGroupStreamPartitioner,
     RebalancePartitioner,
 )
+from penstock.runtime.operators.map import MapOperator
+from penstock.runtime.operators.reduce import ReduceOperator
+from penstock.runtime.operators.sink import PrintOperator
 from penstock.runtime.program import Program
 
 NUMBERS = list(range(20))

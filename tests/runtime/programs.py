@@ -11,19 +11,16 @@ from typing import Any
 import cloudpickle
 
 from penstock.checkpoint.handles import StateHandle
-from penstock.runtime.buffer import Buffer, decode
-from penstock.runtime.carrier import Carrier
 from penstock.runtime.context import RuntimeContext
-from penstock.runtime.elements import Block, EndOfInput, WatermarkStatus
 from penstock.runtime.epoch import Epoch
-from penstock.runtime.fused_operators import FusedOperators, can_join
+from penstock.runtime.exchange.buffer import Buffer, decode
+from penstock.runtime.exchange.elements import Block, EndOfInput, WatermarkStatus
+from penstock.runtime.exchange.output import Output
+from penstock.runtime.exchange.partitioners import ForwardPartitioner, StreamPartitioner
 from penstock.runtime.layout import Layout
-from penstock.runtime.message import Message, SubtaskReport
 from penstock.runtime.metrics import OperatorMetrics
 from penstock.runtime.operator import StreamOperator
 from penstock.runtime.operators.source import SourceOperator
-from penstock.runtime.output import Output
-from penstock.runtime.partitioners import ForwardPartitioner, StreamPartitioner
 from penstock.runtime.program import (
     ChainedEdge,
     NetworkEdge,
@@ -32,9 +29,12 @@ from penstock.runtime.program import (
     Vertex,
 )
 from penstock.runtime.progress import SubtaskProgress
-from penstock.runtime.registry import Tasks
 from penstock.runtime.source import EpochSource
 from penstock.runtime.state.factory import create_backend
+from penstock.runtime.task.carrier import Carrier
+from penstock.runtime.task.fused_operators import FusedOperators, can_join
+from penstock.runtime.task.message import Message, SubtaskReport
+from penstock.runtime.task.registry import Tasks
 from penstock.runtime.timers.processing_time_service import TestProcessingTimeService
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from penstock.runtime.elements import Block
+from penstock.runtime.exchange.elements import Block
 
 timestamps = st.none() | st.integers(-(2**62), 2**62)
 values = st.integers(-1000, 1000) | st.text(max_size=3)

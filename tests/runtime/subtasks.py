@@ -7,8 +7,9 @@ from typing import Any
 
 from tests.runtime.programs import Journal, ProgramBuilder, contents, messages, records_of
 
-from penstock.runtime.buffer import Buffer, channel_number, encode
-from penstock.runtime.elements import (
+from penstock.runtime.epoch import Epoch
+from penstock.runtime.exchange.buffer import Buffer, channel_number, encode
+from penstock.runtime.exchange.elements import (
     MIN_TIMESTAMP,
     Block,
     ChannelWatermark,
@@ -17,14 +18,13 @@ from penstock.runtime.elements import (
     Watermark,
     WatermarkStatus,
 )
-from penstock.runtime.epoch import Epoch
+from penstock.runtime.exchange.partitioners import ForwardPartitioner
 from penstock.runtime.layout import Layout
-from penstock.runtime.message import SubtaskReport
 from penstock.runtime.operator import StreamOperator
 from penstock.runtime.operators.map import MapOperator
-from penstock.runtime.partitioners import ForwardPartitioner
 from penstock.runtime.program import DRIVER
-from penstock.runtime.subtask import Subtask
+from penstock.runtime.task.message import SubtaskReport
+from penstock.runtime.task.subtask import Subtask
 
 BARRIER = CheckpointBarrier(0, "sender's attempt")
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from tests.runtime.programs import ProgramBuilder
 
 from penstock.runtime.epoch import Epoch
+from penstock.runtime.exchange.partitioners import ForwardPartitioner
 from penstock.runtime.layout import Layout
 from penstock.runtime.operators.map import MapOperator
-from penstock.runtime.partitioners import ForwardPartitioner
 from penstock.runtime.program import Program
 
 

@@ -5,7 +5,7 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.runtime.elements import MIN_TIMESTAMP
+from penstock.runtime.exchange.elements import MIN_TIMESTAMP
 from penstock.runtime.metrics import (
     Counter,
     Distribution,

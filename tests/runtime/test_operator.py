@@ -7,7 +7,7 @@ from hypothesis import given
 from tests.runtime.programs import Harness
 from tests.runtime.strategies import blocks
 
-from penstock.runtime.elements import Block, WatermarkStatus
+from penstock.runtime.exchange.elements import Block, WatermarkStatus
 from penstock.runtime.operator import StreamOperator
 
 

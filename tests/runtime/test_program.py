@@ -5,8 +5,8 @@ import pickle
 import pytest
 from tests.runtime.programs import ProgramBuilder
 
+from penstock.runtime.exchange.partitioners import RebalancePartitioner
 from penstock.runtime.operators.map import MapOperator
-from penstock.runtime.partitioners import RebalancePartitioner
 from penstock.runtime.program import Program
 
 

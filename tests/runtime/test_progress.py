@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.runtime.elements import MIN_TIMESTAMP, ChannelWatermark
+from penstock.runtime.exchange.elements import MIN_TIMESTAMP, ChannelWatermark
 from penstock.runtime.progress import SubtaskProgress, merge_progress
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.errors import SourceNotReadableError
-from penstock.runtime.elements import Block
+from penstock.runtime.exchange.elements import Block
 from penstock.runtime.source import (
     CollectionSource,
     EpochSource,

@@ -13,10 +13,10 @@ from tests.runtime.programs import CollectingOutput, Harness, Unprintable
 from penstock.common.types import Row
 from penstock.errors import PenstockError, UnsupportedOperationError, UserFunctionError
 from penstock.runtime.context import RuntimeContext
-from penstock.runtime.elements import Block
+from penstock.runtime.exchange.elements import Block
 from penstock.runtime.metrics import OperatorMetrics
 from penstock.runtime.operators.map import MapOperator
-from penstock.runtime.outputs import CountingOutput
+from penstock.runtime.task.chained_outputs import CountingOutput
 from penstock.runtime.user_code import (
     UserFunction,
     described_failure,

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 from penstock.datastream import MapFunction
 from penstock.errors import LostBufferError
-from penstock.runtime.input_gate import InputGate
+from penstock.runtime.exchange.gates import InputGate
 
 
 def lose_a_buffer() -> None:

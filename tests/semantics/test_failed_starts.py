@@ -14,14 +14,9 @@ from penstock.checkpoint.generations import Generation
 from penstock.checkpoint.storage import LocalStorage
 from penstock.common import Configuration
 from penstock.datastream import StreamExecutionEnvironment
-from penstock.datastream.connectors.two_phase_commit import (
-    CommitContext,
-    Committer,
-    SinkWriter,
-    TwoPhaseCommitSink,
-    WriterContext,
-)
+from penstock.datastream.connectors.two_phase_commit import TwoPhaseCommitSink
 from penstock.errors import PenstockError, UserFunctionError
+from penstock.runtime.sinks import CommitContext, Committer, SinkWriter, WriterContext
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -56,9 +51,9 @@ class ClosedSink(TwoPhaseCommitSink):
 STEPS = [
     ("local", "penstock.executors.local.Layout"),
     ("local", "penstock.executors.local.Tasks"),
-    ("spark", "penstock.executors.publishing.Publisher.open"),
+    ("spark", "penstock.executors.driver.publishing.Publisher.open"),
     ("spark", "penstock.executors.spark.executor.BoundedRun"),
-    ("spark", "penstock.executors.spark.attempts.Interruption"),
+    ("spark", "penstock.executors.spark.runs.attempts.Interruption"),
     *(
         (executor, step)
         for executor in ("local", "spark")
@@ -67,8 +62,8 @@ STEPS = [
             "penstock.executors.driver.start.Publisher",
             "penstock.executors.driver.start.EpochRunner",
             "penstock.executors.driver.start.Job",
-            "penstock.executors.client.restart_strategy_of",
-            "penstock.executors.client.ProgressLine",
+            "penstock.executors.driver.job.restart_strategy_of",
+            "penstock.executors.driver.job.ProgressLine",
         )
     ),
 ]
@@ -107,7 +102,7 @@ def test_of_any_step(
 
 @pytest.mark.spark
 @pytest.mark.parametrize(
-    "step", ["attempts.Interruption", "executor.StreamingRun", "streaming.DiskLog"]
+    "step", ["runs.attempts.Interruption", "executor.StreamingRun", "runs.streaming.DiskLog"]
 )
 def test_of_any_step_of_a_stream(
     step: str, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -7,10 +7,10 @@ import pytest
 from tests.semantics.conftest import NewEnvironment
 
 from penstock.common import Configuration, Types
+from penstock.common.configuration.options import PROFILE
 from penstock.common.cost import Cost
-from penstock.common.options import PROFILE
 from penstock.errors import UserFunctionError
-from penstock.runtime.profiling import sampler
+from penstock.runtime.task.profiling import sampler
 from penstock.testing import local_environment
 
 

@@ -18,9 +18,9 @@ from penstock.common import Configuration
 from penstock.datastream import DataStream, RuntimeExecutionMode, StreamExecutionEnvironment
 from penstock.errors import LostBufferError
 from penstock.executors.local import LocalRun
-from penstock.runtime.carrier import Carrier
 from penstock.runtime.epoch import Epoch
-from penstock.runtime.registry import Tasks
+from penstock.runtime.task.carrier import Carrier
+from penstock.runtime.task.registry import Tasks
 from penstock.testing import local_environment
 
 if TYPE_CHECKING:

@@ -28,9 +28,9 @@ from penstock.datastream import (
     StreamExecutionEnvironment,
     ValueStateDescriptor,
 )
-from penstock.datastream.two_streams import TwoStreams
+from penstock.datastream.streams.two_streams import TwoStreams
 from penstock.datastream.window import TumblingEventTimeWindows
-from penstock.runtime.subtask import Subtask
+from penstock.runtime.task.subtask import Subtask
 
 Record = tuple[str, int]
 """A key and an event time."""

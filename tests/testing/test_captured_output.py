@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from penstock.runtime.elements import Block, EndOfInput
+from penstock.runtime.exchange.elements import Block, EndOfInput
 from penstock.testing import StreamRecord, Watermark, WatermarkStatus
 from penstock.testing.captured_output import CapturedOutput
 

@@ -14,9 +14,9 @@ from penstock.errors import (
     InvalidKeyError,
     UnsupportedOperationError,
 )
-from penstock.runtime.elements import MAX_TIMESTAMP, MIN_TIMESTAMP, Block
 from penstock.runtime.epoch import Epoch
-from penstock.runtime.key_groups import key_group, key_group_range
+from penstock.runtime.exchange.elements import MAX_TIMESTAMP, MIN_TIMESTAMP, Block
+from penstock.runtime.keys.key_groups import key_group, key_group_range
 from penstock.runtime.operator import StreamOperator
 from penstock.runtime.operators.map import MapOperator
 from penstock.runtime.operators.reduce import ReduceOperator

@@ -1,6 +1,6 @@
 """What attempts and drivers left behind that died: which of it may be deleted at a location, and when.
 
-Why that harms no other driver is told in `penstock.executors.checkpoints`.
+Why that harms no other driver is told in `penstock.executors.driver.checkpoints`.
 """
 
 from __future__ import annotations

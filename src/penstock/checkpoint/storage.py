@@ -10,8 +10,8 @@ import uuid
 from collections.abc import Iterable, Iterator
 from typing import Final, Protocol
 
+from penstock.checkpoint.lasting import make_lasting_folder, sync_folder
 from penstock.checkpoint.object_storage import SCHEMES, ObjectStorage
-from penstock.common.lasting import make_lasting_folder, sync_folder
 from penstock.errors import (
     CheckpointNotReadableError,
     CheckpointNotWritableError,

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from penstock.cli.listing import list_epochs
 from penstock.cli.showing import show
 from penstock.cli.verifying import verify
-from penstock.common.options import STATE_CLASS_NAMES
+from penstock.common.configuration.options import STATE_CLASS_NAMES
 from penstock.errors import InvalidConfigurationValueError, PenstockError
 
 __all__ = ["main"]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from penstock.common.config_option import ConfigOption
 from penstock.common.configuration import Configuration
+from penstock.common.configuration.config_option import ConfigOption
 from penstock.common.cost import Cost
 from penstock.common.execution_config import ExecutionConfig
 from penstock.common.job_client import JobClient

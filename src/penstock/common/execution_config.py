@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from penstock.common.configuration import Configuration
-from penstock.common.options import (
+from penstock.common.configuration.configuration import Configuration
+from penstock.common.configuration.options import (
     AUTO_WATERMARK_INTERVAL,
     GLOBAL_JOB_PARAMETERS,
     MAX_PARALLELISM,

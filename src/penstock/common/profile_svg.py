@@ -7,8 +7,7 @@ from html import escape
 from typing import Final
 
 from penstock.common.cost import Cost
-from penstock.common.job_profile import JobProfile
-from penstock.common.profile_table import label
+from penstock.common.job_profile import JobProfile, label
 
 _ROW: Final = 26.0
 _BAR: Final = 16.0

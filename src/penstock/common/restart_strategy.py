@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.common.options import (
+from penstock.common.configuration.options import (
     FAILURE_RATE_DELAY,
     FAILURE_RATE_INTERVAL,
     FAILURE_RATE_MAX,
@@ -16,7 +16,7 @@ from penstock.common.options import (
 from penstock.common.time import Duration
 
 if TYPE_CHECKING:
-    from penstock.common.configuration import Configuration
+    from penstock.common.configuration.configuration import Configuration
 
 __all__ = ["RestartStrategies", "RestartStrategyConfiguration"]
 

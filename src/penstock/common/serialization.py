@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, BinaryIO
 
-from penstock.common.row_values import row_values
+from penstock.common.rows.row_values import row_values
 from penstock.common.types import Row, field_names_of
 from penstock.errors import InvalidArgumentError
 

@@ -1,7 +1,7 @@
 """Rows: records whose fields have a position and, mostly, a name.
 
 A `Row` belongs to the program that made it and can be changed. The rows of a DataFrame are
-another, cheaper kind, made in `penstock.common.data_frame_row`; both answer to the same methods,
+another, cheaper kind, made in `penstock.common.rows.data_frame_row`; both answer to the same methods,
 compare equal and pass `isinstance(row, Row)`.
 
 Measured on Python 3.11 for five fields: 140 ns for `Row(a, b, c, d, e)`, 110 ns for `row_of`,

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
-from penstock.common.field_reader import ColumnTimestamp
+from penstock.common.rows.field_reader import ColumnTimestamp
 from penstock.common.time import Duration
 from penstock.common.watermark_generator import BoundedOutOfOrderness, WatermarkGenerator
 from penstock.errors import InvalidArgumentError

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from penstock.common.configuration import Configuration
-from penstock.common.options import CHECKPOINT_DIR, CHECKPOINT_INTERVAL
-from penstock.common.options_without_effect import (
+from penstock.common.configuration.configuration import Configuration
+from penstock.common.configuration.options import CHECKPOINT_DIR, CHECKPOINT_INTERVAL
+from penstock.common.configuration.options_without_effect import (
     ALIGNED_CHECKPOINT_TIMEOUT,
     CHECKPOINT_MIN_PAUSE,
     CHECKPOINT_MODE,

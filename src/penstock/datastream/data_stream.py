@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from penstock.datastream.closeable_iterator import CloseableIterator
-from penstock.datastream.data_stream_sink import DataStreamSink
-from penstock.datastream.stream import AllWindowedStream, DataStream, KeyedStream, WindowedStream
-from penstock.datastream.two_streams import (
+from penstock.datastream.streams.closeable_iterator import CloseableIterator
+from penstock.datastream.streams.data_stream import (
+    AllWindowedStream,
+    DataStream,
+    KeyedStream,
+    WindowedStream,
+)
+from penstock.datastream.streams.data_stream_sink import DataStreamSink
+from penstock.datastream.streams.two_streams import (
     BroadcastConnectedStream,
     BroadcastStream,
     ConnectedStreams,

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self, cast
 
+from penstock.common.configuration.options import CHECKPOINT_DIR, SAVEPOINT_DIR, SAVEPOINT_PATH
+from penstock.common.configuration.options_without_effect import CHANGELOG_ENABLED
 from penstock.common.epoch_listener import EpochListener
-from penstock.common.options import CHECKPOINT_DIR, SAVEPOINT_DIR, SAVEPOINT_PATH
-from penstock.common.options_without_effect import CHANGELOG_ENABLED
 from penstock.common.restart_strategy import RestartStrategyConfiguration
 from penstock.datastream.checkpoint_config import CheckpointConfig
 from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
-    from penstock.common.configuration import Configuration
+    from penstock.common.configuration.configuration import Configuration
     from penstock.datastream.checkpointing_mode import CheckpointingMode
 
 __all__ = ["EnvironmentCheckpointing"]

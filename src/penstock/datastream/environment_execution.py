@@ -7,12 +7,8 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
-from penstock.common.configuration import Configuration
-from penstock.common.epoch_listener import EpochListener
-from penstock.common.execution_config import ExecutionConfig
-from penstock.common.job_client import JobClient
-from penstock.common.job_execution_result import JobExecutionResult
-from penstock.common.options import (
+from penstock.common.configuration.configuration import Configuration
+from penstock.common.configuration.options import (
     CHAIN_DIFFERENT_MAX_PARALLELISM,
     COLUMNAR_IN_SPARK,
     MAX_PARALLELISM,
@@ -27,24 +23,31 @@ from penstock.common.options import (
     STATE_MEMORY_LIMIT,
     TARGET,
 )
-from penstock.common.options_without_effect import BUFFER_TIMEOUT, BUFFER_TIMEOUT_ENABLED
+from penstock.common.configuration.options_without_effect import (
+    BUFFER_TIMEOUT,
+    BUFFER_TIMEOUT_ENABLED,
+)
+from penstock.common.epoch_listener import EpochListener
+from penstock.common.execution_config import ExecutionConfig
+from penstock.common.job_client import JobClient
+from penstock.common.job_execution_result import JobExecutionResult
 from penstock.common.time import Duration
 from penstock.datastream.environment_checkpointing import EnvironmentCheckpointing
 from penstock.datastream.execution_mode import RuntimeExecutionMode
-from penstock.datastream.operator_settings import (
+from penstock.datastream.state_backend import StateBackend
+from penstock.datastream.streams.operator_settings import (
     check_buffer_timeout,
     check_configuration,
     check_parallelism,
 )
-from penstock.datastream.state_backend import StateBackend
-from penstock.datastream.transformations import Transformations
+from penstock.datastream.streams.program_graph import Transformations
 from penstock.errors import InvalidArgumentError
 from penstock.executors.port import JobRequest
 from penstock.executors.targets import executor_for
 from penstock.graph.columnar import go_columnar
 from penstock.graph.job_graph import create_job_graph
-from penstock.graph.plan import ExecutionPlan
-from penstock.graph.plan_json import execution_plan
+from penstock.graph.plan.execution_plan import ExecutionPlan
+from penstock.graph.plan.plan_json import execution_plan
 from penstock.graph.stream_graph import StreamGraph, build_stream_graph
 from penstock.graph.transformation import Transformation
 

@@ -7,21 +7,23 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
-from penstock.common.configuration import Configuration
-from penstock.common.typeinfo import RowTypeInfo, TypeInformation, Types
+from penstock.common.configuration.configuration import Configuration
+from penstock.common.typeinfo.composite_typeinfo import RowTypeInfo
+from penstock.common.typeinfo.type_information import TypeInformation
+from penstock.common.typeinfo.types import Types
+from penstock.common.typeinfo.with_article import with_article
 from penstock.common.types import row_of
 from penstock.common.watermark_strategy import WatermarkStrategy
-from penstock.common.with_article import with_article
 from penstock.datastream.connectors.base import Source
 from penstock.datastream.environment_execution import EnvironmentExecution
-from penstock.datastream.named_rows import declared_names, named_row
-from penstock.datastream.operator_settings import check_configuration
-from penstock.datastream.stream import DataStream
+from penstock.datastream.functions.named_rows import declared_names, named_row
+from penstock.datastream.streams.data_stream import DataStream
+from penstock.datastream.streams.operator_settings import check_configuration
 from penstock.errors import ColumnNotFoundError, InvalidArgumentError
 from penstock.executors.spark.spark_objects import described_frame, is_session
 from penstock.graph.source_descriptions import FrameSource, SocketTextSource, TextFileSource
 from penstock.graph.transformation import OperatorTransformation
-from penstock.runtime.elements import Block
+from penstock.runtime.exchange.elements import Block
 from penstock.runtime.operators.source import SourceOperator
 from penstock.runtime.source import CollectionSource, NativeSource
 

@@ -2,49 +2,54 @@
 
 from __future__ import annotations
 
-from penstock.runtime.windowing.assigner import MergingWindowAssigner, WindowAssigner
-from penstock.runtime.windowing.continuous_triggers import (
-    ContinuousEventTimeTrigger,
-    ContinuousProcessingTimeTrigger,
-)
-from penstock.runtime.windowing.count_trigger import CountTrigger
-from penstock.runtime.windowing.count_windows import (
+from penstock.runtime.keys.window_values import CountWindow, GlobalWindow, TimeWindow, Window
+from penstock.runtime.windows.assigners.assigner import MergingWindowAssigner, WindowAssigner
+from penstock.runtime.windows.assigners.count_windows import (
     CountSlidingWindowAssigner,
     CountTumblingWindowAssigner,
 )
-from penstock.runtime.windowing.delta_trigger import DeltaTrigger
-from penstock.runtime.windowing.evictor import Evictor, TimestampedValue
-from penstock.runtime.windowing.evictors import CountEvictor, DeltaEvictor, TimeEvictor
-from penstock.runtime.windowing.global_triggers import EndOfStreamTrigger, NeverTrigger
-from penstock.runtime.windowing.global_windows import GlobalWindows
-from penstock.runtime.windowing.purging_trigger import PurgingTrigger
-from penstock.runtime.windowing.serializers import (
-    CountWindowSerializer,
-    GlobalWindowSerializer,
-    PickledWindowSerializer,
-    TimeWindowSerializer,
-    WindowSerializer,
-)
-from penstock.runtime.windowing.session import (
+from penstock.runtime.windows.assigners.global_windows import GlobalWindows
+from penstock.runtime.windows.assigners.session import (
     DynamicEventTimeSessionWindows,
     DynamicProcessingTimeSessionWindows,
     EventTimeSessionWindows,
     ProcessingTimeSessionWindows,
     SessionWindowTimeGapExtractor,
 )
-from penstock.runtime.windowing.sliding import (
+from penstock.runtime.windows.assigners.sliding import (
     SlidingEventTimeWindows,
     SlidingProcessingTimeWindows,
 )
-from penstock.runtime.windowing.stagger import WindowStagger
-from penstock.runtime.windowing.time_triggers import EventTimeTrigger, ProcessingTimeTrigger
-from penstock.runtime.windowing.timeout_trigger import ProcessingTimeoutTrigger
-from penstock.runtime.windowing.trigger import Trigger, TriggerResult
-from penstock.runtime.windowing.tumbling import (
+from penstock.runtime.windows.assigners.stagger import WindowStagger
+from penstock.runtime.windows.assigners.tumbling import (
     TumblingEventTimeWindows,
     TumblingProcessingTimeWindows,
 )
-from penstock.runtime.windowing.window import CountWindow, GlobalWindow, TimeWindow, Window
+from penstock.runtime.windows.evictors import (
+    CountEvictor,
+    DeltaEvictor,
+    Evictor,
+    TimeEvictor,
+    TimestampedValue,
+)
+from penstock.runtime.windows.serializers import (
+    CountWindowSerializer,
+    GlobalWindowSerializer,
+    PickledWindowSerializer,
+    TimeWindowSerializer,
+    WindowSerializer,
+)
+from penstock.runtime.windows.triggers.continuous_triggers import (
+    ContinuousEventTimeTrigger,
+    ContinuousProcessingTimeTrigger,
+)
+from penstock.runtime.windows.triggers.count_trigger import CountTrigger
+from penstock.runtime.windows.triggers.delta_trigger import DeltaTrigger
+from penstock.runtime.windows.triggers.global_triggers import EndOfStreamTrigger, NeverTrigger
+from penstock.runtime.windows.triggers.purging_trigger import PurgingTrigger
+from penstock.runtime.windows.triggers.time_triggers import EventTimeTrigger, ProcessingTimeTrigger
+from penstock.runtime.windows.triggers.timeout_trigger import ProcessingTimeoutTrigger
+from penstock.runtime.windows.triggers.trigger import Trigger, TriggerResult
 
 __all__ = [
     "ContinuousEventTimeTrigger",

@@ -11,23 +11,23 @@ from typing import Any, NoReturn
 from penstock.common.running_job import RunningJob
 from penstock.errors import UnsupportedOperationError
 from penstock.executors.driver.compiled_job import compile_job
+from penstock.executors.driver.epoch_runner import new_job_id
 from penstock.executors.driver.start import DriverSide, start
-from penstock.executors.job import new_job_id
 from penstock.executors.port import JobRequest
 from penstock.graph.alignment import refuse_alignment
 from penstock.graph.source_descriptions import TextFileSource
 from penstock.graph.stream_graph import StreamNode
-from penstock.runtime.buffer import Buffer
-from penstock.runtime.carrier import Carrier
 from penstock.runtime.epoch import Epoch
-from penstock.runtime.garbage import rare_collections
+from penstock.runtime.exchange.buffer import Buffer
 from penstock.runtime.job_pickle import job_classes
 from penstock.runtime.layout import Layout
 from penstock.runtime.operators.prepared_sink import PreparedSinkOperator
 from penstock.runtime.operators.source import SourceOperator
-from penstock.runtime.registry import Tasks
 from penstock.runtime.source import NativeSource, TextLines
-from penstock.runtime.stack_room import with_room
+from penstock.runtime.task.carrier import Carrier
+from penstock.runtime.task.garbage import rare_collections
+from penstock.runtime.task.registry import Tasks
+from penstock.runtime.task.stack_room import with_room
 
 _CARRIERS = 2
 """As on a small machine, so that subtasks meet on one carrier and part on two."""

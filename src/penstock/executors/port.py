@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from penstock.common.configuration import Configuration
+from penstock.common.configuration.configuration import Configuration
 from penstock.common.epoch_listener import EpochListener
 from penstock.common.running_job import RunningJob
 from penstock.graph.stream_graph import StreamGraph

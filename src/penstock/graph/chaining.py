@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from penstock.graph.stream_graph import StreamEdge, StreamGraph, StreamNode
 from penstock.runtime.chaining_strategy import ChainingStrategy
-from penstock.runtime.partitioners import ForwardPartitioner
+from penstock.runtime.exchange.partitioners import ForwardPartitioner
 from penstock.runtime.source import NativeSource
 
 

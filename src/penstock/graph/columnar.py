@@ -6,8 +6,10 @@ import copy
 from collections.abc import Iterable
 from typing import Final
 
-from penstock.common.field_reader import ColumnTimestamp
-from penstock.common.typeinfo import RowTypeInfo, TypeInformation, Types
+from penstock.common.rows.field_reader import ColumnTimestamp
+from penstock.common.typeinfo.composite_typeinfo import RowTypeInfo
+from penstock.common.typeinfo.type_information import TypeInformation
+from penstock.common.typeinfo.types import Types
 from penstock.common.watermark_strategy import WatermarkStrategy
 from penstock.graph.chaining import is_chainable
 from penstock.graph.field_access import accessed_field
@@ -17,22 +19,17 @@ from penstock.graph.source_descriptions import FrameSource
 from penstock.graph.spark_aggregation import aggregate_in_spark, can_aggregate_in_spark
 from penstock.graph.stream_graph import StreamEdge, StreamGraph, StreamNode
 from penstock.runtime.chaining_strategy import ChainingStrategy
-from penstock.runtime.operators.pane_window import AlignedWindows
-from penstock.runtime.operators.partial_records import on_partials
-from penstock.runtime.operators.preaggregate import ColumnPlan, PreAggregateOperator
+from penstock.runtime.columnar.partial_records import on_partials
+from penstock.runtime.columnar.plan import ColumnPlan
+from penstock.runtime.columnar.preaggregate import PreAggregateOperator
+from penstock.runtime.exchange.partitioners import KeyGroupStreamPartitioner, SentKeyPartitioner
 from penstock.runtime.operators.source import SourceOperator
 from penstock.runtime.operators.timestamps_and_watermarks import TimestampsAndWatermarksOperator
-from penstock.runtime.operators.window import WindowOperator
-from penstock.runtime.operators.window_contents import (
-    AggregatedRecords,
-    ReducedRecords,
-)
-from penstock.runtime.partitioners import (
-    KeyGroupStreamPartitioner,
-    SentKeyPartitioner,
-)
 from penstock.runtime.source import NativeSource
-from penstock.runtime.windowing.pane_windows import panes_of
+from penstock.runtime.windows.operator.pane_windows import AlignedWindows
+from penstock.runtime.windows.operator.window_contents import AggregatedRecords, ReducedRecords
+from penstock.runtime.windows.operator.window_operator import WindowOperator
+from penstock.runtime.windows.panes import panes_of
 
 _WHOLE: Final = (Types.BYTE(), Types.SHORT(), Types.INT(), Types.LONG())
 _NUMBERS: Final = (*_WHOLE, Types.FLOAT(), Types.DOUBLE())

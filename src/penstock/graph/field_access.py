@@ -8,7 +8,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any, Final
 
-from penstock.common.field_reader import FieldReader
+from penstock.common.rows.field_reader import FieldReader
 from penstock.common.types import Row
 
 _READING: Final = frozenset(

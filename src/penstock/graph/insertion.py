@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from penstock.graph.stream_graph import StreamEdge, StreamGraph, StreamNode
+from penstock.runtime.exchange.partitioners import ForwardPartitioner, StreamPartitioner
 from penstock.runtime.operator import StreamOperator
-from penstock.runtime.partitioners import ForwardPartitioner, StreamPartitioner
 
 
 def insert(

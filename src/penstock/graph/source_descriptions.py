@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from penstock.common.typeinfo import RowTypeInfo
-from penstock.runtime.operators.preaggregate import ColumnPlan
+from penstock.common.typeinfo.composite_typeinfo import RowTypeInfo
+from penstock.runtime.columnar.plan import ColumnPlan
 
 
 class ColumnKind(Enum):

@@ -9,17 +9,17 @@ from penstock.graph.insertion import insert
 from penstock.graph.source_descriptions import AggregatedFrameSource, ColumnKind, FrameSource
 from penstock.graph.stream_graph import StreamEdge, StreamGraph, StreamNode
 from penstock.runtime.chaining_strategy import ChainingStrategy
-from penstock.runtime.operators.aggregated_source import AggregatedSourceOperator
-from penstock.runtime.operators.given_partials import GivenPartialsOperator
-from penstock.runtime.operators.pane_window import AlignedWindows
-from penstock.runtime.operators.partial_records import on_partials
-from penstock.runtime.operators.preaggregate import ColumnPlan
+from penstock.runtime.columnar.aggregated_source import AggregatedSourceOperator
+from penstock.runtime.columnar.given_partials import GivenPartialsOperator
+from penstock.runtime.columnar.partial_records import on_partials
+from penstock.runtime.columnar.plan import ColumnPlan
+from penstock.runtime.columnar.whole_windows import WholeWindowsOperator
+from penstock.runtime.exchange.partitioners import ForwardPartitioner
 from penstock.runtime.operators.timestamps_and_watermarks import TimestampsAndWatermarksOperator
-from penstock.runtime.operators.whole_windows import WholeWindowsOperator
-from penstock.runtime.operators.window import WindowOperator
-from penstock.runtime.operators.window_contents import AggregatedRecords
-from penstock.runtime.partitioners import ForwardPartitioner
-from penstock.runtime.windowing.pane_windows import PaneWindows, panes_of
+from penstock.runtime.windows.operator.pane_windows import AlignedWindows
+from penstock.runtime.windows.operator.window_contents import AggregatedRecords
+from penstock.runtime.windows.operator.window_operator import WindowOperator
+from penstock.runtime.windows.panes import PaneWindows, panes_of
 
 _WHOLE: Final = frozenset({ColumnKind.WHOLE})
 _NUMBERS: Final = _WHOLE | {ColumnKind.REAL}

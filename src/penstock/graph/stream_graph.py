@@ -22,14 +22,14 @@ from penstock.graph.transformation import (
     UnionTransformation,
 )
 from penstock.runtime.chaining_strategy import ChainingStrategy
-from penstock.runtime.key_groups import UPPER_BOUND_MAX_PARALLELISM, default_max_parallelism
-from penstock.runtime.operator import StreamOperator
-from penstock.runtime.output_tag import OutputTag
-from penstock.runtime.partitioners import (
+from penstock.runtime.exchange.partitioners import (
     ForwardPartitioner,
     RebalancePartitioner,
     StreamPartitioner,
 )
+from penstock.runtime.keys.key_groups import UPPER_BOUND_MAX_PARALLELISM, default_max_parallelism
+from penstock.runtime.operator import StreamOperator
+from penstock.runtime.output_tag import OutputTag
 
 
 @dataclass(frozen=True, eq=False)

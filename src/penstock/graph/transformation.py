@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.runtime.chaining_strategy import ChainingStrategy
+from penstock.runtime.exchange.partitioners import StreamPartitioner
 from penstock.runtime.operator import StreamOperator
 from penstock.runtime.output_tag import OutputTag
-from penstock.runtime.partitioners import StreamPartitioner
 
 DEFAULT_SLOT_SHARING_GROUP = "default"
 

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Iterator
 from typing import Any, Final
 
-from penstock.common.with_article import with_article
+from penstock.common.typeinfo.with_article import with_article
 from penstock.errors import FunctionNotSerializableError
 
 _DEEPEST: Final = 12

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from penstock.common.types import Row, field_names_of
 from penstock.inspection.opaque import Opaque
-from penstock.runtime.windowing.window import Window, attributes
+from penstock.runtime.keys.window_values import Window, attributes
 
 _NO_ARROW_FORM: Final = (pa.ArrowException, ValueError, TypeError, OverflowError)
 

@@ -9,7 +9,7 @@ from functools import cache, partial
 from reprlib import recursive_repr
 from typing import Any, Final, Self
 
-from penstock.runtime.job_pickle import UNPICKLER, JobUnpickler, is_class_of_main
+from penstock.runtime.job_pickle import UNPICKLER, JobUnpickler, is_class_of_main, module_now
 
 _PLAIN: Final = {
     "builtins": {
@@ -29,12 +29,12 @@ _PLAIN: Final = {
     "decimal": {"Decimal"},
     "fractions": {"Fraction"},
     "uuid": {"UUID"},
-    "penstock.common.data_frame_row": {"row_factory"},
+    "penstock.common.rows.data_frame_row": {"row_factory"},
     "penstock.common.time": {"Duration", "Instant", "Time"},
     "penstock.common.types": {"RowKind", "_row_of_kind", "row_of"},
-    "penstock.runtime.windowing.evictor": {"TimestampedValue"},
-    "penstock.runtime.windowing.trigger": {"TriggerResult"},
-    "penstock.runtime.windowing.window": {"CountWindow", "GlobalWindow.get", "TimeWindow"},
+    "penstock.runtime.windows.evictors": {"TimestampedValue"},
+    "penstock.runtime.windows.triggers.trigger": {"TriggerResult"},
+    "penstock.runtime.keys.window_values": {"CountWindow", "GlobalWindow.get", "TimeWindow"},
 }
 """What does nothing but make values of their parts, by modules."""
 
@@ -145,8 +145,9 @@ class _PlainUnpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str, /) -> Any:
         if is_class_of_main(module, name):
             return partial(_stand_in, "__main__")
-        if name in _PLAIN.get(module, ()):
-            return super().find_class(module, name)
+        now = module_now(module)
+        if name in _PLAIN.get(now, ()):
+            return super().find_class(now, name)
         return _stand_in(module, name)
 
 

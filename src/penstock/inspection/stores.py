@@ -9,10 +9,10 @@ from penstock.checkpoint.epoch_record import EpochRecord, VertexRecord
 from penstock.errors import StateClassNotFoundError
 from penstock.inspection.opaque import is_opaque, without_classes
 from penstock.runtime.epoch import Epoch
-from penstock.runtime.key_groups import key_group, key_group_range
-from penstock.runtime.state.hashmap_backend import HashMapKeyedStateBackend
+from penstock.runtime.keys.key_groups import key_group, key_group_range
+from penstock.runtime.state.hashmap.hashmap_backend import HashMapKeyedStateBackend
 from penstock.runtime.state.tables import WITH_TTL
-from penstock.runtime.subtask_state import SubtaskState
+from penstock.runtime.task.subtask_state import SubtaskState
 from penstock.runtime.timers.internal_timer import InternalTimer
 
 _BROADCAST: Final = " broadcast"

@@ -21,6 +21,20 @@ from typing import IO, Any, Final, NamedTuple
 from penstock.errors import StateClassNotFoundError
 
 _MAIN: Final = "__main__"
+
+_MOVED: Final = {
+    "penstock.common.basic_typeinfo": "penstock.common.typeinfo.basic_typeinfo",
+    "penstock.common.composite_typeinfo": "penstock.common.typeinfo.composite_typeinfo",
+    "penstock.common.data_frame_row": "penstock.common.rows.data_frame_row",
+    "penstock.common.time_typeinfo": "penstock.common.typeinfo.time_typeinfo",
+    "penstock.runtime.elements": "penstock.runtime.exchange.elements",
+    "penstock.runtime.watermarks.event_time": "penstock.runtime.exchange.watermarks.event_time",
+    "penstock.runtime.windowing.evictor": "penstock.runtime.windows.evictors",
+    "penstock.runtime.windowing.stagger": "penstock.runtime.windows.assigners.stagger",
+    "penstock.runtime.windowing.trigger": "penstock.runtime.windows.triggers.trigger",
+    "penstock.runtime.windowing.window": "penstock.runtime.keys.window_values",
+}
+"""The modules of penstock whose values state may hold, by the names that they had before."""
 _CODE: Final = "cloudpickle.cloudpickle"
 
 
@@ -208,6 +222,11 @@ def is_class_of_main(module: str, name: str) -> bool:
     return module == __name__ and name == _class_of_main.__name__
 
 
+def module_now(module: str) -> str:
+    """Return the name that a module has now which a checkpoint names."""
+    return _MOVED.get(module, module)
+
+
 class JobUnpickler(pickle.Unpickler):
     """Reads what was pickled, with the classes of the job of this thread."""
 
@@ -229,7 +248,7 @@ class JobUnpickler(pickle.Unpickler):
                 return _named(new)
             if module == _MAIN and name.partition(".")[0] in self._main:
                 return _class_of_main(name)
-            return super().find_class(module, name)
+            return super().find_class(module_now(module), name)
         except (ImportError, AttributeError) as error:
             missing = f"{module}.{name}"
             raise StateClassNotFoundError(

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from penstock.runtime.elements import MIN_TIMESTAMP
+from penstock.runtime.exchange.elements import MIN_TIMESTAMP
 
 
 class Counter:

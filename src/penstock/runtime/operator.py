@@ -8,10 +8,10 @@ from typing import Any, NamedTuple, Protocol
 
 from penstock.runtime.chaining_strategy import ChainingStrategy
 from penstock.runtime.context import RuntimeContext
-from penstock.runtime.elements import Block, WatermarkStatus
 from penstock.runtime.epoch import Epoch
+from penstock.runtime.exchange.elements import Block, WatermarkStatus
+from penstock.runtime.exchange.output import Output
 from penstock.runtime.metrics import OperatorMetrics
-from penstock.runtime.output import Output
 from penstock.runtime.state.backend import KeyedStateBackend
 from penstock.runtime.timers.internal_timer_service_manager import InternalTimerServiceManager
 from penstock.runtime.timers.processing_time_service import ProcessingTimeService

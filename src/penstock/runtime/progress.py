@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from penstock.checkpoint.handles import StateHandle
-from penstock.runtime.elements import MIN_TIMESTAMP, ChannelWatermark
+from penstock.runtime.exchange.elements import MIN_TIMESTAMP, ChannelWatermark
 
 
 class SubtaskProgress(NamedTuple):

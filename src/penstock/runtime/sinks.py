@@ -12,8 +12,8 @@ from penstock.checkpoint.handles import read_copy
 from penstock.checkpoint.open_files import OpenFile
 from penstock.checkpoint.storage import Storage
 from penstock.runtime.context import RuntimeContext
-from penstock.runtime.elements import MIN_TIMESTAMP
 from penstock.runtime.epoch import Epoch
+from penstock.runtime.exchange.elements import MIN_TIMESTAMP
 from penstock.runtime.job_pickle import dumps, loads
 
 

@@ -9,8 +9,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, TextIO
 
 from penstock.errors import SourceNotReadableError
-from penstock.runtime.column_block import ColumnBlock
-from penstock.runtime.elements import Block
+from penstock.runtime.columnar.block import ColumnBlock
+from penstock.runtime.exchange.elements import Block
 
 if TYPE_CHECKING:
     import pyarrow as pa

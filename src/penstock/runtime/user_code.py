@@ -17,7 +17,7 @@ from penstock.errors import (
     UnknownFieldError,
     UserFunctionError,
 )
-from penstock.runtime.elements import Block
+from penstock.runtime.exchange.elements import Block
 
 if TYPE_CHECKING:
     from penstock.runtime.context import RuntimeContext

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
-from penstock.common.configuration import Configuration
-from penstock.executors.spark.async_map import async_map
+from penstock.common.configuration.configuration import Configuration
+from penstock.executors.spark.frames.async_map import async_map
 from penstock.executors.spark.session import session
 
 __all__ = ["async_map", "get_session"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.runtime.elements import StreamRecord, Watermark, WatermarkStatus
+from penstock.runtime.exchange.elements import StreamRecord, Watermark, WatermarkStatus
 from penstock.testing.async_function_harness import AsyncFunctionHarness
 from penstock.testing.co_function_harness import (
     BroadcastProcessFunctionHarness,

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from penstock.runtime.elements import (
+from penstock.runtime.exchange.elements import (
     Block,
     EndOfInput,
     StreamRecord,
     Watermark,
     WatermarkStatus,
 )
-from penstock.runtime.output import Output
+from penstock.runtime.exchange.output import Output
 
 
 class CapturedOutput(Output):

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.datastream.broadcast_functions import (
+from penstock.datastream.functions.broadcast_functions import (
     BroadcastProcessFunction,
     KeyedBroadcastProcessFunction,
 )
-from penstock.datastream.co_functions import CoProcessFunction, KeyedCoProcessFunction
-from penstock.datastream.function_checks import check_methods
-from penstock.datastream.key_selection import Key
-from penstock.datastream.state import MapStateDescriptor
-from penstock.datastream.two_streams import check_broadcast_states
+from penstock.datastream.functions.co_functions import CoProcessFunction, KeyedCoProcessFunction
+from penstock.datastream.functions.function_checks import check_methods
+from penstock.datastream.functions.key_selection import Key
+from penstock.datastream.streams.two_streams import check_broadcast_states
 from penstock.runtime.operators.broadcast_process import (
     BroadcastOperator,
     BroadcastProcessOperator,
@@ -20,6 +19,7 @@ from penstock.runtime.operators.broadcast_process import (
 )
 from penstock.runtime.operators.co_process import CoProcessOperator, KeyedCoProcessOperator
 from penstock.runtime.operators.function_operator import FunctionOperator
+from penstock.runtime.state.descriptors import MapStateDescriptor
 from penstock.testing.two_input_harness import TwoInputOperatorHarness
 
 _CO = ("process_element1", "process_element2")

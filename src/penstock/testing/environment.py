@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.common.configuration import Configuration
+from penstock.common.configuration.configuration import Configuration
 from penstock.datastream.stream_execution_environment import StreamExecutionEnvironment
 
 

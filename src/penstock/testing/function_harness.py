@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from penstock.datastream.function_checks import check_function
-from penstock.datastream.functions import KeyedProcessFunction, KeySelector, ProcessFunction
+from penstock.datastream.functions.function_checks import check_function
+from penstock.datastream.functions.one_input import (
+    KeyedProcessFunction,
+    KeySelector,
+    ProcessFunction,
+)
 from penstock.runtime.operators.keyed_process import KeyedProcessOperator
 from penstock.runtime.operators.process import ProcessOperator
 from penstock.testing.one_input_harness import OneInputOperatorHarness

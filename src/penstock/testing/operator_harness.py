@@ -8,12 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-from penstock.datastream.key_selection import Key, key_function
-from penstock.datastream.output_tag import OutputTag
+from penstock.datastream.functions.key_selection import Key, key_function
 from penstock.errors import InvalidArgumentError, UnsupportedOperationError
 from penstock.graph.unpicklable import pickle_by_value
 from penstock.runtime.context import RuntimeContext
-from penstock.runtime.elements import (
+from penstock.runtime.epoch import Epoch
+from penstock.runtime.exchange.elements import (
     MAX_TIMESTAMP,
     MIN_TIMESTAMP,
     Block,
@@ -23,20 +23,20 @@ from penstock.runtime.elements import (
     Watermark,
     WatermarkStatus,
 )
-from penstock.runtime.epoch import Epoch
+from penstock.runtime.exchange.partitioners import KeyGroupStreamPartitioner
+from penstock.runtime.exchange.watermarks.combined_watermark_status import CombinedWatermarkStatus
 from penstock.runtime.job_pickle import load_code
-from penstock.runtime.key_groups import key_group_range
+from penstock.runtime.keys.key_groups import key_group_range
 from penstock.runtime.metrics import OperatorMetrics
 from penstock.runtime.operator import StreamOperator
-from penstock.runtime.outputs import ChainingOutput, CountingOutput
-from penstock.runtime.partitioners import KeyGroupStreamPartitioner
+from penstock.runtime.output_tag import OutputTag
 from penstock.runtime.state.backend import KeyedStateBackend
 from penstock.runtime.state.factory import create_backend
+from penstock.runtime.task.chained_outputs import ChainingOutput, CountingOutput
 from penstock.runtime.timers.internal_timer import InternalTimer
 from penstock.runtime.timers.internal_timer_service import InternalTimerService
 from penstock.runtime.timers.key_grouped_priority_queue import KeyGroupedInternalPriorityQueue
 from penstock.runtime.timers.processing_time_service import TestProcessingTimeService
-from penstock.runtime.watermarks.combined_watermark_status import CombinedWatermarkStatus
 from penstock.testing.captured_output import CapturedOutput
 
 

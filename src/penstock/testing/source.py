@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from penstock.common.arrow_types import from_arrow_schema
+from penstock.common.typeinfo.arrow_types import from_arrow_schema
 from penstock.datastream.connectors.base import Source
 from penstock.errors import InvalidArgumentError
-from penstock.runtime.elements import BLOCK_SIZE, Block
+from penstock.runtime.exchange.elements import BLOCK_SIZE, Block
 from penstock.runtime.source import EpochSource, NativeSource, TableSource
 
 if TYPE_CHECKING:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from penstock.datastream.stream import DataStream
+from penstock.datastream.streams.data_stream import DataStream
 from penstock.errors import InvalidArgumentError
 from penstock.graph.transformation import OperatorTransformation, PartitionTransformation
-from penstock.runtime.partitioners import KeyGroupStreamPartitioner
+from penstock.runtime.exchange.partitioners import KeyGroupStreamPartitioner
 from penstock.testing.one_input_harness import OneInputOperatorHarness
 
 

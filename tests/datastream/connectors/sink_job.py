@@ -10,8 +10,8 @@ from tests.runtime.programs import Harness, operator_id
 
 from penstock.checkpoint.epoch_record import EpochRecord
 from penstock.datastream.connectors.two_phase_commit import TwoPhaseCommitSink
-from penstock.executors.publishing import PublishedSink, Publisher
-from penstock.runtime.elements import MIN_TIMESTAMP
+from penstock.executors.driver.publishing import PublishedSink, Publisher
+from penstock.runtime.exchange.elements import MIN_TIMESTAMP
 from penstock.runtime.operator import OperatorPart
 from penstock.runtime.operators.two_phase_commit import TwoPhaseCommitOperator
 

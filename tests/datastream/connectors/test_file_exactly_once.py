@@ -17,13 +17,13 @@ from tests.datastream.connectors.sink_job import SINK_ID, SinkJob
 
 from penstock.common import Encoder, Types
 from penstock.datastream.connectors.file_committer import FileCommitter
-from penstock.datastream.connectors.file_staging import Staging
-from penstock.datastream.connectors.file_system import (
+from penstock.datastream.connectors.file_policies import (
     BucketAssigner,
     BucketContext,
-    FileSink,
     RollingPolicy,
 )
+from penstock.datastream.connectors.file_staging import Staging
+from penstock.datastream.connectors.file_system import FileSink
 from penstock.datastream.connectors.file_writer import _Part
 from penstock.datastream.formats.parquet import ParquetBulkWriters
 from penstock.errors import LostOutputError

@@ -15,9 +15,10 @@ from penstock.checkpoint.storage import LocalStorage
 from penstock.common import Configuration, Encoder, WatermarkStrategy
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.datastream.connectors.file_committer import FileCommitter
-from penstock.datastream.connectors.file_system import BucketAssigner, FileSink, RollingPolicy
+from penstock.datastream.connectors.file_policies import BucketAssigner, RollingPolicy
+from penstock.datastream.connectors.file_system import FileSink
 from penstock.errors import LostEpochError, UserFunctionError
-from penstock.executors.checkpoints import Checkpoints
+from penstock.executors.driver.checkpoints import Checkpoints
 from penstock.inspection import verify_checkpoint
 from penstock.testing import TestingSource
 

@@ -20,14 +20,14 @@ from penstock.common import (
 )
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.datastream.connectors import file_writer
-from penstock.datastream.connectors.file_system import (
+from penstock.datastream.connectors.file_policies import (
     BucketAssigner,
     BucketContext,
-    FileSink,
     OnCheckpointRollingPolicy,
     OutputFileConfig,
     RollingPolicy,
 )
+from penstock.datastream.connectors.file_system import FileSink
 from penstock.datastream.formats.parquet import ParquetBulkWriters
 from penstock.errors import (
     InvalidArgumentError,

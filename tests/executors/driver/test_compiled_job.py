@@ -8,7 +8,7 @@ from penstock.common import Configuration, Encoder, WatermarkStrategy
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.datastream.connectors.file_system import FileSink
 from penstock.executors.driver.compiled_job import compile_job
-from penstock.executors.publishing import PublishedSink
+from penstock.executors.driver.publishing import PublishedSink
 from penstock.graph.stream_graph import StreamNode
 from penstock.runtime.operators.source import SourceOperator
 from penstock.runtime.sinks import CommitContext, Committer

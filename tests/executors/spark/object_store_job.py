@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.executors.spark.test_recovery import Died, Job, counted, dying
+from tests.executors.spark.runs.test_recovery import Died, Job, counted, dying
 
 from penstock.common import Configuration
 from penstock.executors.spark.session import session

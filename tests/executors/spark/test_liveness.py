@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from penstock.errors import JavaProcessLostError, JobFailedError, SessionLostError
-from penstock.executors.restarts import is_worth_restarting
+from penstock.executors.driver.recovery.restarts import is_worth_restarting
 from penstock.executors.spark.failures import as_penstock_error
 from penstock.executors.spark.java_process import has_died
 from penstock.executors.spark.liveness import session_lost

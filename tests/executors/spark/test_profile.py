@@ -9,7 +9,7 @@ from tests.executors.spark.conftest import StreamOf
 
 from penstock.common.cost import Cost
 from penstock.datastream import StreamExecutionEnvironment
-from penstock.executors.spark.streaming import StreamingRun
+from penstock.executors.spark.runs.streaming import StreamingRun
 
 pytestmark = pytest.mark.spark
 

@@ -17,7 +17,7 @@ from penstock.datastream import (
     StreamExecutionEnvironment,
     ValueStateDescriptor,
 )
-from penstock.runtime import registry
+from penstock.runtime.task import registry
 
 pytestmark = pytest.mark.spark
 

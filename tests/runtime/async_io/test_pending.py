@@ -4,7 +4,7 @@ import pickle
 from typing import Any
 
 from penstock.runtime.async_io.pending import PendingRecord, dealt_out
-from penstock.runtime.elements import Watermark, WatermarkStatus
+from penstock.runtime.exchange.elements import Watermark, WatermarkStatus
 
 
 def part(*found: Any, watermark: int = 0) -> tuple[bytes | None, int]:

@@ -13,7 +13,7 @@ from penstock.errors import (
     StateTypeMismatchError,
     UnknownBroadcastStateError,
 )
-from penstock.runtime.elements import StreamRecord, Watermark
+from penstock.runtime.exchange.elements import StreamRecord, Watermark
 from penstock.runtime.operators.broadcast_process import (
     BroadcastOperator,
     BroadcastProcessOperator,

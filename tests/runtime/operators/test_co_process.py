@@ -10,7 +10,7 @@ from penstock.errors import (
     UnsupportedOperationError,
     UserFunctionError,
 )
-from penstock.runtime.elements import Block, StreamRecord, Watermark
+from penstock.runtime.exchange.elements import Block, StreamRecord, Watermark
 from penstock.runtime.operators.co_process import CoProcessOperator, KeyedCoProcessOperator
 from penstock.runtime.output_tag import OutputTag
 from penstock.runtime.state.descriptors import ListStateDescriptor

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.runtime.programs import CollectingOutput
 
-from penstock.runtime.elements import BLOCK_SIZE
+from penstock.runtime.exchange.elements import BLOCK_SIZE
 from penstock.runtime.operators.collector import Collector
 from penstock.runtime.output_tag import OutputTag
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from tests.runtime.programs import Harness
 from tests.runtime.strategies import blocks
 
-from penstock.runtime.elements import Block
+from penstock.runtime.exchange.elements import Block
 from penstock.runtime.operators.filter import FilterOperator
 
 

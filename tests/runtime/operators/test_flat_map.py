@@ -10,7 +10,7 @@ from tests.runtime.programs import Harness, Journal
 from tests.runtime.strategies import blocks
 
 from penstock.errors import UserFunctionError
-from penstock.runtime.elements import BLOCK_SIZE, Block
+from penstock.runtime.exchange.elements import BLOCK_SIZE, Block
 from penstock.runtime.operators.flat_map import FlatMapOperator
 
 FORMS: dict[str, Callable[[list[Any]], Any]] = {

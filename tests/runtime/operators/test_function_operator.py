@@ -13,7 +13,7 @@ from tests.runtime.programs import CollectingOutput, Harness, Journal
 from penstock.common.types import Row
 from penstock.errors import PenstockError, UserFunctionError
 from penstock.runtime.context import RuntimeContext
-from penstock.runtime.elements import Block
+from penstock.runtime.exchange.elements import Block
 from penstock.runtime.operators.filter import FilterOperator
 from penstock.runtime.operators.flat_map import FlatMapOperator
 from penstock.runtime.operators.function_operator import FunctionOperator
@@ -21,7 +21,7 @@ from penstock.runtime.operators.map import MapOperator
 from penstock.runtime.operators.process import ProcessOperator
 from penstock.runtime.operators.reduce import ReduceOperator
 from penstock.runtime.operators.sink import SinkOperator
-from penstock.runtime.outputs import CountingOutput
+from penstock.runtime.task.chained_outputs import CountingOutput
 
 OPERATORS: list[type[FunctionOperator]] = [
     MapOperator,

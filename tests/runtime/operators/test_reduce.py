@@ -9,7 +9,7 @@ from tests.runtime.manual_clock import ManualClock
 from tests.runtime.programs import Harness
 
 from penstock.errors import UserFunctionError
-from penstock.runtime.elements import MAX_TIMESTAMP
+from penstock.runtime.exchange.elements import MAX_TIMESTAMP
 from penstock.runtime.operators.reduce import ReduceOperator
 from penstock.runtime.state.factory import create_backend
 

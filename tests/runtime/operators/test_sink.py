@@ -7,7 +7,7 @@ from tests.runtime.strategies import blocks
 
 from penstock.common.types import Row
 from penstock.errors import PenstockError
-from penstock.runtime.elements import Block
+from penstock.runtime.exchange.elements import Block
 from penstock.runtime.operators.sink import CollectOperator, PrintOperator, SinkOperator
 
 

@@ -5,7 +5,7 @@ from tests.runtime.programs import Harness
 from tests.runtime.strategies import blocks
 
 from penstock.common.watermark_strategy import WatermarkStrategy
-from penstock.runtime.elements import MAX_TIMESTAMP, Block, ChannelWatermark
+from penstock.runtime.exchange.elements import MAX_TIMESTAMP, Block, ChannelWatermark
 from penstock.runtime.operators.source import SourceOperator
 from penstock.runtime.source import CollectionSource
 

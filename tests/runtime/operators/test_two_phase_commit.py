@@ -11,7 +11,7 @@ from penstock.errors import (
     UserFunctionError,
     ValueNotSerializableError,
 )
-from penstock.runtime.elements import MIN_TIMESTAMP
+from penstock.runtime.exchange.elements import MIN_TIMESTAMP
 from penstock.runtime.operators.two_phase_commit import TwoPhaseCommitOperator
 from penstock.runtime.sinks import (
     Committer,

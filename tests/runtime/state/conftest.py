@@ -7,7 +7,7 @@ from tests.runtime.state.kit import Clock, MakeBackend
 
 from penstock.runtime.state.backend import KeyedStateBackend
 from penstock.runtime.state.factory import create_backend
-from penstock.runtime.state.rocksdb_database import RocksDatabase
+from penstock.runtime.state.rocksdb.rocksdb_database import RocksDatabase
 
 
 @pytest.fixture

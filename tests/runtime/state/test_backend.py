@@ -11,7 +11,6 @@ from tests.runtime.state.kit import MakeBackend
 
 from penstock.common import Duration, Row, Types
 from penstock.errors import MutatedKeyError, StateTypeMismatchError, ValueNotSerializableError
-from penstock.runtime.state import rocksdb_database
 from penstock.runtime.state.backend import KeyedStateBackend
 from penstock.runtime.state.descriptors import (
     ListStateDescriptor,
@@ -19,8 +18,9 @@ from penstock.runtime.state.descriptors import (
     ReducingStateDescriptor,
     ValueStateDescriptor,
 )
-from penstock.runtime.state.rocksdb_backend import RocksDBKeyedStateBackend
-from penstock.runtime.state.rocksdb_tables import ENTRY_SIZE
+from penstock.runtime.state.rocksdb import rocksdb_database
+from penstock.runtime.state.rocksdb.rocksdb_backend import RocksDBKeyedStateBackend
+from penstock.runtime.state.rocksdb.rocksdb_tables import ENTRY_SIZE
 from penstock.runtime.state.ttl import StateTtlConfig
 from penstock.runtime.timers.internal_timer import InternalTimer
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from penstock.checkpoint.epoch_record import RowNames
 from penstock.common import Row
-from penstock.common.data_frame_row import row_factory
+from penstock.common.rows.data_frame_row import row_factory
 from penstock.runtime.state.frames import TimerPart
 from penstock.runtime.state.row_names import RowsAmongKeys, in_another_order
 from penstock.runtime.state.tables import TablePart

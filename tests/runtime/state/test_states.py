@@ -4,7 +4,7 @@ from datetime import date, datetime
 from typing import Any
 
 import pytest
-from tests.runtime.keys import NEW_YORK, Corner, Holiday
+from tests.runtime.keys.kinds import NEW_YORK, Corner, Holiday
 from tests.runtime.state.kit import MakeBackend
 
 from penstock.common import Row, Types

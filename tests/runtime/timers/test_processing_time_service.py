@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.runtime.manual_clock import ManualClock
 
 from penstock.errors import ProcessingTimeServiceShutDownError
-from penstock.runtime.elements import MAX_TIMESTAMP
+from penstock.runtime.exchange.elements import MAX_TIMESTAMP
 from penstock.runtime.timers.processing_time_service import (
     MonotonicClock,
     ProcessingTimeService,

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.runtime.timers.sorted_store import SortedStore
 
-from penstock.runtime.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
-from penstock.runtime.key_groups import key_group
+from penstock.runtime.exchange.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
+from penstock.runtime.keys.key_groups import key_group
 from penstock.runtime.timers.heap_priority_queue_set import HeapPriorityQueueSet
 from penstock.runtime.timers.internal_timer import InternalTimer
 from penstock.runtime.timers.key_group_partitioned_queue import KeyGroupPartitionedPriorityQueue

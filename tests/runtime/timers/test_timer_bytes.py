@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.runtime.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
+from penstock.runtime.exchange.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
 from penstock.runtime.timers.internal_timer import InternalTimer
 from penstock.runtime.timers.timer_bytes import entry_of, name_of, timer_of
 

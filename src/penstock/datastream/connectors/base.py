@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
-from penstock.common.typeinfo import TypeInformation
+from penstock.common.typeinfo.type_information import TypeInformation
 from penstock.runtime.operator import StreamOperator
 
 __all__ = ["Sink", "Source"]

@@ -11,8 +11,8 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
+from penstock.checkpoint.lasting import make_lasting_folder, sync_folder
 from penstock.checkpoint.open_files import OpenFile, chunks_of
-from penstock.common.lasting import make_lasting_folder, sync_folder
 from penstock.errors import LostOutputError, PenstockError, SinkNotWritableError
 
 _HIDDEN: Final = ".penstock"

@@ -29,7 +29,7 @@ from penstock.datastream.connectors.file_staging import (
     visible_name,
 )
 from penstock.errors import InvalidArgumentError
-from penstock.runtime.mutability import copied_if_possible
+from penstock.runtime.objects.mutability import copied_if_possible
 from penstock.runtime.sinks import SinkWriter, WriterContext
 
 _FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.ESTALE)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.common.typeinfo import Types
+from penstock.common.typeinfo.types import Types
 from penstock.datastream.connectors.base import Source
 from penstock.errors import InvalidArgumentError
 from penstock.runtime.source import NativeSource, NumberRangeSource

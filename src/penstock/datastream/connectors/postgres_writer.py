@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from penstock.common.row_values import row_values
+from penstock.common.rows.row_values import row_values
 from penstock.datastream.connectors.postgres_table import PostgresTable
 from penstock.errors import SinkRowError
 from penstock.runtime.sinks import SinkWriter, WriterContext

@@ -32,7 +32,7 @@ class TwoPhaseCommitSink(Sink):
     point. Then the committer, on the driver, makes it visible. It is called again for the last epoch
     whenever the job is started again, so committing has to be idempotent; where it is, records are
     delivered exactly once, whatever dies at whatever moment. `TestExactlyOnce` in
-    `tests/executors/test_publishing.py` proves it.
+    `tests/executors/driver/test_publishing.py` proves it.
 
     PyFlink has no such class; Flink's is Sink V2.
 

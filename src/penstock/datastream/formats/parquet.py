@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from penstock.common.arrow_types import to_arrow_schema
-from penstock.common.composite_typeinfo import RowTypeInfo
 from penstock.common.serialization import BulkWriter, BulkWriterFactory
+from penstock.common.typeinfo.arrow_types import to_arrow_schema
+from penstock.common.typeinfo.composite_typeinfo import RowTypeInfo
 from penstock.errors import InvalidArgumentError
-from penstock.runtime.arrow_rows import results_to_table
+from penstock.runtime.exchange.arrow_rows import results_to_table
 
 if TYPE_CHECKING:
     import pyarrow as pa

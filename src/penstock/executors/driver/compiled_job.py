@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from penstock.common.options import STATE_CLASS_NAMES
+from penstock.common.configuration.options import STATE_CLASS_NAMES
+from penstock.executors.driver.publishing import PublishedSink, published_sinks
 from penstock.executors.port import JobRequest
-from penstock.executors.publishing import PublishedSink, published_sinks
 from penstock.graph.compiler import compile_program
 from penstock.graph.held_watermarks import hold_back_watermarks
 from penstock.graph.job_graph import JobGraph, create_job_graph

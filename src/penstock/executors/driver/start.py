@@ -10,17 +10,17 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
 
-from penstock.common.options import PROFILE
+from penstock.common.configuration.options import PROFILE
 from penstock.common.running_job import RunningJob
 from penstock.errors import NoCheckpointLocationWarning
-from penstock.executors.checkpoints import Checkpoints
-from penstock.executors.client import Job
+from penstock.executors.driver.checkpoints import Checkpoints
 from penstock.executors.driver.compiled_job import CompiledJob
-from penstock.executors.epoch_feed import EpochFeed
-from penstock.executors.job import EpochRunner
-from penstock.executors.key_groups import with_known_key_groups
-from penstock.executors.profile_log import ProfileLog
-from penstock.executors.publishing import Publisher, drop_uncommitted, open_files_of
+from penstock.executors.driver.epoch_feed import EpochFeed
+from penstock.executors.driver.epoch_runner import EpochRunner
+from penstock.executors.driver.job import Job
+from penstock.executors.driver.publishing import Publisher, drop_uncommitted, open_files_of
+from penstock.executors.driver.recovery.known_key_groups import with_known_key_groups
+from penstock.executors.driver.reports.profile_log import ProfileLog
 from penstock.runtime.program import Program
 from penstock.runtime.user_code import stack_level_of_user
 

@@ -12,12 +12,12 @@ from pyspark.sql import DataFrame
 from penstock.common.running_job import RunningJob
 from penstock.executors.driver.start import DriverSide, start
 from penstock.executors.port import JobRequest
-from penstock.executors.spark.attempts import Attempts, EpochRun
-from penstock.executors.spark.bounded import BoundedRun
 from penstock.executors.spark.failures import spark_errors
-from penstock.executors.spark.frame_result import results_frame
+from penstock.executors.spark.frames.frame_result import results_frame
 from penstock.executors.spark.prepared_job import PreparedJob
-from penstock.executors.spark.streaming import StreamingRun
+from penstock.executors.spark.runs.attempts import Attempts, EpochRun
+from penstock.executors.spark.runs.bounded import BoundedRun
+from penstock.executors.spark.runs.streaming import StreamingRun
 from penstock.executors.spark.workers import note_end
 from penstock.graph.alignment import refuse_alignment
 

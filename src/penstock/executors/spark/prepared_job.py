@@ -12,12 +12,13 @@ from pyspark.sql import DataFrame, SparkSession
 
 from penstock.errors import InvalidArgumentError, SourceNotReadableError
 from penstock.executors.driver.compiled_job import compile_job
-from penstock.executors.job import new_job_id
+from penstock.executors.driver.epoch_runner import new_job_id
+from penstock.executors.driver.job_description import describe
 from penstock.executors.port import JobRequest
-from penstock.executors.spark.aggregation import aggregated
-from penstock.executors.spark.frames import EpochFrames, SparkSource
+from penstock.executors.spark.frames.aggregation import aggregated
+from penstock.executors.spark.frames.epoch_frames import EpochFrames, SparkSource
+from penstock.executors.spark.frames.row_order import is_unordered
 from penstock.executors.spark.interruption import note_of
-from penstock.executors.spark.row_order import is_unordered
 from penstock.executors.spark.session import cores_of, is_built_here, session
 from penstock.executors.spark.shipping import ship_code
 from penstock.executors.spark.sinks import SparkCommitter, spark_sinks
@@ -29,8 +30,7 @@ from penstock.graph.source_descriptions import (
     TextFileSource,
 )
 from penstock.graph.stream_graph import StreamNode
-from penstock.runtime.aggregated_block import SUBTASK
-from penstock.runtime.job_description import describe
+from penstock.runtime.columnar.aggregated_block import SUBTASK
 from penstock.runtime.layout import Layout
 from penstock.runtime.operators.source import SourceOperator
 from penstock.runtime.program import Program

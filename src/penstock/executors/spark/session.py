@@ -13,8 +13,8 @@ from typing import Any, Final
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
 
-from penstock.common.configuration import Configuration
-from penstock.common.options import PYTHON_EXECUTABLE, REST_PORT
+from penstock.common.configuration.configuration import Configuration
+from penstock.common.configuration.options import PYTHON_EXECUTABLE, REST_PORT
 from penstock.errors import PortInUseError
 from penstock.executors.spark.java import ensure_java
 from penstock.executors.spark.java_process import forget_dead_process

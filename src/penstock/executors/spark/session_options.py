@@ -12,8 +12,8 @@ from typing import Final
 
 import pyspark
 
-from penstock.common.configuration import Configuration
-from penstock.common.options import REST_PORT
+from penstock.common.configuration.configuration import Configuration
+from penstock.common.configuration.options import REST_PORT
 from penstock.runtime.private_folder import private_folder
 
 _LOG_WRITER: Final = (

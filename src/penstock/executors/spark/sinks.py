@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from penstock.executors.publishing import PublishedSink
+from penstock.executors.driver.publishing import PublishedSink
 from penstock.executors.spark.session import time_zone_of
 from penstock.graph.job_graph import JobGraph
 from penstock.runtime.operators.prepared_sink import PreparedSinkOperator
@@ -26,7 +26,7 @@ def spark_schema(schema: Any) -> StructType:
     import pyarrow as pa
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    from penstock.common.arrow_types import to_arrow_schema as arrow_schema_of
+    from penstock.common.typeinfo.arrow_types import to_arrow_schema as arrow_schema_of
 
     return from_arrow_schema(schema if isinstance(schema, pa.Schema) else arrow_schema_of(schema))
 

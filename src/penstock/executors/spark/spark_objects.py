@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from penstock.common.typeinfo import Types
+from penstock.common.typeinfo.types import Types
 from penstock.graph.source_descriptions import ColumnKind, FrameDescription
 
 _TYPES: Final = {

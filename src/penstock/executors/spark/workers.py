@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from penstock.runtime.registry import forget
+from penstock.runtime.task.registry import forget
 
 _MOST_IDLE: Final = 32
 _ENDED: Final[deque[str]] = deque(maxlen=256)

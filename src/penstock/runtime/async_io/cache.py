@@ -9,7 +9,7 @@ from typing import Any
 
 from penstock.runtime.async_io.call import Call, Results, Step
 from penstock.runtime.async_io.forms import frozen
-from penstock.runtime.mutability import copied_if_possible
+from penstock.runtime.objects.mutability import copied_if_possible
 
 
 class _Flight:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
-from penstock.runtime.mutability import copied_if_possible
+from penstock.runtime.objects.mutability import copied_if_possible
 
 Results = Sequence[Any]
 """The results of one record."""

@@ -6,14 +6,14 @@ from collections import deque
 from itertools import islice
 from typing import Any
 
-from penstock.runtime.async_io.queue_entries import (
+from penstock.runtime.async_io.queue.entries import (
     StatusQueueEntry,
     StreamRecordQueueEntry,
     WatermarkQueueEntry,
 )
-from penstock.runtime.async_io.stream_element_queue import StreamElementQueue
-from penstock.runtime.elements import BLOCK_SIZE, Block
-from penstock.runtime.output import Output
+from penstock.runtime.async_io.queue.stream_element_queue import StreamElementQueue
+from penstock.runtime.exchange.elements import BLOCK_SIZE, Block
+from penstock.runtime.exchange.output import Output
 
 
 class Emitter:

@@ -10,7 +10,7 @@ from typing import Any
 
 from penstock.errors import AsyncResultError
 from penstock.runtime.async_io.result_future import ResultFuture
-from penstock.runtime.mutability import copied_if_possible
+from penstock.runtime.objects.mutability import copied_if_possible
 from penstock.runtime.user_code import record_text
 
 AsyncCall = Callable[[Any], Coroutine[Any, Any, Any]]

@@ -11,8 +11,6 @@ from penstock.runtime.async_io.attempts import Attempts
 from penstock.runtime.async_io.batches import Batches
 from penstock.runtime.async_io.cache import CachedCalls
 from penstock.runtime.async_io.call import Call, Step
-from penstock.runtime.async_io.daemon_threads import DaemonThreads
-from penstock.runtime.async_io.event_loop import EventLoop
 from penstock.runtime.async_io.forms import (
     AsyncCall,
     as_async_call,
@@ -20,6 +18,8 @@ from penstock.runtime.async_io.forms import (
     takes_result_future,
 )
 from penstock.runtime.async_io.limits import Permits
+from penstock.runtime.async_io.loop.daemon_threads import DaemonThreads
+from penstock.runtime.async_io.loop.event_loop import EventLoop
 from penstock.runtime.async_io.options import milliseconds
 from penstock.runtime.async_io.result_future import ResultFuture
 from penstock.runtime.async_io.settings import AsyncSettings

@@ -13,7 +13,7 @@ from penstock.errors import AsyncTimeoutError
 from penstock.runtime.async_io.call import Call, Step
 from penstock.runtime.async_io.failure_policy import settle_failure
 from penstock.runtime.async_io.forms import checked_results
-from penstock.runtime.async_io.mailbox import Mailbox
+from penstock.runtime.async_io.loop.mailbox import Mailbox
 from penstock.runtime.async_io.options import OnFailure
 
 OnTimeout = Callable[[Any], Any]

@@ -13,7 +13,7 @@ from typing import Any
 
 from penstock.errors import InvalidArgumentError
 from penstock.runtime.async_io.call import Call
-from penstock.runtime.async_io.event_loop import EventLoop
+from penstock.runtime.async_io.loop.event_loop import EventLoop
 from penstock.runtime.async_io.options import ProcessCapacity, RateLimit
 
 

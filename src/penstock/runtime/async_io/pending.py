@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from penstock.runtime.async_io.queue_entries import (
+from penstock.runtime.async_io.queue.entries import (
     EntryId,
     StatusQueueEntry,
     StreamElementQueueEntry,
     StreamRecordQueueEntry,
     WatermarkQueueEntry,
 )
-from penstock.runtime.buffer import not_serializable
-from penstock.runtime.elements import Block, Watermark, WatermarkStatus
+from penstock.runtime.exchange.buffer import not_serializable
+from penstock.runtime.exchange.elements import Block, Watermark, WatermarkStatus
 from penstock.runtime.job_pickle import dumps, loads
 
 

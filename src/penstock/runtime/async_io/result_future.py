@@ -7,7 +7,7 @@ import threading
 from typing import Any
 
 from penstock.errors import AsyncResultError
-from penstock.runtime.mutability import copied_if_possible
+from penstock.runtime.objects.mutability import copied_if_possible
 
 
 class ResultFuture:

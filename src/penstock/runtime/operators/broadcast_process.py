@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Any, Final, NoReturn
 
 from penstock.errors import InvalidFunctionError, NoKeyError, UnknownBroadcastStateError
-from penstock.runtime.elements import Block
-from penstock.runtime.mutability import copied
+from penstock.runtime.exchange.elements import Block
+from penstock.runtime.objects.mutability import copied
 from penstock.runtime.operators.collector import Collector
 from penstock.runtime.operators.function_operator import FunctionOperator
 from penstock.runtime.operators.keyed_process import (

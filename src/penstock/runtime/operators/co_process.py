@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.runtime.elements import Block
+from penstock.runtime.exchange.elements import Block
 from penstock.runtime.operators.keyed_process import KeyedProcessOperator
 from penstock.runtime.operators.process import ProcessOperator, process_records
 from penstock.runtime.two_input_operator import TwoInputOperator

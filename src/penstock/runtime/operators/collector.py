@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from penstock.runtime.elements import BLOCK_SIZE, Block
-from penstock.runtime.mutability import IMMUTABLE_TYPES, is_immutable
-from penstock.runtime.output import Output
+from penstock.runtime.exchange.elements import BLOCK_SIZE, Block
+from penstock.runtime.exchange.output import Output
+from penstock.runtime.objects.mutability import IMMUTABLE_TYPES, is_immutable
+from penstock.runtime.objects.unshared import to_wait
 from penstock.runtime.output_tag import OutputTag
-from penstock.runtime.unshared import to_wait
 
 
 class Collector:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
-from penstock.runtime.elements import Block
+from penstock.runtime.exchange.elements import Block
 from penstock.runtime.operator import StreamOperator
 from penstock.runtime.user_code import FAILURES, UserFunction, failing_record, function_failure
 

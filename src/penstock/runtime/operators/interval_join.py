@@ -6,21 +6,21 @@ from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
-from penstock.common.typeinfo import Types
-from penstock.runtime.elements import MAX_TIMESTAMP, Block
+from penstock.common.typeinfo.types import Types
 from penstock.runtime.epoch import Epoch
-from penstock.runtime.mutability import given, kept
+from penstock.runtime.exchange.elements import MAX_TIMESTAMP, Block
+from penstock.runtime.exchange.watermarks.timestamps import timestamps_of
+from penstock.runtime.objects.mutability import given, kept
 from penstock.runtime.operator import BatchOrder
 from penstock.runtime.operators.collector import Collector
 from penstock.runtime.operators.function_operator import FunctionOperator
-from penstock.runtime.operators.window import LATE_RECORDS
 from penstock.runtime.state.api import MapState
 from penstock.runtime.state.backend import KeyedStateBackend
 from penstock.runtime.state.descriptors import MapStateDescriptor
 from penstock.runtime.timers.internal_timer import InternalTimer
 from penstock.runtime.two_input_operator import TwoInputOperator
 from penstock.runtime.user_code import FAILURES, described_failure, record_text
-from penstock.runtime.watermarks.timestamps import timestamps_of
+from penstock.runtime.windows.operator.window_operator import LATE_RECORDS
 
 _SERVICE: Final = "cleanup"
 _MOST_KEYS: Final = 1 << 16

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from penstock.runtime.elements import BLOCK_SIZE, MAX_TIMESTAMP, Block
 from penstock.runtime.epoch import Epoch
-from penstock.runtime.key_types import VOID_NAMESPACE
-from penstock.runtime.mutability import IMMUTABLE_TYPES, NO_PAIR, copied
+from penstock.runtime.exchange.elements import BLOCK_SIZE, MAX_TIMESTAMP, Block
+from penstock.runtime.keys.key_types import VOID_NAMESPACE
+from penstock.runtime.objects.mutability import IMMUTABLE_TYPES, NO_PAIR, copied
 from penstock.runtime.operator import BatchOrder
 from penstock.runtime.operators.collector import Collector
 from penstock.runtime.operators.function_operator import FunctionOperator

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.runtime.arrow_rows import results_to_table
-from penstock.runtime.elements import Block
 from penstock.runtime.epoch import Epoch
+from penstock.runtime.exchange.arrow_rows import results_to_table
+from penstock.runtime.exchange.elements import Block
 from penstock.runtime.operator import StreamOperator
 from penstock.runtime.sinks import committable_to_plain
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from typing import Any, NoReturn, Protocol
 
 from penstock.errors import UnsupportedOperationError
-from penstock.runtime.elements import Block
 from penstock.runtime.epoch import Epoch
+from penstock.runtime.exchange.elements import Block
 from penstock.runtime.metrics import OperatorMetrics
 from penstock.runtime.operators.collector import Collector
 from penstock.runtime.operators.function_operator import FunctionOperator

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from itertools import islice, repeat
 from typing import Any, Final
 
-from penstock.runtime.elements import BLOCK_SIZE, MAX_TIMESTAMP, Block
-from penstock.runtime.mutability import IMMUTABLE_TYPES, Kept, given
+from penstock.runtime.exchange.elements import BLOCK_SIZE, MAX_TIMESTAMP, Block
+from penstock.runtime.objects.mutability import IMMUTABLE_TYPES, Kept, given
 from penstock.runtime.operator import BatchOrder
 from penstock.runtime.operators.collector import Collector
 from penstock.runtime.operators.function_operator import FunctionOperator

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from penstock.runtime.elements import Block
+from penstock.runtime.exchange.elements import Block
 from penstock.runtime.operator import StreamOperator
 from penstock.runtime.operators.function_operator import FunctionOperator
 from penstock.runtime.user_code import FAILURES, failing_record, function_failure

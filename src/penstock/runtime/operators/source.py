@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from penstock.common.field_reader import ColumnTimestamp
+from penstock.common.rows.field_reader import ColumnTimestamp
 from penstock.common.watermark_strategy import WatermarkStrategy
-from penstock.runtime.elements import Block, ChannelWatermark
+from penstock.runtime.exchange.elements import Block, ChannelWatermark
 from penstock.runtime.operators.timestamps_and_watermarks import TimestampsAndWatermarksOperator
 from penstock.runtime.source import NativeSource
 

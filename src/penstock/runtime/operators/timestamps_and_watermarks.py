@@ -7,10 +7,14 @@ from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 from penstock.common.watermark_strategy import WatermarkStrategy
-from penstock.runtime.elements import MAX_TIMESTAMP, Block, WatermarkStatus
 from penstock.runtime.epoch import Epoch
+from penstock.runtime.exchange.elements import MAX_TIMESTAMP, Block, WatermarkStatus
+from penstock.runtime.exchange.watermarks.event_time import (
+    EventTime,
+    least_event_time,
+    merge_event_time,
+)
 from penstock.runtime.operator import OperatorPart, StreamOperator
-from penstock.runtime.watermarks.event_time import EventTime, least_event_time, merge_event_time
 
 
 class TimestampsAndWatermarksOperator(StreamOperator):

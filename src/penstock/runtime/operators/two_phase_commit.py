@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from penstock.errors import InvalidArgumentError, SinkError, ValueNotSerializableError
-from penstock.runtime.elements import Block
 from penstock.runtime.epoch import Epoch
+from penstock.runtime.exchange.elements import Block
 from penstock.runtime.job_pickle import dumps, loads
 from penstock.runtime.operator import OperatorPart, StreamOperator
 from penstock.runtime.sinks import (

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Mapping, Set
 from typing import Any, Final, overload
 
 from penstock.errors import StateTypeMismatchError
-from penstock.runtime.key_groups import key_group
-from penstock.runtime.key_types import VOID_NAMESPACE
+from penstock.runtime.keys.key_groups import key_group
+from penstock.runtime.keys.key_types import VOID_NAMESPACE
 from penstock.runtime.state.descriptors import (
     AggregatingStateDescriptor,
     ListStateDescriptor,
@@ -211,7 +211,7 @@ class KeyedStateBackend(ABC):
     def keep_in(self, name: str) -> Keep:
         """Return what makes of a value that may be changed later what is set for it in `table(name)`.
 
-        `penstock.runtime.mutability.given` makes the value of it.
+        `penstock.runtime.objects.mutability.given` makes the value of it.
         """
         return self._raw(name).keep
 

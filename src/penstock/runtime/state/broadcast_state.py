@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 from penstock.errors import ReadOnlyStateError
 from penstock.runtime.state.api import BroadcastState, OperatorStateStore, ReadOnlyBroadcastState
 from penstock.runtime.state.descriptors import MapStateDescriptor
-from penstock.runtime.state.hashmap_backend import HashMapKeyedStateBackend
+from penstock.runtime.state.hashmap.hashmap_backend import HashMapKeyedStateBackend
 from penstock.runtime.state.states import KeyedMapState
 
 BroadcastState.register(KeyedMapState)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from abc import ABC
 from typing import Any, ClassVar, Final
 
-from penstock.common.type_information import TypeInformation
-from penstock.common.typeinfo import Types
+from penstock.common.typeinfo.type_information import TypeInformation
+from penstock.common.typeinfo.types import Types
 from penstock.errors import InvalidArgumentError, InvalidFunctionError, UnsupportedTypeError
 from penstock.runtime.state.ttl import StateTtlConfig
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from penstock.errors import InvalidConfigurationValueError
 from penstock.runtime.state.backend import KeyedStateBackend
-from penstock.runtime.state.hashmap_backend import HashMapKeyedStateBackend
+from penstock.runtime.state.hashmap.hashmap_backend import HashMapKeyedStateBackend
 
 
 def create_backend(
@@ -52,7 +52,7 @@ def create_backend(
             max_parallelism=max_parallelism, key_groups=key_groups, clock=clock, operator=operator
         )
     if kind == "rocksdb":
-        from penstock.runtime.state.rocksdb_backend import RocksDBKeyedStateBackend
+        from penstock.runtime.state.rocksdb.rocksdb_backend import RocksDBKeyedStateBackend
 
         return RocksDBKeyedStateBackend(
             max_parallelism=max_parallelism,

@@ -15,7 +15,7 @@ from typing import Any
 
 from penstock.checkpoint.epoch_record import RowNames
 from penstock.common.types import Row, field_names_of
-from penstock.runtime.mutability import IMMUTABLE_TYPES
+from penstock.runtime.objects.mutability import IMMUTABLE_TYPES
 from penstock.runtime.state.frames import TimerPart
 from penstock.runtime.state.tables import MapView, TablePart
 from penstock.runtime.timers.timer_frames import read_frame

@@ -6,8 +6,8 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
 
-from penstock.runtime.key_types import VOID_NAMESPACE
-from penstock.runtime.mutability import IMMUTABLE_TYPES, NO_PAIR, Kept, given
+from penstock.runtime.keys.key_types import VOID_NAMESPACE
+from penstock.runtime.objects.mutability import IMMUTABLE_TYPES, NO_PAIR, Kept, given
 from penstock.runtime.state.api import (
     AggregatingState,
     ListState,

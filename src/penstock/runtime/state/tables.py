@@ -13,8 +13,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, ClassVar, Final, NamedTuple, Protocol
 
 from penstock.errors import MutatedKeyError, ValueNotSerializableError
-from penstock.runtime.key_types import VOID_NAMESPACE
-from penstock.runtime.mutability import CONTAINERS, IMMUTABLE_TYPES, Kept, kept
+from penstock.runtime.keys.key_types import VOID_NAMESPACE
+from penstock.runtime.objects.mutability import CONTAINERS, IMMUTABLE_TYPES, Kept, kept
 from penstock.runtime.user_code import record_text
 
 _PART_SIZE: Final = 1 << 18
@@ -67,7 +67,7 @@ class ValueView(NamedTuple):
     """The values of one namespace, as the table holds them.
 
     Attributes:
-        entries: The values: `penstock.runtime.mutability.given` makes of what is held there what was kept.
+        entries: The values: `penstock.runtime.objects.mutability.given` makes of what is held there what was kept.
         mark: To be called with each key that was set or removed.
         keep: Returns what to set for a value that may be changed later. One that `StateTable.hold`
             returned may be set too.
@@ -191,7 +191,7 @@ class StateTable(ABC):
         """Tidy up a namespace after a view of it was used."""
 
     def hold(self, value: Any, key: Any) -> Any:
-        """Return what to hold of a value that may be changed later: see `penstock.runtime.mutability`.
+        """Return what to hold of a value that may be changed later: see `penstock.runtime.objects.mutability`.
 
         Args:
             value: The value.

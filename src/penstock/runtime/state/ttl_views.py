@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from penstock.common.time import Duration
-from penstock.runtime.mutability import given
+from penstock.runtime.objects.mutability import given
 from penstock.runtime.state.tables import (
     ABSENT,
     WITH_TTL,

@@ -7,8 +7,8 @@ from heapq import heappop, heappush
 from itertools import chain
 from typing import Any, Final
 
-from penstock.runtime.group_index import GroupIndex
-from penstock.runtime.key_types import VOID_NAMESPACE
+from penstock.runtime.keys.group_index import GroupIndex
+from penstock.runtime.keys.key_types import VOID_NAMESPACE
 from penstock.runtime.timers.internal_timer import InternalTimer, new_timer
 from penstock.runtime.timers.key_grouped_priority_queue import KeyGroupedInternalPriorityQueue
 from penstock.runtime.timers.timer_frames import read_frame, write_frames

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from enum import Enum
 
 from penstock.errors import ProcessingTimeServiceShutDownError
-from penstock.runtime.elements import MIN_TIMESTAMP
+from penstock.runtime.exchange.elements import MIN_TIMESTAMP
 from penstock.runtime.timers.heap_priority_queue import NOT_IN_QUEUE, HeapPriorityQueue
 
 Clock = Callable[[], int]

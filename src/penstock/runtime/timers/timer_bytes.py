@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from penstock.runtime.job_pickle import dumps, loads
-from penstock.runtime.key_types import key_bytes
+from penstock.runtime.keys.key_types import key_bytes
 from penstock.runtime.timers.internal_timer import InternalTimer
 
 _SIGN: Final = 1 << 63

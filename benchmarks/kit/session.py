@@ -1,0 +1,26 @@
+"""The SparkSession that all sides share: penstock's own, on two cores."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from penstock.common import Configuration
+from penstock.executors.spark.session import session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def shared_session() -> SparkSession:
+    return session_of(2)
+
+
+def session_of(cores: int) -> SparkSession:
+    """A session that runs so many tasks at once; the one that is there, if there is one."""
+    # Workers import the functions of the sides that are written by hand from here.
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.getenv("PYTHONPATH")]))
+    return session(None, Configuration().set_string("spark.master", f"local[{cores}]"))

@@ -1,0 +1,180 @@
+"""What can be configured, and how its text is read."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
+
+from penstock.common.configuration.memory_size import MemorySize
+from penstock.common.time import Duration
+from penstock.errors import InvalidConfigurationValueError, PenstockError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["ConfigOption"]
+
+T = TypeVar("T")
+
+_QUALIFIED_NAME: Final = re.compile(r"[^\s.:]+(\.[^\s.:]+)+")
+
+
+class Location(str):
+    """The type of values that name a folder, or a place in an object store."""
+
+    __slots__ = ()
+
+
+class ClassNames(dict[str, str]):
+    """The type of values that give classes other names: qualified names by qualified names."""
+
+
+class ConfigOption(Generic[T]):
+    """A key that can be configured, with the type of its value and its default.
+
+    Args:
+        key: The key.
+        type: `str`, `int`, `float`, `bool`, `Duration`, `MemorySize`, `bytes` for hexadecimal texts,
+            `Location` for folders and places in object stores, or
+            `dict` for texts such as `a:1,b:2`, `ClassNames` for such with qualified names.
+        default: The value where the key is not set; None if there is none.
+        description: What the value changes.
+        choices: The only values that there are, if not every value of the type is one. They are
+            read without regard to case, and to whether words are joined by `-` or `_`.
+        minimum: The least value; of a duration, in milliseconds, of an amount of memory, in bytes.
+        maximum: The greatest value; of a duration, in milliseconds, of an amount of memory, in bytes.
+        fallback_keys: Older keys that say the same, read if the key is not set.
+
+    Example:
+        >>> ConfigOption("a.delay", Duration, None, "How long to wait.").parse("10 s")
+        Duration.of_seconds(10)
+    """
+
+    def __init__(
+        self,
+        key: str,
+        type: type[Any],
+        default: T,
+        description: str,
+        *,
+        choices: tuple[str, ...] = (),
+        minimum: float | None = None,
+        maximum: float | None = None,
+        fallback_keys: tuple[str, ...] = (),
+    ) -> None:
+        self.key = key
+        self.type = type
+        self.default = default
+        self.description = description
+        self.choices = choices
+        self.minimum = minimum
+        self.maximum = maximum
+        self.keys = (key, *fallback_keys)
+
+    def parse(self, text: str) -> T:
+        """Read a value.
+
+        Args:
+            text: The text of the value.
+
+        Returns:
+            The value.
+
+        Raises:
+            InvalidConfigurationValueError: If the text is no value of this option.
+
+        Example:
+            >>> ConfigOption("a.port", int, 80, "The port.").parse("8081")
+            8081
+        """
+        try:
+            value = _PARSERS[self.type](text)
+        except (ValueError, PenstockError):
+            raise self._invalid(text) from None
+        if self.choices:
+            value = {_normalized(choice): choice for choice in self.choices}.get(_normalized(value))
+        if value is None or not self._is_within_bounds(value):
+            raise self._invalid(text)
+        return cast("T", value)
+
+    def _is_within_bounds(self, value: Any) -> bool:
+        if self.minimum is None and self.maximum is None:
+            return True
+        size = value
+        if isinstance(value, Duration):
+            size = value.to_millis()
+        elif isinstance(value, MemorySize):
+            size = value.get_bytes()
+        at_least = self.minimum is None or size >= self.minimum
+        return at_least and (self.maximum is None or size <= self.maximum)
+
+    def _invalid(self, text: str) -> InvalidConfigurationValueError:
+        if self.choices:
+            expected = f"one of {', '.join(self.choices)}"
+        else:
+            expected = _EXPECTATIONS[self.type]
+        unit = {Duration: " ms", MemorySize: " bytes"}.get(self.type, "")
+        if self.minimum is not None:
+            expected += f", at least {self.minimum}{unit}"
+        if self.maximum is not None:
+            expected += f", at most {self.maximum}{unit}"
+        return InvalidConfigurationValueError(
+            f"{text!r} is no value of the configuration key {self.key!r}.",
+            hint=f"Give {expected}.",
+        )
+
+    def __repr__(self) -> str:
+        return f"ConfigOption({self.key!r}, default={self.default!r})"
+
+
+def _normalized(text: str) -> str:
+    return text.strip().lower().replace("-", "_")
+
+
+def _parse_bool(text: str) -> bool | None:
+    return {"true": True, "false": False}.get(text.strip().lower())
+
+
+def _parse_location(text: str) -> str:
+    if not text.strip() or text.startswith("~"):
+        raise ValueError(text)
+    return text
+
+
+def _parse_map(text: str) -> dict[str, str]:
+    pairs = [entry.split(":", 1) for entry in text.split(",") if entry.strip()]
+    return {key.strip(): value.strip() for key, value in pairs}
+
+
+def _parse_class_names(text: str) -> ClassNames:
+    names = ClassNames(_parse_map(text))
+    for name in (*names, *names.values()):
+        if _QUALIFIED_NAME.fullmatch(name) is None:
+            raise ValueError(name)
+    return names
+
+
+_PARSERS: Final[dict[type, Callable[[str], Any]]] = {
+    str: str,
+    Location: _parse_location,
+    int: int,
+    float: float,
+    bool: _parse_bool,
+    bytes: bytes.fromhex,
+    Duration: Duration.of,
+    MemorySize: MemorySize.parse,
+    dict: _parse_map,
+    ClassNames: _parse_class_names,
+}
+_EXPECTATIONS: Final[dict[type, str]] = {
+    str: "a text",
+    Location: "the whole path of a folder, without ~, or a URL; leave the key out if there is none",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    bytes: "bytes in hexadecimal",
+    Duration: "a duration such as '10 s', '200 ms' or '5 min'",
+    MemorySize: "an amount of memory such as '512 mb' or '2 gb'",
+    dict: "pairs such as 'a:1,b:2'",
+    ClassNames: "pairs of qualified names such as 'shop.Order:shop.orders.Order'",
+}

@@ -1,0 +1,1 @@
+"""Rows, and how values are read out of them."""

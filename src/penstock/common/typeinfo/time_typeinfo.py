@@ -1,0 +1,153 @@
+"""Descriptions of dates, times of day and timestamps.
+
+Their stored forms are those of Arrow: days since 1970-01-01, microseconds since midnight,
+microseconds since 1970-01-01 00:00. A timestamp without time zone is stored as its clock reads;
+the time zone of the machine plays no part, so every process stores the same.
+"""
+
+# ruff: noqa: N802 - the names are PyFlink's
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, time, timedelta
+from enum import Enum
+from typing import Any, Final
+
+from penstock.common.typeinfo.type_information import TypeInformation, WrappingTypeInfo
+
+__all__ = [
+    "DateTypeInfo",
+    "LocalTimeTypeInfo",
+    "SqlTimeTypeInfo",
+    "TimeTypeInfo",
+    "TimestampTypeInfo",
+]
+
+_MICROSECOND: Final = timedelta(microseconds=1)
+_EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001
+
+
+class SqlTimeTypeInfo(TypeInformation):
+    """Gives access to the descriptions of `date`, `time` and `datetime`."""
+
+    @staticmethod
+    def DATE() -> DateTypeInfo:
+        """Return the description of `datetime.date`."""
+        return DateTypeInfo()
+
+    @staticmethod
+    def TIME() -> TimeTypeInfo:
+        """Return the description of `datetime.time`."""
+        return TimeTypeInfo()
+
+    @staticmethod
+    def TIMESTAMP() -> TimestampTypeInfo:
+        """Return the description of `datetime.datetime`."""
+        return TimestampTypeInfo()
+
+
+class _TemporalTypeInfo(TypeInformation):
+    def need_conversion(self) -> bool:
+        return True
+
+    def _identity(self) -> object:
+        return ()
+
+    def __repr__(self) -> str:
+        return type(self).__name__
+
+
+class DateTypeInfo(_TemporalTypeInfo):
+    """Describes dates, stored as days since 1970-01-01.
+
+    Example:
+        >>> DateTypeInfo().to_internal_type(date(1970, 1, 31))
+        30
+    """
+
+    EPOCH_ORDINAL = date(1970, 1, 1).toordinal()
+
+    def to_internal_type(self, d: date | None) -> int | None:
+        """See `TypeInformation.to_internal_type`."""
+        return None if d is None else d.toordinal() - self.EPOCH_ORDINAL
+
+    def from_internal_type(self, v: int | None) -> date | None:
+        """See `TypeInformation.from_internal_type`."""
+        return None if v is None else date.fromordinal(v + self.EPOCH_ORDINAL)
+
+    def _accepts(self, value: Any) -> bool:
+        return isinstance(value, date)
+
+
+class TimeTypeInfo(_TemporalTypeInfo):
+    """Describes times of day without time zone, stored as microseconds since midnight.
+
+    Example:
+        >>> TimeTypeInfo().to_internal_type(time(0, 1))
+        60000000
+    """
+
+    def to_internal_type(self, t: time | None) -> int | None:
+        """See `TypeInformation.to_internal_type`."""
+        if t is None:
+            return None
+        return ((t.hour * 60 + t.minute) * 60 + t.second) * 1_000_000 + t.microsecond
+
+    def from_internal_type(self, t: int | None) -> time | None:
+        """See `TypeInformation.from_internal_type`."""
+        return None if t is None else (_EPOCH + t * _MICROSECOND).time()
+
+    def _accepts(self, value: Any) -> bool:
+        return isinstance(value, time) and value.tzinfo is None
+
+
+class TimestampTypeInfo(_TemporalTypeInfo):
+    """Describes timestamps without time zone, stored as microseconds since 1970-01-01 00:00.
+
+    A `datetime` with time zone is stored as its time in UTC, and read back without time zone.
+
+    Example:
+        >>> TimestampTypeInfo().to_internal_type(datetime(1970, 1, 1, 0, 0, 1))
+        1000000
+    """
+
+    def to_internal_type(self, dt: datetime | None) -> int | None:
+        """See `TypeInformation.to_internal_type`."""
+        if dt is None:
+            return None
+        if dt.tzinfo is not None:
+            dt = dt.astimezone(UTC).replace(tzinfo=None)
+        return (dt - _EPOCH) // _MICROSECOND
+
+    def from_internal_type(self, ts: int | None) -> datetime | None:
+        """See `TypeInformation.from_internal_type`."""
+        return None if ts is None else _EPOCH + ts * _MICROSECOND
+
+    def _accepts(self, value: Any) -> bool:
+        return isinstance(value, datetime)
+
+
+class LocalTimeTypeInfo(WrappingTypeInfo):
+    """Describes dates, times of day or timestamps under the names that Java has for them.
+
+    Args:
+        time_type: Which of the three.
+
+    Example:
+        >>> LocalTimeTypeInfo(LocalTimeTypeInfo.TimeType.LOCAL_DATE)
+        LocalTimeTypeInfo<LOCAL_DATE>
+    """
+
+    class TimeType(Enum):
+        """The three kinds."""
+
+        LOCAL_DATE = 0
+        LOCAL_TIME = 1
+        LOCAL_DATE_TIME = 2
+
+    def __init__(self, time_type: TimeType) -> None:
+        kinds = [DateTypeInfo, TimeTypeInfo, TimestampTypeInfo]
+        super().__init__(kinds[time_type.value]())
+        self.time_type = time_type
+
+    def __repr__(self) -> str:
+        return f"LocalTimeTypeInfo<{self.time_type.name}>"

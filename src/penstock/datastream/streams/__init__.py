@@ -1,0 +1,1 @@
+"""Streams: what is done with their records, and how they are brought together."""

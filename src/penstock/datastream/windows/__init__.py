@@ -1,0 +1,1 @@
+"""Streams that are cut into windows, and what is done with those."""

@@ -1,0 +1,58 @@
+"""How a client hears of epochs and restarts: from the thread that runs the job to the one that tells."""
+
+from __future__ import annotations
+
+import queue
+from dataclasses import dataclass, field
+from typing import Any
+
+from penstock.checkpoint.epoch_record import EpochRecord
+from penstock.executors.driver.epoch_gate import EpochGate
+from penstock.executors.driver.recovery.restarts import Restart
+from penstock.executors.driver.reports.profile_log import ProfileLog
+
+
+@dataclass(frozen=True)
+class EpochResult:
+    """What came of an epoch that was committed.
+
+    Attributes:
+        record: Its metadata.
+        printed: The lines that `print` gave.
+        collected: The results that the client collects, as pairs of an id and values.
+        operators: What each operator did in it, by its id, with what users' functions counted.
+    """
+
+    record: EpochRecord
+    printed: list[str] = field(default_factory=list)
+    collected: list[tuple[str, list[Any]]] = field(default_factory=list)
+    operators: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+
+class EpochFeed:
+    """Takes results of epochs, and restarts, and gives each once, in the same order.
+
+    Attributes:
+        gate: Lets the client in between two epochs.
+        profile: Takes where the time of epochs went; None if nobody wants to know.
+    """
+
+    def __init__(self) -> None:
+        self.gate = EpochGate()
+        self.profile: ProfileLog | None = None
+        self._results: queue.SimpleQueue[EpochResult | Restart | None] = queue.SimpleQueue()
+
+    def put(self, result: EpochResult | Restart) -> None:
+        """Tell of an epoch that was committed, or of a restart."""
+        self._results.put(result)
+
+    def wake(self) -> None:
+        """Let whoever waits for the next one wait no longer."""
+        self._results.put(None)
+
+    def next(self, seconds: float = 0.0) -> EpochResult | Restart | None:
+        """Return what nobody has taken yet and came first; None if there is none for some seconds."""
+        try:
+            return self._results.get(timeout=seconds)
+        except queue.Empty:
+            return None

@@ -1,0 +1,172 @@
+"""What the driver makes of what the tasks of an epoch told it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from penstock.checkpoint.epoch_record import RowNames, SubtaskId
+from penstock.checkpoint.handles import StateHandle
+from penstock.errors import PenstockError
+from penstock.executors.driver.epoch_check import check_reports, reports_of
+from penstock.runtime.epoch import SHARED
+from penstock.runtime.exchange.buffer import Buffer
+from penstock.runtime.exchange.elements import MIN_TIMESTAMP
+from penstock.runtime.job_pickle import load_code, loads
+from penstock.runtime.metrics import Reading
+from penstock.runtime.operator import StreamOperator
+from penstock.runtime.program import Program, Vertex
+from penstock.runtime.progress import SubtaskProgress, merge_progress
+from penstock.runtime.task.message import Message, OperatorCounts, SubtaskReport
+from penstock.runtime.task.profiling.task_profile import TaskProfile
+
+
+@dataclass
+class OperatorReport:
+    """What an operator did in an epoch, over all its subtasks.
+
+    Attributes:
+        name: The name of the operator.
+        records_in: Records received.
+        records_out: Records emitted, side outputs included.
+        input_watermark: The lowest input watermark of its subtasks, in milliseconds.
+        output_watermark: The lowest output watermark of its subtasks, in milliseconds.
+        user: The sums of what the user's functions counted.
+        timers: How many timers it has.
+    """
+
+    name: str
+    records_in: int = 0
+    records_out: int = 0
+    input_watermark: int = MIN_TIMESTAMP
+    output_watermark: int = MIN_TIMESTAMP
+    user: dict[str, Any] = field(default_factory=dict)
+    timers: int = 0
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return it as data that JSON can hold; of what users count, the numbers."""
+        user = {name: value for name, value in self.user.items() if isinstance(value, int | float)}
+        return {**vars(self), "user": user}
+
+
+@dataclass
+class EpochOutcome:
+    """What came of an epoch.
+
+    Attributes:
+        operators: What each operator did, by its id.
+        handles: The new state handles, by subtask.
+        progress: How far each subtask has come; the tasks of a source that Spark reads as one.
+        printed: The lines to print.
+        collected: The results of `execute_and_collect`, as pairs of an id and values.
+        prepared: What sinks prepared, as pairs of the sink's id and a committable.
+        calls: How many subtasks ran.
+        profiles: Where the time of each task of the engine went, if that was asked for.
+        kept_rows: The names of rows among the keys of state, if that was asked for.
+        seen_rows: The same of keys that came.
+        states: The names of the states that each operator has asked for, by its id.
+    """
+
+    operators: dict[str, OperatorReport] = field(default_factory=dict)
+    handles: dict[SubtaskId, tuple[StateHandle, ...]] = field(default_factory=dict)
+    progress: dict[SubtaskId, SubtaskProgress] = field(default_factory=dict)
+    printed: list[str] = field(default_factory=list)
+    collected: list[tuple[str, list[Any]]] = field(default_factory=list)
+    prepared: list[tuple[str, Any]] = field(default_factory=list)
+    calls: int = 0
+    profiles: list[TaskProfile] = field(default_factory=list)
+    kept_rows: set[RowNames] = field(default_factory=set)
+    seen_rows: set[RowNames] = field(default_factory=set)
+    states: dict[str, set[str]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, program: Program, buffers: Iterable[Buffer]) -> EpochOutcome:
+        """Read what the tasks of an epoch told the driver.
+
+        Raises:
+            PenstockError: The first error of a task, if one failed.
+            LostBufferError: If something is missing, or came twice.
+            InconsistentEpochError: If two consumers read different attempts of one sender.
+        """
+        ordered = sorted(buffers, key=lambda buffer: buffer.order)
+        messages: list[Message] = [Message._make(loads(buffer.payload)) for buffer in ordered]
+        for message in messages:
+            if message.kind == "error":
+                raise _as_error(message.content)
+        reports = reports_of(ordered, messages)
+        check_reports(program, reports)
+        outcome = cls(calls=len(reports))
+        for message in messages:
+            if message.kind == "report":
+                outcome._add_report(program, message)
+            elif message.kind == "print":
+                outcome.printed.extend(message.content)
+            elif message.kind == "collect":
+                outcome.collected.append(message.content)
+            elif message.kind == "profile":
+                outcome.profiles.append(message.content)
+            else:
+                outcome.prepared.append(message.content)
+        outcome._add_progress(program, reports)
+        return outcome
+
+    def _add_report(self, program: Program, message: Message) -> None:
+        report: SubtaskReport = message.content
+        if report.handles is not None:
+            self.handles[message.vertex, message.sender] = report.handles
+        self.kept_rows |= report.kept_rows
+        self.seen_rows |= report.seen_rows
+        for operator_id, names in report.states.items():
+            self.states.setdefault(operator_id, set()).update(names)
+        vertex = program.vertices[message.vertex]
+        for spec, metrics in zip(vertex.operators, report.metrics, strict=True):
+            self._add_metrics(spec.operator_id, spec.name, metrics)
+        for spec, timers in zip(vertex.operators, report.timers, strict=False):
+            found = self.operators[spec.operator_id]
+            found.timers += timers
+
+    def _add_progress(self, program: Program, reports: dict[SubtaskId, SubtaskReport]) -> None:
+        shared: dict[int, list[SubtaskProgress]] = {}
+        for (vertex, sender), report in reports.items():
+            if program.vertices[vertex].is_shared:
+                shared.setdefault(vertex, []).append(report.progress)
+            else:
+                self.progress[vertex, sender] = report.progress
+        for vertex, parts in shared.items():
+            merge = partial(_merge, program.vertices[vertex])
+            self.progress[vertex, SHARED] = merge_progress(parts, merge)
+
+    def _add_metrics(self, operator_id: str, name: str, metrics: OperatorCounts) -> None:
+        records_in, records_out, input_watermark, output_watermark, user = metrics
+        known = self.operators.get(operator_id)
+        if known is None:
+            self.operators[operator_id] = OperatorReport(name, *metrics)
+            return
+        known.records_in += records_in
+        known.records_out += records_out
+        known.input_watermark = min(known.input_watermark, input_watermark)
+        known.output_watermark = min(known.output_watermark, output_watermark)
+        known.user = add_user_metrics(known.user, user)
+
+
+def _merge(vertex: Vertex, operator_id: str, snapshots: list[bytes]) -> bytes:
+    for spec in vertex.operators:
+        if spec.operator_id == operator_id:
+            prototype: StreamOperator = load_code(spec.prototype)
+            return prototype.merge_snapshots(snapshots)
+    raise KeyError(operator_id)
+
+
+def _as_error(content: Any) -> BaseException:
+    return content if isinstance(content, BaseException) else PenstockError(str(content))
+
+
+def add_user_metrics(known: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """Return what functions counted together; of a gauge the later reading."""
+    found = dict(known)
+    for name, value in new.items():
+        is_count = name in found and not isinstance(value, Reading)
+        found[name] = found[name] + value if is_count else value
+    return found

@@ -1,0 +1,342 @@
+"""What both executors do on the driver's side of a job: epochs begin, are run, and are committed."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from typing import Any
+
+from penstock.checkpoint.epoch_record import EpochRecord, JobRecord
+from penstock.checkpoint.storage import Storage
+from penstock.errors import (
+    CheckpointMismatchError,
+    InconsistentEpochError,
+    JobCancelledError,
+    LostBufferError,
+)
+from penstock.executors.driver.checkpoints import Checkpoints
+from penstock.executors.driver.epoch_feed import EpochFeed, EpochResult
+from penstock.executors.driver.epoch_outcome import EpochOutcome
+from penstock.executors.driver.job_description import describe
+from penstock.executors.driver.old_rows import old_rows_after
+from penstock.executors.driver.publishing import claimed
+from penstock.executors.driver.recovery.restoring import Restored, restored
+from penstock.executors.driver.reports.profile_log import ProfileLog
+from penstock.executors.driver.unclaimed_states import UnclaimedStates
+from penstock.runtime.epoch import Epoch
+from penstock.runtime.exchange.buffer import Buffer
+from penstock.runtime.job_pickle import JobClasses, job_classes
+from penstock.runtime.program import Program
+
+RunEpoch = Callable[[Epoch], Iterable[Buffer]]
+"""Runs an epoch and returns what its tasks told the driver."""
+
+Publish = Callable[[EpochRecord], None]
+"""Makes visible what sinks prepared in an epoch, as often as it is asked to."""
+
+_MOST_ATTEMPTS = 3
+
+
+class EpochRunner:
+    """Runs one epoch after the other, and commits each.
+
+    Tasks prepare, the metadata commits, sinks follow: what sinks prepared is published from the metadata
+    of a committed epoch, and again after a restart, but never computed again.
+
+    Args:
+        program: The program.
+        job_id: Tells the runs of jobs apart.
+        checkpoints: Where epochs are committed.
+        publish: Publishes what sinks prepared.
+        feed: Hears of each epoch that was committed.
+        bounded: How many epochs of its own each bounded source has, by its number.
+        main_classes: The classes of the user's script as they were when the job was started.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        job_id: str,
+        checkpoints: Checkpoints,
+        publish: Publish,
+        feed: EpochFeed,
+        bounded: Mapping[int, int] | None = None,
+        *,
+        main_classes: Mapping[str, type] | None = None,
+    ) -> None:
+        self._classes = JobClasses(main_classes or {}, program.class_names)
+        self._program = program
+        self._job_id = job_id
+        self._checkpoints = checkpoints
+        self._publish = publish
+        self._feed = feed
+        self._bounded = bounded or {}
+        self._described = describe(program)
+        self._engine: dict[str, Any] = {}
+        self._last: EpochRecord | None = None
+        self._restored = Restored()
+        self._states = UnclaimedStates({}, self._described)
+
+    def resume(self) -> EpochRecord | None:
+        """Go on from the last epoch that was committed, and return it; None to begin anew.
+
+        Raises:
+            DamagedStateError: If its metadata is not what was written.
+            CheckpointMismatchError: If another program has ended there.
+            PenstockError: If the program cannot take its state up.
+        """
+        self._last = last = self._checkpoints.last()
+        self._restored = Restored()
+        if last is not None:
+            last = self._last = self._claimed(last)
+            self._pass(last)
+        if last is not None and last.is_last:
+            self._check_ended(last)
+        if last is not None and not last.is_last:
+            with job_classes(*self._classes):
+                self._restored = restored(
+                    last,
+                    self._program,
+                    self._bounded,
+                    ignore_unclaimed_state=self._checkpoints.ignores_unclaimed,
+                    storage=self._storage,
+                )
+            self._states = UnclaimedStates(last.states, self._described)
+        return last
+
+    def _claimed(self, last: EpochRecord) -> EpochRecord:
+        """Return the last epoch, without output that no sink of the program has prepared."""
+        if not last.prepared:
+            return last
+        ignores = self._checkpoints.ignores_unclaimed or self._checkpoints.is_published(last)
+        return claimed(last, self._described, ignores_unclaimed=ignores)
+
+    def _check_ended(self, last: EpochRecord) -> None:
+        """Make sure that the job that has ended at the location is this one."""
+        if _operators(last.job) != _operators(self._described):
+            raise CheckpointMismatchError(
+                f"At {self._checkpoints.location} the job {last.job.name!r} has ended, and it had other "
+                "operators than this program: there is nothing to go on from.",
+                hint="Give the program a checkpoint location of its own.",
+            )
+
+    @property
+    def wants_end(self) -> bool:
+        """Whether only an epoch is to follow that ends all event time."""
+        return self._feed.gate.wants_end
+
+    @property
+    def last(self) -> EpochRecord | None:
+        """The last epoch that was committed; None if none was."""
+        return self._last
+
+    @property
+    def next(self) -> int:
+        """The number of the epoch that comes next."""
+        return 0 if self._last is None else self._last.number + 1
+
+    def epochs_left(self, source: int) -> int:
+        """Return how many epochs of its own a bounded source has still to give."""
+        return self._bounded[source] - self._restored.read.get(source, 0)
+
+    @property
+    def unread(self) -> frozenset[int]:
+        """The bounded sources that have not given all of their epochs, by their numbers."""
+        return frozenset(source for source in self._bounded if self.epochs_left(source) > 0)
+
+    @property
+    def ending(self) -> frozenset[int]:
+        """The bounded sources that have no records after the next epoch, by their numbers."""
+        return frozenset(source for source in self._bounded if self.epochs_left(source) <= 1)
+
+    def set_engine(self, engine: dict[str, Any]) -> None:
+        """Set what the executor has to find again after a restart; it goes into the metadata."""
+        self._engine = engine
+
+    @property
+    def profile(self) -> ProfileLog | None:
+        """What takes where the time of epochs went; None if nobody wants to know."""
+        return self._feed.profile
+
+    def republish(self) -> None:
+        """Publish the last epoch again: whoever committed it may not have lived to do so."""
+        if self._last is not None:
+            with job_classes(*self._classes):
+                self._deliver(self._last)
+
+    def _deliver(self, record: EpochRecord) -> None:
+        self._publish(record)
+        self._checkpoints.note_published(record)
+
+    def run_bounded(self, run_epoch: RunEpoch, stop: threading.Event) -> None:
+        """Run what is left of the epochs of a bounded program, or until `stop` is set.
+
+        Raises:
+            PenstockError: If the program cannot go on from the last epoch, or what a task failed with.
+        """
+        last = self.resume()
+        self.republish()
+        if last is not None and last.is_last:
+            return
+        every = frozenset(self._bounded)
+        with suppress(JobCancelledError):
+            is_last = False
+            while not is_last and not stop.is_set():
+                finishing = self.ending
+                is_last = finishing == every
+                self.run(self.next, finishing, run_epoch, is_last=is_last)
+        if self.wants_end:
+            self.run(self.next, every, run_epoch, is_last=False, ends=True)
+
+    def run(
+        self,
+        number: int,
+        finishing: frozenset[int],
+        run_epoch: RunEpoch,
+        *,
+        is_last: bool,
+        ends: bool = False,
+        settles: bool = False,
+    ) -> EpochRecord:
+        """Run an epoch and commit it; the last one that was committed is only published again.
+
+        Args:
+            number: The number of the epoch.
+            finishing: The sources whose last records are in this epoch.
+            run_epoch: Runs it.
+            is_last: Whether no epoch follows.
+            ends: Whether sources only end in it, and read nothing, since the job is to be stopped.
+            settles: Whether it waits for calls however long they take, since this run ends with it.
+
+        Raises:
+            JobCancelledError: If the job is to be stopped.
+            CheckpointMismatchError: If the epoch is neither the next one nor the last.
+            PenstockError: What a task failed with.
+        """
+        with self._feed.gate.epoch(ends=ends), job_classes(*self._classes):
+            epoch = dataclasses.replace(
+                self._epoch(number, finishing, is_last=is_last), ends=ends, settles=settles
+            )
+            record = self._run(epoch, finishing, run_epoch)
+            self._pass(record)
+            return record
+
+    def _pass(self, record: EpochRecord) -> None:
+        self._feed.gate.passed(record, self._storage, self._checkpoints.open_files)
+
+    @property
+    def _storage(self) -> Storage | None:
+        """Where files are; None if the job keeps none."""
+        return None if self._checkpoints.location is None else self._checkpoints.storage
+
+    def _run(self, epoch: Epoch, finishing: frozenset[int], run_epoch: RunEpoch) -> EpochRecord:
+        number = epoch.number
+        if self._last is not None and number == self._last.number:
+            self._deliver(self._last)
+            return self._last
+        if number != self.next:
+            raise CheckpointMismatchError(
+                f"Epoch {number} is to be run, but the last one that was committed is {self.next - 1}: "
+                "the offsets and the metadata of the job are not of the same history.",
+                hint="Restore the whole checkpoint location, not parts of it.",
+            )
+        started, started_at = time.perf_counter(), time.time()
+        outcome = self._attempt(epoch, run_epoch)
+        ran = time.perf_counter() - started
+        record = self._record(epoch, outcome, finishing)
+        record = dataclasses.replace(record, duration=round((time.perf_counter() - started) * 1000))
+        self._checkpoints.commit(record)
+        self._last = record
+        self._restored = Restored(
+            record.handles,
+            {**self._restored.progress, **outcome.progress},
+            record.finished,
+            self._read_after(epoch),
+        )
+        operators = {key: dataclasses.asdict(report) for key, report in outcome.operators.items()}
+        self._feed.put(EpochResult(record, outcome.printed, outcome.collected, operators))
+        self._deliver(record)
+        self._checkpoints.collect(record)
+        if self.profile is not None:
+            took = time.perf_counter() - started
+            self.profile.add(number, started_at, ran, took, outcome.profiles)
+        return record
+
+    def _epoch(self, number: int, finishing: frozenset[int], *, is_last: bool) -> Epoch:
+        known = self._restored
+        return Epoch(
+            job_id=self._job_id,
+            number=number,
+            lineage=self._last.lineage if self._last else self._checkpoints.lineage,
+            finishing=finishing - known.finished,
+            finished=known.finished,
+            reads={source: known.read.get(source, 0) for source in self._bounded},
+            generation=self._checkpoints.generation,
+            pieces=self._last.pieces if self._last else {},
+            old_rows=self._last.old_rows if self._last else frozenset(),
+            is_last=is_last,
+            location=self._checkpoints.location,
+            keeps_state=self._checkpoints.is_durable,
+            may_fold=self._checkpoints.may_fold(self._last),
+            state=known.state,
+            progress=known.progress,
+        )
+
+    def _record(
+        self, epoch: Epoch, outcome: EpochOutcome, finishing: frozenset[int]
+    ) -> EpochRecord:
+        progress = {**self._restored.progress, **outcome.progress}
+        ids = self._described.sources
+        return EpochRecord(
+            epoch.number,
+            lineage=epoch.lineage,
+            previous=self._checkpoints.digest,
+            generation=self._checkpoints.generation,
+            job=self._described,
+            handles={**self._restored.state, **outcome.handles},
+            progress={owner: found.to_plain() for owner, found in progress.items()},
+            finished=self._restored.finished | (frozenset() if epoch.ends else finishing),
+            read={ids[source]: epochs for source, epochs in self._read_after(epoch).items()},
+            is_last=epoch.is_last,
+            is_drained=epoch.ends,
+            prepared=outcome.prepared,
+            operators={key: report.to_plain() for key, report in outcome.operators.items()},
+            committed_at=(now := time.time_ns() // 1_000_000),
+            folded_at=now if epoch.may_fold or self._last is None else self._last.folded_at,
+            engine=self._engine,
+            old_rows=old_rows_after(epoch, outcome, self._described),
+            states=self._states.after(outcome.states),
+        )
+
+    def _read_after(self, epoch: Epoch) -> dict[int, int]:
+        """Return how many epochs of its own each bounded source has given after an epoch."""
+        more = 0 if epoch.ends else 1
+        return {
+            source: min(epoch.reads[source] + more, epochs)
+            for source, epochs in self._bounded.items()
+        }
+
+    def _attempt(self, epoch: Epoch, run_epoch: RunEpoch) -> EpochOutcome:
+        """Run an epoch, again if its tasks do not agree on what they read."""
+        for attempt in range(_MOST_ATTEMPTS):
+            try:
+                return EpochOutcome.of(
+                    self._program, run_epoch(dataclasses.replace(epoch, attempt=attempt))
+                )
+            except (InconsistentEpochError, LostBufferError):
+                if attempt == _MOST_ATTEMPTS - 1:
+                    raise
+        raise AssertionError("unreachable")
+
+
+def _operators(job: JobRecord) -> set[str]:
+    return {operator.operator_id for vertex in job.vertices for operator in vertex.operators}
+
+
+def new_job_id() -> str:
+    """Return a new job id: 32 hexadecimal digits, as Flink's."""
+    return uuid.uuid4().hex

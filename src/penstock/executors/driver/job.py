@@ -1,0 +1,355 @@
+"""The client's side of a job: reads its epochs as they are committed, and waits for its end."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import closing
+from typing import Any
+
+from penstock.checkpoint.storage import Storage
+from penstock.common.epoch_listener import (
+    JobEnded,
+    JobRestarting,
+    JobStarted,
+)
+from penstock.common.job_status import JobStatus
+from penstock.common.running_job import JobProgress
+from penstock.errors import (
+    JobCancelledError,
+    PenstockError,
+    SavepointError,
+    WaitInListenerError,
+)
+from penstock.executors.driver.epoch_feed import EpochFeed, EpochResult
+from penstock.executors.driver.epoch_gate import GateTurn
+from penstock.executors.driver.recovery.restart_strategy import restart_strategy_of
+from penstock.executors.driver.recovery.restarts import Restart, run_with_restarts, summary_of
+from penstock.executors.driver.reports.late_records import warn_of_late_records
+from penstock.executors.driver.reports.listeners import tell_all
+from penstock.executors.driver.reports.progress_line import ProgressLine
+from penstock.executors.driver.reports.tally import Tally
+from penstock.executors.driver.savepoints import Savepoints
+from penstock.executors.port import JobRequest
+from penstock.runtime.program import Program
+
+_LOG = logging.getLogger("penstock")
+_POLL_SECONDS = 0.02
+
+
+class Job:
+    """A job that runs in a thread of its own, and tells the client of each epoch.
+
+    Args:
+        job_id: The job's id.
+        request: What was asked for.
+        program: The compiled program.
+        feed: Tells of the epochs that were committed.
+        run: Runs the job from its last epoch to its end; returns when it has ended, raises what it
+            failed with, and may then be called again. It is given an event that is set when it should
+            stop.
+        interrupt: Interrupts what the engine is doing for the job now.
+        clean_up: Removes what nobody needs once the job has ended.
+    """
+
+    def __init__(
+        self,
+        job_id: str,
+        request: JobRequest,
+        program: Program,
+        feed: EpochFeed,
+        run: Callable[[threading.Event], None],
+        interrupt: Callable[[], None] = lambda: None,
+        clean_up: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.job_id = job_id
+        self._request = request
+        self._feed = feed
+        self._run = run
+        self._interrupt = interrupt
+        self._clean_up = clean_up
+        self._gate = feed.gate
+        self._savepoints = Savepoints(job_id, request.configuration, feed.gate)
+        self._strategy = restart_strategy_of(request.configuration)
+        self._last_savepoint: Storage | None = None
+        self._stop = threading.Event()
+        self._waits_no_longer = threading.Event()
+        self._is_cancelled = False
+        self._is_told = False
+        self._has_warned = False
+        self._ended = threading.Event()
+        self._done = threading.Event()
+        self._error: BaseException | None = None
+        self._lock = threading.Lock()
+        self._tally = Tally(job_id, program)
+        self._progress = self._tally.progress
+        self._line = ProgressLine(request.name, request.configuration)
+        self._engine = threading.Thread(target=self._work, name=f"job-{job_id}", daemon=True)
+        self._reader = threading.Thread(target=self._read, name=f"epochs-{job_id}", daemon=True)
+        self._engine.start()
+        self._reader.start()
+
+    def _work(self) -> None:
+        try:
+            run_with_restarts(
+                self._run_once,
+                self._strategy,
+                self._stop,
+                tell=self._note_restart,
+                wait=self._wait_for_restart,
+            )
+            self._write_last_savepoint()
+        except BaseException as error:  # noqa: BLE001 - the waiting client raises it
+            self._error = error
+        finally:
+            # Who asked for a savepoint before that gets it.
+            with self._gate.between():
+                self._ended.set()
+                self._feed.wake()
+                self._gate.close()
+
+    def _write_last_savepoint(self) -> None:
+        with self._gate.between():
+            self._gate.close()
+            if self._last_savepoint is None:
+                return
+            if not self._gate.has_ended:
+                raise SavepointError(
+                    "The job ended before its event time could be ended.",
+                    hint="It had read all of its input, or was cancelled: there is no savepoint. What it "
+                    "committed stays.",
+                )
+            self._savepoints.write(self._last_savepoint)
+
+    def _run_once(self) -> None:
+        with self._lock:
+            self._progress.status = JobStatus.RUNNING
+        try:
+            self._run(self._stop)
+        except JobCancelledError:
+            if not self._gate.is_closed:
+                raise
+
+    def _wait_for_restart(self, seconds: float) -> bool:
+        self._waits_no_longer.wait(seconds)
+        return self._stop.is_set()
+
+    def _end_soon(self) -> None:
+        """Let no epoch follow that has not begun."""
+        self._stop.set()
+        self._waits_no_longer.set()
+
+    def _note_restart(self, restart: Restart) -> None:
+        with self._lock:
+            self._progress.status = JobStatus.RESTARTING
+            self._progress.restarts = restart.number
+            self._progress.last_error = restart.error
+        last = self._gate.last
+        self._feed.put(dataclasses.replace(restart, epoch=0 if last is None else last.number + 1))
+
+    def _read(self) -> None:
+        """Hand on what epochs gave, until the job has ended and all its epochs are read."""
+        try:
+            self._tell("on_job_started", JobStarted(self.job_id, self._request.name))
+            while True:
+                ended = self._ended.is_set()
+                seconds = 0.0 if ended else _POLL_SECONDS
+                while (result := self._feed.next(seconds)) is not None:
+                    if isinstance(result, Restart):
+                        self._tell_of_restart(result)
+                    else:
+                        self._consume(result)
+                if ended:
+                    break
+                self._line.turn(self._progress)
+        except BaseException as error:  # noqa: BLE001 - the waiting client raises it
+            self._error = self._error or error
+            self._end_soon()
+            self._interrupt()
+            self._ended.wait()
+        finally:
+            self._finish()
+            self._done.set()
+
+    def _consume(self, result: EpochResult) -> None:
+        self._line.clear()
+        sys.stdout.writelines(f"{text}\n" for text in result.printed)
+        sys.stdout.flush()
+        for collect_id, values in result.collected:
+            self._request.collectors[collect_id](values)
+        with self._lock:
+            event = self._tally.add(result)
+        self._line.show(self._progress)
+        self._tell("on_epoch_completed", event)
+
+    def _tell_of_restart(self, restart: Restart) -> None:
+        self._line.clear()
+        _LOG.warning(
+            "%s: epoch %d failed: %s; restart %d in %g s",
+            self._request.name,
+            restart.epoch,
+            summary_of(restart.error),
+            restart.number,
+            restart.delay / 1000,
+        )
+        event = JobRestarting(self.job_id, restart.number, restart.delay, restart.error)
+        self._tell("on_job_restarting", event)
+
+    def _tell(self, method: str, event: Any) -> None:
+        tell_all(self._request.listeners, method, event)
+
+    def _finish(self) -> None:
+        try:
+            self._line.finish(self._progress)
+            with self._gate.between():
+                self._clean_up()
+        except BaseException as error:  # noqa: BLE001 - the waiting client raises it
+            self._error = self._error or error
+        with self._lock:
+            if self._is_cancelled:
+                self._end_cancelled()
+            elif self._error is not None:
+                self._progress.status = JobStatus.FAILED
+                self._progress.last_error = self._error
+            else:
+                self._progress.status = JobStatus.FINISHED
+            progress = self._progress
+            event = JobEnded(self.job_id, progress.status, progress.epochs, self._error)
+        self._tell("on_job_ended", event)
+
+    def _end_cancelled(self) -> None:
+        # What the engine raises as it is stopped is no news to whoever stopped it.
+        self._error = None
+        self._progress.status = JobStatus.CANCELED
+
+    def progress(self) -> JobProgress:
+        """Return how far the job has come."""
+        log = self._feed.profile
+        with self._lock:
+            found = self._tally.shown()
+        return found if log is None else dataclasses.replace(found, profile=log.profile())
+
+    def wait(self) -> JobProgress:
+        """Wait until the job has ended.
+
+        Raises:
+            WaitInListenerError: If a listener of the job calls it.
+            PenstockError: What the job failed with.
+        """
+        self.check_may_wait()
+        # An event and not the thread: a join that Ctrl-C interrupts takes the thread for ended. The
+        # wait is bounded, so that Ctrl-C is heard in between.
+        while not self._done.wait(0.1):
+            pass
+        if self._error is not None:
+            self._is_told = True
+            if isinstance(self._error, PenstockError) and self._error.operator is not None:
+                # Its message has the user's frames; those of the engine would stand before them.
+                self._error.with_traceback(None)
+            raise self._error
+        self._warn_once()
+        return self.progress()
+
+    def _warn_once(self) -> None:
+        """Warn of what the job has dropped, if it has come to its end."""
+        with self._lock:
+            is_due = not self._has_warned and self._progress.status is JobStatus.FINISHED
+            self._has_warned = True
+            reports = list(self._progress.operators.values())
+        if is_due and self._request.graph.is_bounded:
+            warn_of_late_records(self._request.name, reports)
+
+    def check_may_wait(self) -> None:
+        """Make sure that whoever calls this may wait for the end of the job.
+
+        Raises:
+            WaitInListenerError: If it is a listener of the job, whose end waits for it.
+        """
+        if threading.current_thread() is self._reader and not self._done.is_set():
+            raise WaitInListenerError(
+                f"An epoch listener of {self._request.name!r} waits for the end of its own job, which "
+                "waits for the listener.",
+                hint="Call cancel() or stop() in a listener, and wait for the future outside of it.",
+            )
+
+    def cancel(self) -> None:
+        """Stop the job; what is not committed is given up.
+
+        A job that has finished stays finished. One that has just failed counts as cancelled: Ctrl-C
+        reaches the engine too, which then fails what it was doing.
+        """
+        with self._lock:
+            self._is_cancelled = True
+            self._end_soon()
+            if self._progress.status is JobStatus.FAILED and not self._is_told:
+                self._end_cancelled()
+            is_running = not self._progress.status.is_terminal_state()
+        if is_running:
+            self._interrupt()
+
+    def turn(self, *, after_first: bool = False) -> GateTurn:
+        """Ask for a turn between two epochs: see `RunningJob`."""
+        return self._gate.turn(after_first=after_first)
+
+    def stop(self, turn: GateTurn | None = None) -> None:
+        """Stop the job after the epoch that is running; it counts as finished.
+
+        Raises:
+            PenstockError: What the job failed with before.
+        """
+        with self._gate.between(turn):
+            self._end_here()
+        self.wait()
+
+    def _end_here(self) -> None:
+        """Let no epoch follow. None may be running."""
+        self._gate.close()
+        self._end_soon()
+
+    def savepoint(
+        self,
+        path: str | None = None,
+        *,
+        directory: str | None = None,
+        stops: bool = False,
+        ends_event_time: bool = False,
+        turn: GateTurn | None = None,
+    ) -> str:
+        """Write a savepoint: see `RunningJob`."""
+        with closing(turn or self.turn(after_first=True)) as taken:
+            return self._savepoint(path, directory, stops, ends_event_time, taken)
+
+    def _savepoint(
+        self,
+        path: str | None,
+        directory: str | None,
+        stops: bool,
+        ends_event_time: bool,
+        turn: GateTurn,
+    ) -> str:
+        target = self._savepoints.place(path, directory)
+        with self._gate.between(turn):
+            self._check_running()
+            if stops and ends_event_time:
+                self._savepoints.check_before_the_end(target)
+                self._last_savepoint = target
+                self._gate.close(wants_end=True)
+                self._waits_no_longer.set()
+            else:
+                self._savepoints.write(target)
+                if stops:
+                    self._end_here()
+        if stops:
+            self.wait()
+        return target.location
+
+    def _check_running(self) -> None:
+        if self._ended.is_set() or self._gate.is_closed:
+            raise SavepointError(
+                "The job has ended, or is about to, so no savepoint can be taken of it.",
+                hint="If it was stopped, start the next one on its checkpoint location, where it goes on. If it has read "
+                "all of its input, nothing is left to go on from but a savepoint that was taken before.",
+            )

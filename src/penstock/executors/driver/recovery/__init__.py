@@ -1,0 +1,1 @@
+"""How a job goes on: after a failure, from a checkpoint, with another parallelism."""

@@ -1,0 +1,1 @@
+"""DataFrames: that of an epoch, and those that users get and give."""

@@ -1,0 +1,329 @@
+"""Runs a streaming program: one epoch for each micro-batch, under `foreachBatch`."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
+from typing import Any, Final
+
+from pyspark.sql import DataFrame
+from pyspark.sql.streaming.query import StreamingQuery
+
+from penstock.checkpoint.epoch_record import EpochRecord
+from penstock.checkpoint.storage import LocalStorage
+from penstock.common.configuration import options
+from penstock.errors import JobCancelledError, PenstockError
+from penstock.executors.driver.checkpoints import Checkpoints
+from penstock.executors.driver.epoch_runner import EpochRunner
+from penstock.executors.spark.failures import as_penstock_error, is_of_spark
+from penstock.executors.spark.frames.epoch_frames import SparkSource
+from penstock.executors.spark.interruption import note_of
+from penstock.executors.spark.prepared_job import PreparedJob
+from penstock.executors.spark.runs.disk_log import DiskLog
+from penstock.executors.spark.runs.log_mirror import LogMirror
+from penstock.executors.spark.runs.offsets import TICKS, carry_over, sees_ahead
+from penstock.executors.spark.runs.tick import tick_frame, write_wake_up
+from penstock.runtime.async_io.async_wait import LONGEST_LOOK
+from penstock.runtime.epoch import Epoch
+from penstock.runtime.exchange.buffer import Buffer
+
+_LOG: Final = logging.getLogger("penstock")
+_POLL_SECONDS = 0.02
+_POLLS_A_LOOK: Final = 50
+"""How often Spark is asked for its triggers: it remembers the last 100."""
+_GRACE_SECONDS: Final = 1.0
+
+
+class StreamingRun:
+    """One run of a streaming program.
+
+    Args:
+        job: The program, and what Spark needs to run it.
+        runner: Runs and commits its epochs.
+        checkpoints: Where they are committed.
+        at_end: What to call once nobody needs it any more.
+    """
+
+    leaves_functions_open = True
+
+    def __init__(
+        self, job: PreparedJob, runner: EpochRunner, checkpoints: Checkpoints, at_end: ExitStack
+    ) -> None:
+        configuration = job.request.configuration
+        self._job = job
+        self._runner = runner
+        self._checkpoints = checkpoints
+        self._frames = job.frames()
+        self._streaming = tuple(source for source in job.sources if source.frame.isStreaming)
+        self._static = tuple(source for source in job.sources if not source.frame.isStreaming)
+        self._ends = configuration.get(options.EPOCH_AVAILABLE_NOW)
+        self._ends_input = self._ends and configuration.get(options.EPOCH_END_OF_INPUT)
+        self._interval = configuration.get(options.EPOCH_INTERVAL).to_millis()
+        self._has_ticks = job.wants_ticks and not self._ends
+        self._shift = 0
+        self._engine: dict[str, Any] = {}
+        # Of an earlier run by this driver, which may have committed nothing with it.
+        self._unused: str | None = None
+        self._failure: PenstockError | None = None
+        self._running = threading.Lock()
+        self._is_stopping = False
+        storage = checkpoints.storage
+        self._log: DiskLog | LogMirror
+        if isinstance(storage, LocalStorage):
+            self._log = DiskLog(storage)
+        else:
+            self._log = LogMirror(storage)
+        at_end.callback(self._log.close)
+        # The source of ticks lives on the driver's machine.
+        self._folder = tempfile.mkdtemp(prefix="penstock-ticks-")
+        at_end.callback(shutil.rmtree, self._folder, ignore_errors=True)
+
+    def __call__(self, stop: threading.Event) -> None:
+        """Run epochs until the input ends, or until `stop` is set."""
+        last = self._runner.resume()
+        if last is not None and last.is_last:
+            self._runner.republish()
+            _LOG.warning(
+                "%s: all input was read by an earlier start, so there is nothing left to do; "
+                "execution.epoch.end-of-input=false lets a job go on with what comes later",
+                self._job.request.name,
+            )
+            return
+        folder = self._offsets_folder(last)
+        if last is not None and self._runner.unread:
+            # Spark may have nothing new for long. What comes before has to be delivered before.
+            if not self._checkpoints.is_published(last):
+                self._runner.republish()
+            with suppress(JobCancelledError):
+                self._run_unplanned()
+        query = self._start(folder)
+        polls = 0
+        while query.isActive and not stop.wait(_POLL_SECONDS) and not self._runner.wants_end:
+            polls += 1
+            if polls % _POLLS_A_LOOK == 0:
+                self._note_triggers(query)
+        self._note_triggers(query)
+        if stop.is_set():
+            self._stop(query)
+        elif self._runner.wants_end:
+            query.stop()
+        else:
+            self._raise_failure(query)
+            with suppress(JobCancelledError):
+                self._end_run(stop)
+        if self._runner.wants_end and not stop.is_set():
+            self._run_unplanned(ends=True)
+
+    def _note_triggers(self, query: StreamingQuery) -> None:
+        """Take note of how long Spark took around the latest epochs, if the job is profiled."""
+        if self._runner.profile is not None:
+            self._runner.profile.add_triggers(
+                (progress.batchId + self._shift, progress.durationMs["triggerExecution"] / 1000)
+                for progress in query.recentProgress
+                if "addBatch" in progress.durationMs
+            )
+
+    def _stop(self, query: StreamingQuery) -> None:
+        """Stop the query, between two epochs if the one that is running soon ends.
+
+        Spark kills the tasks of a running epoch, whose Python workers then complain on standard error.
+        """
+        self._is_stopping = True
+        is_between = self._running.acquire(timeout=_GRACE_SECONDS)
+        try:
+            query.stop()
+        finally:
+            if is_between:
+                self._running.release()
+
+    @contextmanager
+    def _one_epoch(self) -> Iterator[None]:
+        while not self._running.acquire(timeout=_POLL_SECONDS):
+            if self._is_stopping:
+                raise JobCancelledError("The job is being stopped.")
+        try:
+            yield
+        finally:
+            self._running.release()
+
+    def _start(self, folder: str) -> StreamingQuery:
+        rows = self._frames.rows(self._streaming)
+        assert rows is not None
+        if self._has_ticks:
+            last = self._runner.last
+            write_wake_up(self._folder, None if last is None else last.next_wake_up())
+            rows = rows.union(self._frames.without_rows(tick_frame(self._job.spark, self._folder)))
+        place = self._log.fetch(folder)
+        writer = rows.writeStream.foreachBatch(self._run_epoch).option("checkpointLocation", place)
+        if self._ends:
+            return writer.trigger(availableNow=True).start()
+        return writer.trigger(processingTime=f"{self._interval} milliseconds").start()
+
+    def _offsets_folder(self, last: EpochRecord | None) -> str:
+        """Return where Spark keeps its offsets, with those of the epoch to go on from."""
+        storage = self._checkpoints.storage
+        by_number = self._job.source_ids
+        sources = [by_number[source.number] for source in self._streaming]
+        if self._has_ticks:
+            sources.append(TICKS)
+        planned = True
+        if last is None or "folder" not in last.engine:
+            # Nothing is committed that Spark planned: what an earlier driver may have had it plan is planned
+            # anew. That driver may still commit it, and what it planned is deleted when it no longer can.
+            folder, self._shift = self._checkpoints.new_engine_folder(), self._runner.next
+            self._runner.republish()
+        else:
+            folder = last.engine["folder"]
+            known = last.engine["sources"]
+            planned = last.engine.get("is_planned", True)
+            self._shift = last.engine.get("shift", 0)
+            if self._is_drained_of_old(last):
+                self._shift, planned = 1, False
+            if isinstance(self._log, DiskLog):
+                self._log.drop_damaged(folder, last.number - self._shift)
+            is_ahead = sees_ahead(storage, folder)
+            if sources != known or self._checkpoints.is_fork or is_ahead:
+                if self._unused is not None and self._unused != folder:
+                    storage.delete_folder(self._unused)
+                old, folder = folder, self._checkpoints.new_engine_folder()
+                self._unused = folder
+                carry_over(
+                    storage,
+                    old_folder=old,
+                    new_folder=folder,
+                    batch=last.number - self._shift,
+                    old_sources=known,
+                    new_sources=sources,
+                )
+                planned = False
+            if not planned:
+                # Spark will not ask for the epoch again.
+                self._runner.republish()
+        self._engine = {"folder": folder, "sources": sources}
+        self._tell_engine(is_planned=True)
+        return folder
+
+    def _is_drained_of_old(self, last: EpochRecord) -> bool:
+        """Whether an earlier version drained the job, which did not note that Spark has not heard of the epoch."""
+        if not last.is_drained or "shift" in last.engine:
+            return False
+        commits = f"{last.engine['folder']}/commits"
+        # That version took Spark's next micro-batch, if the job was started again, for this epoch.
+        return f"{commits}/{last.number}" not in self._checkpoints.storage.names(commits)
+
+    def _tell_engine(self, *, is_planned: bool) -> None:
+        """Let the metadata say what the next start has to know.
+
+        Args:
+            is_planned: Whether the epoch that comes is one of Spark's micro-batches. Each that is not shifts
+                the numbers of those behind it: Spark has never heard of it.
+        """
+        shift = self._shift if is_planned else self._shift + 1
+        self._runner.set_engine({**self._engine, "shift": shift, "is_planned": is_planned})
+
+    def _run_epoch(self, batch: DataFrame, number: int) -> None:
+        """Run the epoch that a micro-batch is."""
+        with self._one_epoch():
+            self._run_micro_batch(batch, number + self._shift)
+
+    def _run_micro_batch(self, batch: DataFrame, number: int) -> None:
+        try:
+            last = self._runner.last
+            if last is not None and number == last.number and self._has_state_of_sparks():
+                # Its results are only delivered again, but Spark wants the state of its operators.
+                batch.write.format("noop").mode("overwrite").save()
+            static = self._frames.rows(self._unread())
+            rows = batch if static is None else static.union(batch)
+            run = partial(self._run_tasks, rows)
+            record = self._runner.run(number, self._runner.ending, run, is_last=False)
+            if self._has_ticks:
+                write_wake_up(self._folder, record.next_wake_up())
+        except Exception as error:
+            if isinstance(error, PenstockError) or is_of_spark(error):
+                # Spark hands on the text of what is raised here, cut off and among that of its own.
+                self._failure = as_penstock_error(error, self._job.title, self._job.chains)
+            raise
+
+    def _has_state_of_sparks(self) -> bool:
+        """Whether Spark keeps state for operators of its own, in a DataFrame that is a source."""
+        return bool(self._checkpoints.storage.names(f"{self._engine['folder']}/state"))
+
+    def _run_tasks(self, rows: DataFrame, epoch: Epoch) -> list[Buffer]:
+        with ThreadPoolExecutor(1) as beside:
+            # What Spark planned: that need not wait for the tasks, nor they for it.
+            planned = beside.submit(self._log.send)
+            buffers = self._frames.run(epoch, rows)
+            planned.result()
+        # What the tasks wrote of the state of Spark's own operators.
+        self._log.send()
+        return buffers
+
+    def _unread(self) -> list[SparkSource]:
+        """Return the bounded DataFrames that are still to be read."""
+        unread = self._runner.unread
+        return [source for source in self._static if source.number in unread]
+
+    def _end_run(self, stop: threading.Event) -> None:
+        """Do what is left to do when all that was there is read, though no input comes any more."""
+        if not self._ends:
+            return
+        while not stop.is_set() and self._runner.unread - self._runner.ending:
+            self._run_unplanned()
+        if stop.is_set():
+            return
+        if self._ends_input:
+            self._run_unplanned(is_last=True)
+        elif self._is_unsettled():
+            self._run_unplanned(settles=True)
+
+    def _is_unsettled(self) -> bool:
+        """Whether bounded sources are unread, timers are due, or calls under way."""
+        last = self._runner.last
+        due = None if last is None else last.next_wake_up()
+        # Calls want to be looked after at least that often.
+        soon = (time.time() + LONGEST_LOOK) * 1000
+        return bool(self._runner.unread) or (due is not None and due <= soon)
+
+    def _run_unplanned(
+        self, *, ends: bool = False, is_last: bool = False, settles: bool = False
+    ) -> None:
+        """Run an epoch that is no micro-batch of Spark's: nothing is read but bounded sources.
+
+        Args:
+            ends: Whether it ends event time, and reads nothing at all, since the job is to be stopped.
+            is_last: Whether it ends what was a stream: no epoch follows.
+            settles: Whether it waits for calls however long they take, since none follows in this run.
+        """
+        every = (
+            frozenset(source.number for source in self._job.sources)
+            | self._job.compiled.bounded.keys()
+        )
+        rows = None if ends else self._frames.rows(self._unread())
+        self._tell_engine(is_planned=False)
+        try:
+            self._runner.run(
+                self._runner.next,
+                every if ends or is_last else self._runner.ending,
+                partial(self._frames.run, rows=rows, note=note_of(self._job.job_id)),
+                is_last=is_last,
+                ends=ends,
+                settles=settles,
+            )
+            self._shift += 1
+        finally:
+            self._tell_engine(is_planned=True)
+
+    def _raise_failure(self, query: StreamingQuery) -> None:
+        """Raise what the query failed with, if it did."""
+        error = query.exception()
+        if error is None:
+            return
+        failure, self._failure = self._failure, None
+        raise failure or as_penstock_error(error, self._job.title, self._job.chains) from None

@@ -1,0 +1,1 @@
+"""The plan of a job, as text, as a picture, and for tools."""

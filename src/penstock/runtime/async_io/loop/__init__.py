@@ -1,0 +1,1 @@
+"""The event loop that asynchronous functions run on, and the way back from it."""

@@ -1,0 +1,1 @@
+"""The queue of records whose calls are under way."""

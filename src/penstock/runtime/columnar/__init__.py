@@ -1,0 +1,1 @@
+"""Windows over columns: records are aggregated before they are records."""

@@ -1,0 +1,1 @@
+"""State in memory, in Python's own dictionaries."""

@@ -1,0 +1,1 @@
+"""State in RocksDB."""

@@ -1,0 +1,1 @@
+"""Tasks: chains of operators in a process, epoch by epoch."""

@@ -1,0 +1,251 @@
+"""Runs the subtasks that one Spark partition carries on one level of one epoch."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from typing import Any, TypeVar
+
+from penstock.errors import JobFailedError, PenstockError
+from penstock.runtime.epoch import Epoch
+from penstock.runtime.exchange.buffer import ABORT, Buffer
+from penstock.runtime.exchange.elements import MIN_TIMESTAMP, Block
+from penstock.runtime.job_pickle import dumps
+from penstock.runtime.layout import Layout
+from penstock.runtime.operators.source import SourceOperator
+from penstock.runtime.program import DRIVER, Program, Vertex
+from penstock.runtime.source import NativeSource
+from penstock.runtime.task.message import Message
+from penstock.runtime.task.profiling.sampler import profiled
+from penstock.runtime.task.profiling.task_profile import TaskProfile
+from penstock.runtime.task.registry import Tasks
+from penstock.runtime.task.subtask import Subtask, driver_buffer
+from penstock.runtime.user_code import FAILURES
+
+_T = TypeVar("_T")
+
+
+class Carrier:
+    """Runs the subtasks of one carrier on one level of one epoch.
+
+    What a subtask raises ends the epoch, but not the task of Spark, which would try it again in vain: it
+    goes to the driver as a message, and later levels are told to skip their work.
+
+    Args:
+        layout: Where subtasks run.
+        epoch: The epoch.
+        level: The level.
+        number: The number of this carrier on its level.
+        attempt: Tells the attempts of this carrier's task apart.
+        tasks: The subtasks that live in this process.
+    """
+
+    def __init__(
+        self, layout: Layout, epoch: Epoch, level: int, number: int, attempt: str, tasks: Tasks
+    ) -> None:
+        self._layout = layout
+        self._epoch = epoch
+        self._level = level
+        self._number = number
+        self._attempt = attempt
+        self._tasks = tasks
+        self._running: dict[tuple[int, int], Subtask] = {}
+        self._outbox: list[Buffer] = []
+        self._is_aborted = False
+        tasks.drop_stale(epoch)
+
+    @property
+    def number(self) -> int:
+        """The number of this carrier on its level."""
+        return self._number
+
+    @property
+    def program(self) -> Program:
+        """The program that runs."""
+        return self._layout.program
+
+    def run(self, buffers: Iterable[Buffer]) -> Iterator[Buffer]:
+        """Run the subtasks of a level above 0 on what was sent to them.
+
+        Args:
+            buffers: What was sent to this carrier, in the order of `Buffer.order`.
+
+        Yields:
+            What the subtasks send, and what is only passing by.
+        """
+        for buffer in buffers:
+            if buffer.vertex == ABORT:
+                self._abort()
+            elif not self._is_mine(buffer.vertex):
+                self._outbox.append(self._relayed(buffer))
+            else:
+                self._receive(buffer)
+            if self._outbox:
+                yield from self._outbox
+                self._outbox.clear()
+        yield from self.finish()
+
+    def feed(
+        self, vertex: Vertex, block: Block, split: Hashable = None, subtask: int | None = None
+    ) -> Iterator[Buffer]:
+        """Give records that Spark read to a source's chain, on level 0, those of one split or subtask."""
+        sender = self._number if subtask is None else subtask
+        self._step(vertex, sender)
+        start: int | None = 0
+        while start is not None and start < len(block):
+            # What a part of the records becomes is sent before the next: it may be much.
+            start = self._step(vertex, sender, Subtask.process_part, block, start, split)
+            yield from self._drained()
+
+    def fail(self, vertex: Vertex, error: PenstockError) -> Iterator[Buffer]:
+        """End the epoch, on level 0, as the records that Spark read cannot be had."""
+        self._fail(vertex, self._number, error)
+        yield from self._drained()
+
+    def control(self, share: int, shares: int) -> Iterator[Buffer]:
+        """Do, on level 0, what has to be done even where a source has no partition.
+
+        Every source's chain runs at least here; and sources that a worker reads by itself are read: of
+        their subtasks each of `shares` carriers runs every so many-th, beginning at `share`.
+        """
+        for vertex in self._layout.program.on_level(0):
+            if vertex.source in self._epoch.finished:
+                continue
+            native = self._native_source(vertex)
+            if vertex.is_shared:
+                if share == 0:
+                    self._step(vertex, self._number)
+                    yield from self._drained()
+                continue
+            for subtask in range(share, vertex.parallelism, shares):
+                if native is not None:
+                    yield from self._read(native, vertex, subtask)
+                else:
+                    self._step(vertex, subtask)
+                    yield from self._drained()
+
+    def _read(self, native: NativeSource, vertex: Vertex, subtask: int) -> Iterator[Buffer]:
+        self._step(vertex, subtask)
+        blocks = native.read(self._epoch.own_epoch(vertex.source), subtask, vertex.parallelism)
+        while not self._is_aborted and not self._epoch.ends:
+            try:
+                block = next(blocks, None)
+            except Exception as error:  # noqa: BLE001 - whatever it is, the driver has to hear of it
+                self._fail(vertex, subtask, error)
+                break
+            if block is None:
+                break
+            yield from self.feed(vertex, block, subtask=subtask)
+        self._end((vertex.index, subtask))
+        yield from self._drained()
+
+    def finish(self) -> Iterator[Buffer]:
+        """End the epoch for all subtasks that are still running."""
+        for owner in list(self._running):
+            self._end(owner)
+            yield from self._drained()
+
+    def profiled(self, work: Iterator[_T], as_item: Callable[[Buffer], _T]) -> Iterator[_T]:
+        """Do work of this carrier, and tell the driver at its end where its time went, if it asks.
+
+        Args:
+            work: The work, done as it is asked for its items.
+            as_item: Makes of a buffer an item like the others.
+        """
+        if not self.program.is_profiled:
+            return work
+        return profiled(work, self._level, lambda profile: as_item(self._told(profile)))
+
+    def _told(self, profile: TaskProfile) -> Buffer:
+        message = Message("profile", DRIVER, self._number, profile)
+        payload = dumps(tuple(message))
+        target = self._layout.driver_carrier(self._level, self._number)
+        return Buffer(target, DRIVER, self._number, 1, MIN_TIMESTAMP, DRIVER, self._level, payload)
+
+    def _drained(self) -> Iterator[Buffer]:
+        yield from self._outbox
+        self._outbox.clear()
+
+    def _native_source(self, vertex: Vertex) -> NativeSource | None:
+        head = self._tasks.head_prototype(vertex)
+        return head.source if isinstance(head, SourceOperator) else None
+
+    def _is_mine(self, vertex: int) -> bool:
+        return vertex >= 0 and self._layout.program.vertices[vertex].level == self._level
+
+    def _relayed(self, buffer: Buffer) -> Buffer:
+        layout = self._layout
+        if buffer.vertex == DRIVER:
+            return buffer._replace(carrier=layout.driver_carrier(self._level, buffer.subtask))
+        vertex = layout.program.vertices[buffer.vertex]
+        return buffer._replace(carrier=layout.next_carrier(self._level, vertex, buffer.subtask))
+
+    def _receive(self, buffer: Buffer) -> None:
+        """Give a buffer to its subtask; the order of buffers says that the one before is done."""
+        owner = buffer.vertex, buffer.subtask
+        if owner not in self._running:
+            for other in list(self._running):
+                self._end(other)
+        self._step(self._layout.program.vertices[owner[0]], owner[1], Subtask.receive, buffer)
+
+    def _step(
+        self, vertex: Vertex, sender: int, step: Callable[..., _T] | None = None, *args: Any
+    ) -> _T | None:
+        """Begin a subtask's epoch, if it has not begun, and let it do a step.
+
+        Returns:
+            What the step returned; None if there was none, or the epoch has failed.
+        """
+        if self._is_aborted:
+            return None
+        owner = vertex.index, sender
+        task = self._running.get(owner)
+        try:
+            if task is None:
+                task = self._tasks.get(vertex, sender, self._epoch)
+                self._running[owner] = task
+                task.begin_epoch(self._epoch, self._attempt, self._outbox)
+            return None if step is None else step(task, *args)
+        except FAILURES as error:
+            self._fail(vertex, sender, error)
+            return None
+
+    def _end(self, owner: tuple[int, int]) -> None:
+        if owner not in self._running:
+            return
+        vertex = self._layout.program.vertices[owner[0]]
+        self._step(vertex, owner[1], Subtask.end_epoch)
+        self._running.pop(owner, None)
+        if self._layout.is_finishing(vertex, self._epoch):
+            self._tasks.discard(*owner)
+
+    def _fail(self, vertex: Vertex, sender: int, error: BaseException) -> None:
+        self._tasks.fail(vertex.index, sender)
+        message = Message("error", vertex.index, sender, _portable(error, vertex))
+        self._outbox.append(driver_buffer(self._layout, message, vertex, 0))
+        self._abort()
+
+    def _abort(self) -> None:
+        """Skip what is left to do, and tell the next level to do so too."""
+        if self._is_aborted:
+            return
+        self._is_aborted = True
+        for task in self._running.values():
+            task.give_up()
+        self._running.clear()
+        if self._level + 1 < self._layout.levels:
+            for carrier in range(self._layout.carriers(self._level + 1)):
+                self._outbox.append(
+                    Buffer(carrier, ABORT, 0, 0, MIN_TIMESTAMP, 0, self._number, b"")
+                )
+
+
+def _portable(error: BaseException, vertex: Vertex) -> PenstockError:
+    """Return the error in a form that survives pickling."""
+    if isinstance(error, PenstockError):
+        error.__cause__ = None
+        return error
+    return JobFailedError(
+        "".join(traceback.format_exception(error)) + f"\nTask {vertex.name!r} failed.",
+        hint="This is a defect of penstock: please report it with the traceback above.",
+    )

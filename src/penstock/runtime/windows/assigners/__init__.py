@@ -1,0 +1,1 @@
+"""Assigners: which windows a record belongs to."""

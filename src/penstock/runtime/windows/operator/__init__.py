@@ -1,0 +1,1 @@
+"""The operators of windows, and what they are put together of."""

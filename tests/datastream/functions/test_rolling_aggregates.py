@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from penstock.common import Row
+from penstock.common.rows.data_frame_row import row_factory
+from penstock.datastream import aggregates
+from penstock.datastream.functions.rolling_aggregates import (
+    Aggregation,
+    Max,
+    MaxBy,
+    Min,
+    MinBy,
+    Sum,
+)
+from penstock.errors import ColumnNotFoundError, TypeMismatchError
+from penstock.testing import local_environment
+
+KINDS: dict[str, Callable[[int, int], Any]] = {
+    "tuple": lambda a, b: (a, b),
+    "list": lambda a, b: [a, b],
+    "row": Row,
+    "named row": Row("x", "y"),
+    "frame row": lambda a, b: row_factory(["x", "y"])((a, b)),
+    "dict": lambda a, b: {0: a, 1: b},
+}
+
+
+def model(method: str, pairs: list[tuple[int, int]]) -> tuple[int, int]:
+    """What Flink's aggregates come to, written down as plainly as can be."""
+    values = [b for _, b in pairs]
+    match method:
+        case "sum":
+            return pairs[0][0], sum(values)
+        case "min":
+            return pairs[0][0], min(values)
+        case "max":
+            return pairs[0][0], max(values)
+        case "min_by":
+            return next(pair for pair in pairs if pair[1] == min(values))
+        case "max_by":
+            return next(pair for pair in pairs if pair[1] == max(values))
+    raise AssertionError(method)
+
+
+METHODS: dict[str, type[Aggregation]] = {
+    "sum": Sum,
+    "min": Min,
+    "max": Max,
+    "min_by": MinBy,
+    "max_by": MaxBy,
+}
+pairs = st.lists(st.tuples(st.integers(0, 3), st.integers(-5, 5)), min_size=1, max_size=20)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("method", METHODS)
+@settings(max_examples=25)
+@given(pairs=pairs)
+def test_every_result_is_that_of_the_model(
+    method: str, kind: str, pairs: list[tuple[int, int]]
+) -> None:
+    make, aggregation = KINDS[kind], METHODS[method](1)
+    records = [make(*pair) for pair in pairs]
+    untouched = copy.deepcopy(records)
+    known = records[0]
+    for count, record in enumerate(records[1:], 2):
+        known = aggregation.reduce(known, record)
+        assert known == make(*model(method, pairs[:count]))
+    assert records == untouched
+
+
+@pytest.mark.parametrize("method", METHODS)
+@given(data=st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 3), st.integers(-5, 5))))
+def test_keyed_streams_agree_with_the_model(method: str, data: list[tuple[str, int, int]]) -> None:
+    keyed = local_environment().from_collection(data).key_by(lambda record: record[0])
+    found = list(getattr(keyed, method)(2).execute_and_collect())
+    expected = []
+    for index, (key, *_) in enumerate(data):
+        so_far = [(a, b) for k, a, b in data[: index + 1] if k == key]
+        expected.append((key, *model(method, so_far)))
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("method", "expected"),
+    [
+        ("sum", [3, 4, 9]),
+        ("min", [3, 1, 1]),
+        ("max", [3, 3, 5]),
+        ("min_by", [3, 1, 1]),
+        ("max_by", [3, 3, 5]),
+    ],
+)
+def test_plain_numbers_are_their_own_field_0(method: str, expected: list[int]) -> None:
+    keyed = local_environment().from_collection([3, 1, 5]).key_by(lambda _: 0)
+    assert list(getattr(keyed, method)().execute_and_collect()) == expected
+
+
+def test_a_field_by_name() -> None:
+    rows = [Row(name="a", n=1), Row(name="a", n=4)]
+    summed = local_environment().from_collection(rows).key_by("name").sum("n")
+    assert list(summed.execute_and_collect()) == [Row(name="a", n=1), Row(name="a", n=5)]
+
+
+def test_a_missing_field_names_operator_and_record() -> None:
+    keyed = local_environment().from_collection([(1, 2), (3,)]).key_by(lambda _: 0)
+    summed = keyed.sum(1).name("the sum")
+    with pytest.raises(ColumnNotFoundError) as caught:
+        list(summed.execute_and_collect())
+    assert "'the sum' found no field 1 in (3,)." in str(caught.value)
+
+
+def test_fields_that_cannot_be_added_name_operator_and_record() -> None:
+    keyed = local_environment().from_collection([("a", 1), ("a", None)]).key_by(0)
+    with pytest.raises(TypeMismatchError) as caught:
+        list(keyed.sum(1).name("the sum").execute_and_collect())
+    assert "Operator 'the sum' cannot join the values 1 and None of field 1: " in str(caught.value)
+    assert "your function" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "aggregate", [aggregates.Sum, aggregates.Min, aggregates.Max, aggregates.Mean]
+)
+def test_in_windows_too(aggregate: type[aggregates.Aggregate]) -> None:
+    keyed = local_environment().from_collection([("a", 1), ("a", "2")]).key_by(0).count_window(2)
+    with pytest.raises(TypeMismatchError, match=r"the values .* and '2' of field 1: "):
+        list(keyed.aggregate(aggregate(1)).execute_and_collect())
+
+
+@pytest.mark.parametrize("method", METHODS)
+@given(
+    records=st.lists(
+        st.tuples(st.integers(0, 3), st.integers(-2, 2), st.integers(0, 9)), min_size=3, max_size=3
+    )
+)
+def test_all_are_associative(method: str, records: list[tuple[int, ...]]) -> None:
+    reduce = METHODS[method](1).reduce
+    a, b, c = records
+
+    assert reduce(reduce(a, b), c) == reduce(a, reduce(b, c))

@@ -1,0 +1,306 @@
+"""What a function does to what it was given, or gave out, changes nothing that is kept.
+
+Each program runs with functions that change nothing, and with such as change all they can lay hands on; what
+comes out has to be the same. Results are texts, so that nothing but state is looked at.
+"""
+
+from __future__ import annotations
+
+import copy
+import random
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import pytest
+
+from penstock.common import (
+    Configuration,
+    Duration,
+    Time,
+    TimestampAssigner,
+    Types,
+    WatermarkStrategy,
+)
+from penstock.datastream import (
+    AggregateFunction,
+    AggregatingStateDescriptor,
+    DataStream,
+    KeyedProcessFunction,
+    KeyedStream,
+    ListStateDescriptor,
+    MapStateDescriptor,
+    ProcessWindowFunction,
+    ReducingStateDescriptor,
+    RuntimeContext,
+    StreamExecutionEnvironment,
+    ValueStateDescriptor,
+)
+from penstock.runtime.windows.assigners.session import EventTimeSessionWindows
+from penstock.runtime.windows.assigners.sliding import SlidingEventTimeWindows
+from penstock.runtime.windows.assigners.tumbling import TumblingEventTimeWindows
+from penstock.runtime.windows.evictors import CountEvictor
+from penstock.testing import TestingSource
+
+ANY = Types.PICKLED_BYTE_ARRAY()
+Record = dict[str, Any]
+
+
+class Hands:
+    """Holds on to whatever passes through them, and changes all of it whenever something else does.
+
+    Args:
+        busy: Whether they do.
+    """
+
+    def __init__(self, busy: bool) -> None:
+        self._busy = busy
+        self._held: list[Any] = []
+
+    def on(self, *values: Any) -> None:
+        """Change all that is held, and hold these too."""
+        if self._busy:
+            self._held += values
+            for value in self._held:
+                _spoil(value)
+
+
+def _spoil(value: Any) -> None:
+    if isinstance(value, dict):
+        value["n"] = -1000
+        value["seen"] = [*value.get("seen", []), "changed"]
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            _spoil(item)
+
+
+def adding(busy: bool) -> Callable[[Record, Record], Record]:
+    """Return what adds two records; one that is busy does so in place, and spoils what it gave out before."""
+
+    def add(one: Record, other: Record) -> Record:
+        return {
+            "key": one["key"],
+            "time": max(one["time"], other["time"]),
+            "n": one["n"] + other["n"],
+            "seen": one["seen"] + other["seen"],
+        }
+
+    given_out: list[Record] = []
+
+    def add_in_place(one: Record, other: Record) -> Record:
+        for before in given_out:
+            if before is not one:
+                _spoil(before)
+        one |= add(one, other)
+        _spoil(other)
+        given_out.append(one)
+        return one
+
+    return add_in_place if busy else add
+
+
+class Aggregate(AggregateFunction):
+    """Sums in place, and changes what it returned before."""
+
+    def __init__(self, busy: bool) -> None:
+        self._busy = busy
+        self._held: list[Any] = []
+
+    def create_accumulator(self) -> Any:
+        return {"n": 0, "seen": []}
+
+    def add(self, value: Any, accumulator: Any) -> Any:
+        self._spoil_but(accumulator)
+        accumulator["n"] += value["n"]
+        accumulator["seen"] = [*accumulator["seen"], *value["seen"]]
+        if self._busy:
+            _spoil(value)
+        return accumulator
+
+    def get_result(self, accumulator: Any) -> Any:
+        self._spoil_but(accumulator)
+        return accumulator
+
+    def merge(self, acc_a: Any, acc_b: Any) -> Any:
+        self._spoil_but(acc_a)
+        acc_a["n"] += acc_b["n"]
+        acc_a["seen"] = [*acc_a["seen"], *acc_b["seen"]]
+        if self._busy:
+            _spoil(acc_b)
+        return acc_a
+
+    def _spoil_but(self, accumulator: Any) -> None:
+        if self._busy:
+            for held in self._held:
+                if held is not accumulator:
+                    _spoil(held)
+            self._held.append(accumulator)
+
+
+class Texts(ProcessWindowFunction[Any, str, Any, Any]):
+    """The window's contents as a text."""
+
+    def __init__(self, busy: bool) -> None:
+        self._hands = Hands(busy)
+
+    def process(self, key: Any, context: Any, elements: Iterable[Any]) -> Iterable[str]:
+        found = list(elements)
+        text = f"{key} {context.window()} {found}"
+        self._hands.on(found)
+        state = context.global_state().get_list_state(ListStateDescriptor("fired", ANY))
+        fired = list(state.get())
+        state.add({"n": len(fired)})
+        self._hands.on(fired)
+        return [text, repr(len(fired))]
+
+
+class TimeOf(TimestampAssigner):
+    """The time of a record."""
+
+    def extract_timestamp(self, value: Any, record_timestamp: int | None) -> int:
+        return int(value["time"])
+
+
+class AllStates(KeyedProcessFunction):
+    """Has a state of each kind, and changes what it finds there."""
+
+    def __init__(self, busy: bool) -> None:
+        self._busy = busy
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self._hands = Hands(self._busy)
+        self._value = runtime_context.get_state(ValueStateDescriptor("value", ANY))
+        self._list = runtime_context.get_list_state(ListStateDescriptor("list", ANY))
+        self._map = runtime_context.get_map_state(MapStateDescriptor("map", ANY, ANY))
+        self._reducing = runtime_context.get_reducing_state(
+            ReducingStateDescriptor("reducing", adding(self._busy), ANY)
+        )
+        self._aggregating = runtime_context.get_aggregating_state(
+            AggregatingStateDescriptor("aggregating", Aggregate(self._busy), ANY)
+        )
+
+    def process_element(self, value: Any, ctx: Any) -> Iterator[str]:
+        record = copy.deepcopy(value)
+        count = self._value.value() or {"n": 0}
+        count["n"] += 1
+        self._value.update(count)
+        yield f"value {count['n']}"
+        self._hands.on(count)
+        self._list.add(record)
+        self._map.put(("time", value["time"]), record)
+        self._hands.on(record)
+        self._reducing.add(copy.deepcopy(value))
+        self._aggregating.add(copy.deepcopy(value))
+        found: list[Any] = [list(self._list.get()), self._reducing.get(), self._aggregating.get()]
+        found += [dict(self._map.items()), list(self._map.values())]
+        yield f"{value['key']} {found}"
+        self._hands.on(*found)
+        self._hands.on(*found[0], *found[3].values(), *found[4])
+
+
+Program = Callable[[KeyedStream, bool], DataStream]
+
+
+def _windowed(assigner: Any, how: str, *, lateness: int = 0, evicts: bool = False) -> Program:
+    def program(keyed: KeyedStream, busy: bool) -> DataStream:
+        windows = keyed.window(assigner)
+        if lateness:
+            windows = windows.allowed_lateness(lateness)
+        if evicts:
+            windows = windows.evictor(CountEvictor.of(2))
+        if how == "reduce":
+            return windows.reduce(adding(busy), Texts(busy))
+        if how == "aggregate":
+            return windows.aggregate(Aggregate(busy), Texts(busy))
+        return windows.process(Texts(busy))
+
+    return program
+
+
+def _counted(keyed: KeyedStream, busy: bool) -> DataStream:
+    return keyed.count_window(3, 1).reduce(adding(busy), Texts(busy))
+
+
+def _all_states(keyed: KeyedStream, busy: bool) -> DataStream:
+    return keyed.process(AllStates(busy))
+
+
+def _interval_joined(keyed: KeyedStream, busy: bool) -> DataStream:
+    hands = Hands(busy)
+
+    def join(left: Any, right: Any, _: Any) -> list[str]:
+        text = f"{left} {right}"
+        hands.on(left, right)
+        return [text]
+
+    joined = keyed.interval_join(keyed).between(Time.milliseconds(-4), Time.milliseconds(4))
+    return joined.process(join)
+
+
+def _window_joined(keyed: KeyedStream, busy: bool) -> DataStream:
+    hands = Hands(busy)
+
+    def join(left: Any, right: Any) -> str:
+        text = f"{left} {right}"
+        hands.on(left, right)
+        return text
+
+    two = keyed.join(keyed).where(lambda one: one["key"]).equal_to(lambda one: one["key"])
+    return two.window(TumblingEventTimeWindows.of(Time.milliseconds(4))).apply(join)
+
+
+SIZE, SLIDE, GAP = Time.milliseconds(4), Time.milliseconds(2), Time.milliseconds(3)
+PROGRAMS: dict[str, Program] = {
+    "count window": _counted,
+    "all states": _all_states,
+    "interval join": _interval_joined,
+    "window join": _window_joined,
+} | {
+    f"{name} {how}{' late' * bool(lateness)}{' evicted' * evicts}": _windowed(
+        assigner, how, lateness=lateness, evicts=evicts
+    )
+    for name, assigner in {
+        "tumbling": TumblingEventTimeWindows.of(SIZE),
+        "sliding": SlidingEventTimeWindows.of(SIZE, SLIDE),
+        "uneven": SlidingEventTimeWindows.of(Time.milliseconds(5), Time.milliseconds(3)),
+        "session": EventTimeSessionWindows.with_gap(GAP),
+    }.items()
+    for how in ("reduce", "aggregate", "process")
+    for lateness in (0, 5)
+    for evicts in (False, True)
+}
+
+
+def results(program: Program, epochs: list[list[Record]], *, busy: bool, backend: str) -> list[Any]:
+    settings = Configuration().set_string("execution.target", "local")
+    settings.set_string("state.backend.type", backend)
+    env = StreamExecutionEnvironment.get_execution_environment(settings).set_parallelism(1)
+    strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(2))
+    source = TestingSource(copy.deepcopy(epochs))
+    records = env.from_source(source, WatermarkStrategy.no_watermarks(), "records")
+    timed = records.assign_timestamps_and_watermarks(strategy.with_timestamp_assigner(TimeOf()))
+    stream = program(timed.key_by(lambda record: record["key"]), busy)
+    return list(stream.execute_and_collect())
+
+
+def records(count: int) -> list[Record]:
+    """Records of two keys, out of order, some of them late."""
+    chance = random.Random(count)
+    return [
+        {
+            "key": chance.choice("ab"),
+            "time": place + chance.randrange(-5, 3),
+            "n": place,
+            "seen": [place],
+        }
+        for place in range(count)
+    ]
+
+
+@pytest.mark.filterwarnings("ignore::penstock.errors.LateRecordsDroppedWarning")
+@pytest.mark.parametrize("backend", ["hashmap", "rocksdb"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_what_is_kept_is_not_changed(name: str, backend: str) -> None:
+    program, epochs = PROGRAMS[name], [records(25), [], records(9), records(30)]
+    quiet = results(program, epochs, busy=False, backend=backend)
+    assert results(program, epochs, busy=True, backend=backend) == quiet
+    assert len(quiet) > 5
