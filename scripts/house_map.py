@@ -1,0 +1,206 @@
+"""Draws the house, and writes what its rooms are for into their page: `python -m scripts.house_map`.
+
+Bands and rows are those of the import rules in pyproject.toml, rooms are the folders, and what a room is for is the first
+sentence of its docstring.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from collections.abc import Iterable, Iterator
+from html import escape
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from scripts.generated_part import DOCS, GeneratedPart
+
+PLACE: Final = GeneratedPart("house.md", "house_map")
+PICTURE: Final = DOCS / "house.svg"
+
+ROOT: Final = DOCS.parent
+PACKAGE: Final = ROOT / "src" / "penstock"
+
+_WIDTH, _LABEL, _GAP, _PADDING, _ROOM, _LINE = 880, 110, 8, 10, 42, 20
+
+_STYLE: Final = """
+text { font: 13px system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif; fill: #1f2328; }
+.name { font-weight: 600; }
+.small { font-size: 11px; fill: #57606a; }
+.band { fill: #f3f5f8; stroke: #c8d0da; }
+.room { fill: #ffffff; stroke: #8b949e; }
+@media (prefers-color-scheme: dark) {
+text { fill: #e6edf3; }
+.small { fill: #9198a1; }
+.band { fill: #161b22; stroke: #3d444d; }
+.room { fill: #21262d; stroke: #768390; }
+}
+"""
+
+
+class Band(NamedTuple):
+    """A layer of the house.
+
+    Attributes:
+        names: The packages in it, which know nothing of each other.
+        rows: The rooms of the only one, from above; none if it has no folders.
+    """
+
+    names: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+    @property
+    def height(self) -> int:
+        """How many units it takes in the picture."""
+        if len(self.names) == 1 and not self.rows:
+            return _LINE + _PADDING
+        return max(len(self.rows), 1) * (_ROOM + _GAP) - _GAP + 2 * _PADDING
+
+
+def contracts() -> list[dict[str, Any]]:
+    found = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    return list(found["tool"]["importlinter"]["contracts"])
+
+
+def bands() -> list[Band]:
+    return [
+        Band(names, rows_of(names[0]) if len(names) == 1 else ())
+        for names in layers_of("penstock")
+        if names != ("__main__",)
+    ]
+
+
+def layers_of(container: str) -> list[tuple[str, ...]]:
+    """Return the layers of a package as its import rule has them; none if there is no such rule.
+
+    Only of a rule that names all there is, modules are of interest beside packages.
+    """
+    folder = PACKAGE.parent.joinpath(*container.split("."))
+    for rule in contracts():
+        if container in rule.get("containers", ()):
+            layers = [re.split(r"\s*[|:]\s*", layer) for layer in rule["layers"]]
+            return [
+                tuple(name for name in layer if rule.get("exhaustive") or (folder / name).is_dir())
+                for layer in layers
+            ]
+    return []
+
+
+def rows_of(package: str) -> tuple[tuple[str, ...], ...]:
+    """Return the rooms of a package by rows: its layers, or who must not know whom."""
+    rooms = folders(PACKAGE / package)
+    rows = layers_of(f"penstock.{package}")
+    if not rows:
+        ranks = ranks_of(package, rooms)
+        rows = [
+            tuple(room for room in rooms if ranks[room] == rank)
+            for rank in sorted(set(ranks.values()))
+        ]
+    missing = set(rooms).difference(*rows)
+    assert not missing, f"the import rules of {package} do not name {missing}"
+    return tuple(rows)
+
+
+def ranks_of(package: str, rooms: Iterable[str]) -> dict[str, int]:
+    """Return how many rooms lie over each, of which none that it must not know lies below it."""
+    above: dict[str, set[str]] = {room: set() for room in rooms}
+    for rule in contracts():
+        forbidden = above.keys() & _rooms_in(package, rule.get("forbidden_modules", ()))
+        for room in above.keys() & _rooms_in(package, rule.get("source_modules", ())):
+            above[room] |= forbidden
+
+    def rank(room: str) -> int:
+        return max((rank(other) + 1 for other in above[room]), default=0)
+
+    return {room: rank(room) for room in above}
+
+
+def _rooms_in(package: str, modules: Iterable[str]) -> set[str]:
+    beginning = f"penstock.{package}."
+    return {name.removeprefix(beginning) for name in modules if name.startswith(beginning)}
+
+
+def folders(folder: Path) -> list[str]:
+    return sorted(path.parent.name for path in folder.glob("*/__init__.py"))
+
+
+def table() -> str:
+    lines = ["| Room | What is in it |", "|---|---|"]
+    for band in bands():
+        for name in band.names:
+            lines += [f"| `{room}` | {purpose_of(room)} |" for room in _with_rooms(name)]
+    return "\n".join(lines)
+
+
+def _with_rooms(name: str) -> Iterator[str]:
+    """Yield a module, or a package with the folders below it."""
+    if (PACKAGE / f"{name}.py").exists():
+        yield f"{name}.py"
+        return
+    for path in sorted((PACKAGE / name).rglob("__init__.py")):
+        yield f"{path.parent.relative_to(PACKAGE).as_posix()}/"
+
+
+def purpose_of(room: str) -> str:
+    path = PACKAGE / room
+    file = path / "__init__.py" if path.is_dir() else path
+    docstring = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8")))
+    assert docstring, f"{file} does not say what it is for"
+    return docstring.splitlines()[0]
+
+
+def picture() -> str:
+    found = bands()
+    height = sum(band.height + _GAP for band in found) + _GAP
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 {_WIDTH} {height}">',
+        "<title>The packages of penstock and the rooms in them; imports run from top to bottom</title>",
+        f"<style>{_STYLE}</style>",
+    ]
+    y = _GAP
+    for band in found:
+        parts += _band(band, y)
+        y += band.height + _GAP
+    return "\n".join([*parts, "</svg>", ""])
+
+
+def _band(band: Band, y: int) -> Iterator[str]:
+    width = _WIDTH - 2 * _GAP
+    yield f'<rect class="band" x="{_GAP}" y="{y}" width="{width}" height="{band.height}" rx="6"/>'
+    y += _PADDING
+    left = _GAP + _PADDING
+    if len(band.names) > 1:
+        yield from _row([(name, ()) for name in band.names], left, y)
+        return
+    [name] = band.names
+    yield _text(left, y + (18 if band.rows else 10), name, "name")
+    if not band.rows:
+        (whole,) = (
+            room for room in _with_rooms(name) if room.rstrip("/").removesuffix(".py") == name
+        )
+        yield _text(left + _LABEL, y + 10, purpose_of(whole).replace("`", ""), "small")
+    for row in band.rows:
+        yield from _row([(room, folders(PACKAGE / name / room)) for room in row], left + _LABEL, y)
+        y += _ROOM + _GAP
+
+
+def _row(rooms: list[tuple[str, Iterable[str]]], left: int, y: int) -> Iterator[str]:
+    whole = _WIDTH - _GAP - _PADDING - left
+    width = (whole + _GAP) / len(rooms) - _GAP
+    for place, (name, inner) in enumerate(rooms):
+        x = left + place * (width + _GAP)
+        yield f'<rect class="room" x="{x:.0f}" y="{y}" width="{width:.0f}" height="{_ROOM}" rx="4"/>'
+        small = ", ".join(inner)
+        yield _text(x + 8, y + (18 if small else 26), name, "name")
+        if small:
+            yield _text(x + 8, y + 34, small, "small")
+
+
+def _text(x: float, y: float, text: str, kind: str) -> str:
+    return f'<text class="{kind}" x="{x:.0f}" y="{y:.0f}">{escape(text)}</text>'
+
+
+if __name__ == "__main__":
+    PLACE.write(table())
+    PICTURE.write_text(picture(), encoding="utf-8")
