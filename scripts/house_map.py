@@ -7,6 +7,7 @@ sentence of its docstring.
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 import tomllib
 from collections.abc import Iterable, Iterator
@@ -79,10 +80,13 @@ def layers_of(container: str) -> list[tuple[str, ...]]:
     folder = PACKAGE.parent.joinpath(*container.split("."))
     for rule in contracts():
         if container in rule.get("containers", ()):
-            layers = [re.split(r"\s*[|:]\s*", layer) for layer in rule["layers"]]
             return [
-                tuple(name for name in layer if rule.get("exhaustive") or (folder / name).is_dir())
-                for layer in layers
+                tuple(
+                    name
+                    for name in _names_in(layer)
+                    if rule.get("exhaustive") or (folder / name).is_dir()
+                )
+                for layer in rule["layers"]
             ]
     return []
 
@@ -103,12 +107,12 @@ def rows_of(package: str) -> tuple[tuple[str, ...], ...]:
 
 
 def ranks_of(package: str, rooms: Iterable[str]) -> dict[str, int]:
-    """Return how many rooms lie over each, of which none that it must not know lies below it."""
+    """Return how many rows lie over each room: it lies below those that it must not know."""
     above: dict[str, set[str]] = {room: set() for room in rooms}
-    for rule in contracts():
-        forbidden = above.keys() & _rooms_in(package, rule.get("forbidden_modules", ()))
-        for room in above.keys() & _rooms_in(package, rule.get("source_modules", ())):
-            above[room] |= forbidden
+    for lower, upper in _forbidden_imports(f"penstock.{package}."):
+        # What is said of a part of a room says nothing of the rest.
+        if lower in above and upper.partition(".")[0] != lower:
+            above[lower].add(upper.partition(".")[0])
 
     def rank(room: str) -> int:
         return max((rank(other) + 1 for other in above[room]), default=0)
@@ -116,9 +120,25 @@ def ranks_of(package: str, rooms: Iterable[str]) -> dict[str, int]:
     return {room: rank(room) for room in above}
 
 
-def _rooms_in(package: str, modules: Iterable[str]) -> set[str]:
-    beginning = f"penstock.{package}."
-    return {name.removeprefix(beginning) for name in modules if name.startswith(beginning)}
+def _forbidden_imports(beginning: str) -> Iterator[tuple[str, str]]:
+    """Yield what must not import, and what it must not import, by their names behind a beginning."""
+    for rule in contracts():
+        if rule["type"] == "forbidden":
+            pairs = list(itertools.product(rule["source_modules"], rule["forbidden_modules"]))
+        else:
+            layers = [_names_in(layer) for layer in rule.get("layers", ())]
+            pairs = [
+                pair
+                for upper, lower in itertools.combinations(layers, 2)
+                for pair in itertools.product(lower, upper)
+            ]
+        for lower, upper in pairs:
+            if lower.startswith(beginning) and upper.startswith(beginning):
+                yield lower.removeprefix(beginning), upper.removeprefix(beginning)
+
+
+def _names_in(layer: str) -> list[str]:
+    return re.split(r"\s*[|:]\s*", layer)
 
 
 def folders(folder: Path) -> list[str]:
