@@ -227,7 +227,7 @@ def test_goes_on_from_an_object_store(s3: tuple[S3Server, str], tmp_path: Path) 
     command = [
         sys.executable,
         "-m",
-        "tests.executors.spark.object_store_job",
+        "tests.executors.spark.runs.object_store_job",
         location,
         str(tmp_path),
     ]
