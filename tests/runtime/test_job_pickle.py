@@ -28,6 +28,7 @@ MAIN = sys.modules["__main__"]
 
 @pytest.fixture(autouse=True)
 def _cleared() -> Iterator[None]:
+    install({}, {})
     yield
     install({}, {})
     for name in ("Event", "Side"):
