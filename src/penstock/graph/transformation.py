@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from penstock.runtime.chaining_strategy import ChainingStrategy
 from penstock.runtime.exchange.partitioners import StreamPartitioner
-from penstock.runtime.operator import StreamOperator
+from penstock.runtime.operator import ChainingStrategy, StreamOperator
 from penstock.runtime.output_tag import OutputTag
 
 DEFAULT_SLOT_SHARING_GROUP = "default"
