@@ -21,10 +21,10 @@ from penstock.runtime.state.descriptors import (
 from penstock.runtime.state.frames import (
     TimerPart,
     TypeNote,
+    only_of,
     read_frame,
     write_frames,
 )
-from penstock.runtime.state.own_keys import only_of
 from penstock.runtime.state.row_names import RowsAmongKeys
 from penstock.runtime.state.states import (
     STATE_CLASSES,
