@@ -7,7 +7,7 @@ from heapq import heappop, heappush
 from itertools import chain
 from typing import Any, Final
 
-from penstock.runtime.keys.group_index import GroupIndex
+from penstock.runtime.keys.key_groups import GroupIndex
 from penstock.runtime.keys.key_types import VOID_NAMESPACE
 from penstock.runtime.timers.internal_timer import (
     InternalTimer,
