@@ -19,7 +19,7 @@ from penstock.runtime.exchange.partitioners import (
     StreamPartitioner,
 )
 from penstock.runtime.operator import ChainingStrategy
-from penstock.runtime.operators.map import MapOperator
+from penstock.runtime.operators.function_operator import MapOperator
 
 ALWAYS, HEAD, NEVER = ChainingStrategy.ALWAYS, ChainingStrategy.HEAD, ChainingStrategy.NEVER
 

@@ -50,11 +50,13 @@ from penstock.runtime.exchange.partitioners import (
     StreamPartitioner,
 )
 from penstock.runtime.operator import StreamOperator
-from penstock.runtime.operators.filter import FilterOperator
-from penstock.runtime.operators.flat_map import FlatMapOperator
-from penstock.runtime.operators.function_operator import FunctionOperator
+from penstock.runtime.operators.function_operator import (
+    FilterOperator,
+    FlatMapOperator,
+    FunctionOperator,
+    MapOperator,
+)
 from penstock.runtime.operators.keyed_process import KeyedProcessOperator
-from penstock.runtime.operators.map import MapOperator
 from penstock.runtime.operators.process import ProcessOperator
 from penstock.runtime.operators.reduce import ReduceOperator, ReduceWithStateOperator
 from penstock.runtime.operators.timestamps_and_watermarks import TimestampsAndWatermarksOperator

@@ -42,8 +42,8 @@ from penstock.runtime.operators.broadcast_process import (
     KeyedBroadcastProcessOperator,
 )
 from penstock.runtime.operators.co_process import CoProcessOperator, KeyedCoProcessOperator
+from penstock.runtime.operators.function_operator import MapOperator
 from penstock.runtime.operators.interval_join import IntervalJoinOperator
-from penstock.runtime.operators.map import MapOperator
 from penstock.runtime.output_tag import OutputTag, check_output_tag
 from penstock.runtime.state.descriptors import MapStateDescriptor
 from penstock.runtime.windows.arguments import TimeLength
