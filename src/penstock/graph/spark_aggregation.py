@@ -8,8 +8,10 @@ from typing import Final
 from penstock.graph.insertion import insert
 from penstock.graph.source_descriptions import AggregatedFrameSource, ColumnKind, FrameSource
 from penstock.graph.stream_graph import StreamEdge, StreamGraph, StreamNode
-from penstock.runtime.columnar.aggregated_source import AggregatedSourceOperator
-from penstock.runtime.columnar.given_partials import GivenPartialsOperator
+from penstock.runtime.columnar.aggregated_rows import (
+    AggregatedSourceOperator,
+    GivenPartialsOperator,
+)
 from penstock.runtime.columnar.partial_records import on_partials
 from penstock.runtime.columnar.plan import ColumnPlan
 from penstock.runtime.columnar.whole_windows import WholeWindowsOperator

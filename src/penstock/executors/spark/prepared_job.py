@@ -30,7 +30,7 @@ from penstock.graph.source_descriptions import (
     TextFileSource,
 )
 from penstock.graph.stream_graph import StreamNode
-from penstock.runtime.columnar.aggregated_block import SUBTASK
+from penstock.runtime.columnar.aggregated_rows import SUBTASK
 from penstock.runtime.layout import Layout
 from penstock.runtime.operators.source import SourceOperator
 from penstock.runtime.program import Program
