@@ -21,7 +21,7 @@ from penstock.runtime.program import Program, Vertex
 from penstock.runtime.progress import SubtaskProgress, merge_progress
 from penstock.runtime.state.row_names import in_another_order
 from penstock.runtime.task.message import Message, OperatorCounts, SubtaskReport
-from penstock.runtime.task.profiling.task_profile import TaskProfile
+from penstock.runtime.task.profiling.sampler import TaskProfile
 
 
 @dataclass

@@ -10,7 +10,7 @@ from penstock.executors.driver.reports.profile_log import ProfileLog
 from penstock.runtime.exchange.partitioners import RebalancePartitioner
 from penstock.runtime.operators.function_operator import MapOperator
 from penstock.runtime.program import Program
-from penstock.runtime.task.profiling.task_profile import TaskProfile
+from penstock.runtime.task.profiling.sampler import TaskProfile
 
 
 def _program() -> Program:
