@@ -24,8 +24,12 @@ from penstock.datastream.functions.co_functions import (
     KeyedCoProcessFunction,
     ProcessJoinFunction,
 )
-from penstock.datastream.functions.function_checks import check_function, check_methods
-from penstock.datastream.functions.key_selection import Key, key_function
+from penstock.datastream.functions.function_checks import (
+    Key,
+    check_function,
+    check_methods,
+    key_function,
+)
 from penstock.datastream.functions.named_rows import name_results, name_results_of
 from penstock.datastream.functions.one_input import KeySelector
 from penstock.datastream.windows.join_functions import (
