@@ -109,7 +109,7 @@ def install(
 
 
 def dumps(value: Any) -> bytes:
-    """Pickle a value."""
+    """Pickle a value, whose classes may be those that `__main__` had when the job was started."""
     if not _jobs:
         return pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
     try:

@@ -56,7 +56,6 @@ class AggregatedBlock(ColumnBlock):
 
     @property
     def record_count(self) -> int:
-        """How many records the rows stand for."""
         import pyarrow.compute as pc
 
         if self._record_count is None:

@@ -68,7 +68,6 @@ class _Buffer:
         self._times.clear()
 
     def add(self, timestamp: int, value: Any) -> None:
-        """Keep a record."""
         known = self._records.get(timestamp)
         if known is None:
             known = ()
@@ -92,7 +91,6 @@ class _Buffer:
             self._records.remove(timestamp)
 
     def clear(self) -> None:
-        """Forget all records."""
         self._times.pop(self._state.current_key, None)
         self._records.clear()
 

@@ -233,7 +233,7 @@ class KeyedStateBackend(ABC):
 
     @abstractmethod
     def _make_queue(self, name: str) -> KeyGroupedInternalPriorityQueue:
-        """Make a timer queue."""
+        """Make a queue of timers, which are kept as this backend keeps its state."""
 
     def changes(self) -> Iterator[bytes]:
         """Yield what changed since `forget_changes`, in frames of bounded size.

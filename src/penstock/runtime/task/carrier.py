@@ -60,7 +60,6 @@ class Carrier:
 
     @property
     def program(self) -> Program:
-        """The program that runs."""
         return self._layout.program
 
     def run(self, buffers: Iterable[Buffer]) -> Iterator[Buffer]:
