@@ -395,7 +395,7 @@ class Time:
             >>> Time.seconds(1).to_milliseconds()
             1000
         """
-        return Time(seconds * 1_000)
+        return _time_of(seconds, "s")
 
     @staticmethod
     def minutes(minutes: int) -> Time:
@@ -411,7 +411,7 @@ class Time:
             >>> Time.minutes(1).to_milliseconds()
             60000
         """
-        return Time(minutes * 60_000)
+        return _time_of(minutes, "min")
 
     @staticmethod
     def hours(hours: int) -> Time:
@@ -427,7 +427,7 @@ class Time:
             >>> Time.hours(1).to_milliseconds()
             3600000
         """
-        return Time(hours * 3_600_000)
+        return _time_of(hours, "h")
 
     @staticmethod
     def days(days: int) -> Time:
@@ -443,7 +443,7 @@ class Time:
             >>> Time.days(1).to_milliseconds()
             86400000
         """
-        return Time(days * 86_400_000)
+        return _time_of(days, "d")
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Time) and self._milliseconds == other._milliseconds
@@ -453,3 +453,7 @@ class Time:
 
     def __repr__(self) -> str:
         return f"Time.milliseconds({self._milliseconds})"
+
+
+def _time_of(number: int, unit: str) -> Time:
+    return Time(number * (_NANOS[unit] // _NANOS["ms"]))
