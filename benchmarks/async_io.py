@@ -61,7 +61,7 @@ from penstock.datastream import (
 )
 from penstock.executors.spark.frames.open_functions import OpenFunction
 from penstock.runtime.async_io.async_wait import AsyncWaitOperator
-from penstock.runtime.async_io.settings import AsyncSettings
+from penstock.runtime.async_io.function_life import AsyncSettings
 from penstock.runtime.exchange.elements import BLOCK_SIZE, Block
 
 BY_HAND = "a loop by hand"

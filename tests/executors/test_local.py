@@ -38,7 +38,7 @@ from penstock.runtime.exchange.partitioners import (
     StreamPartitioner,
 )
 from penstock.runtime.operator import StreamOperator
-from penstock.runtime.operators.map import MapOperator
+from penstock.runtime.operators.function_operator import MapOperator
 from penstock.runtime.operators.prepared_sink import PreparedSinkOperator
 from penstock.runtime.operators.reduce import ReduceOperator
 from penstock.runtime.operators.sink import CollectOperator

@@ -15,7 +15,7 @@ from penstock.graph.transformation import (
     UnionTransformation,
 )
 from penstock.runtime.exchange.partitioners import KeyGroupStreamPartitioner, StreamPartitioner
-from penstock.runtime.operators.map import MapOperator
+from penstock.runtime.operators.function_operator import MapOperator
 from penstock.runtime.operators.sink import PrintOperator
 from penstock.runtime.operators.source import SourceOperator
 from penstock.runtime.output_tag import OutputTag

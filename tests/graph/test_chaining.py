@@ -7,7 +7,6 @@ from tests.graph.programs import Programs, identity
 
 from penstock.graph.chaining import chained_edges, is_chainable
 from penstock.graph.source_descriptions import FrameSource
-from penstock.runtime.chaining_strategy import ChainingStrategy
 from penstock.runtime.exchange.partitioners import (
     BroadcastPartitioner,
     CustomPartitioner,
@@ -19,7 +18,8 @@ from penstock.runtime.exchange.partitioners import (
     ShufflePartitioner,
     StreamPartitioner,
 )
-from penstock.runtime.operators.map import MapOperator
+from penstock.runtime.operator import ChainingStrategy
+from penstock.runtime.operators.function_operator import MapOperator
 
 ALWAYS, HEAD, NEVER = ChainingStrategy.ALWAYS, ChainingStrategy.HEAD, ChainingStrategy.NEVER
 

@@ -12,7 +12,7 @@ from tests.graph.programs import Programs
 from penstock.errors import FunctionNotSerializableError
 from penstock.graph.compiler import compile_program
 from penstock.runtime.exchange.partitioners import KeyGroupStreamPartitioner
-from penstock.runtime.operators.map import MapOperator
+from penstock.runtime.operators.function_operator import MapOperator
 from penstock.runtime.program import ChainedEdge, Program
 
 

@@ -12,13 +12,13 @@ from penstock.graph.compiler import compile_program
 from penstock.graph.job_graph import JobGraph
 from penstock.graph.plan.execution_plan import ExecutionPlan
 from penstock.graph.transformation import Transformation
-from penstock.runtime.chaining_strategy import ChainingStrategy
 from penstock.runtime.exchange.partitioners import (
     BroadcastPartitioner,
     ForwardPartitioner,
     RebalancePartitioner,
     ShufflePartitioner,
 )
+from penstock.runtime.operator import ChainingStrategy
 from penstock.runtime.program import Program
 
 

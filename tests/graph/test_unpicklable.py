@@ -9,7 +9,7 @@ import pytest
 
 from penstock.errors import FunctionNotSerializableError
 from penstock.graph.unpicklable import pickle_by_value
-from penstock.runtime.operators.map import MapOperator
+from penstock.runtime.operators.function_operator import MapOperator
 
 LOCK_REASON = "is a lock (cannot pickle '_thread.lock' object)."
 

@@ -14,7 +14,7 @@ from penstock.runtime.exchange.partitioners import (
     KeyGroupStreamPartitioner,
     RebalancePartitioner,
 )
-from penstock.runtime.operators.map import MapOperator
+from penstock.runtime.operators.function_operator import MapOperator
 from penstock.runtime.operators.reduce import ReduceOperator
 from penstock.runtime.operators.sink import PrintOperator
 from penstock.runtime.program import Program

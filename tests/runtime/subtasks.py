@@ -21,7 +21,7 @@ from penstock.runtime.exchange.elements import (
 from penstock.runtime.exchange.partitioners import ForwardPartitioner
 from penstock.runtime.layout import Layout
 from penstock.runtime.operator import StreamOperator
-from penstock.runtime.operators.map import MapOperator
+from penstock.runtime.operators.function_operator import MapOperator
 from penstock.runtime.program import DRIVER
 from penstock.runtime.task.message import SubtaskReport
 from penstock.runtime.task.subtask import Subtask

@@ -75,6 +75,7 @@ def test_values_are_what_they_were(renamed: dict[str, str]) -> None:
         ("penstock.common.time_typeinfo", "DateTypeInfo"),
         ("penstock.common.typeinfo", "Types"),
         ("penstock.datastream.aggregates", "Sum"),
+        ("penstock.runtime.time_domain", "TimeDomain"),
         ("penstock.runtime.windowing.stagger", "WindowStagger"),
     ],
 )

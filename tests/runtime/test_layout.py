@@ -10,7 +10,7 @@ from tests.runtime.programs import ProgramBuilder
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.exchange.partitioners import ForwardPartitioner
 from penstock.runtime.layout import Layout
-from penstock.runtime.operators.map import MapOperator
+from penstock.runtime.operators.function_operator import MapOperator
 from penstock.runtime.program import Program
 
 

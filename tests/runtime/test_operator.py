@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import pytest
@@ -8,7 +9,7 @@ from tests.runtime.programs import Harness
 from tests.runtime.strategies import blocks
 
 from penstock.runtime.exchange.elements import Block, WatermarkStatus
-from penstock.runtime.operator import StreamOperator
+from penstock.runtime.operator import ChainingStrategy, StreamOperator
 
 
 class PerRecord(StreamOperator):
@@ -42,3 +43,9 @@ def test_forwards_what_is_in_band() -> None:
     harness.operator.close()
 
     assert harness.output.log == [("watermark", 5), ("status", WatermarkStatus.IDLE)]
+
+
+def test_has_the_names_of_flink_and_travels_to_workers() -> None:
+    assert [strategy.name for strategy in ChainingStrategy] == ["ALWAYS", "HEAD", "NEVER"]
+    for strategy in ChainingStrategy:
+        assert pickle.loads(pickle.dumps(strategy)) is strategy

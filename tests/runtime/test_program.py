@@ -6,7 +6,7 @@ import pytest
 from tests.runtime.programs import ProgramBuilder
 
 from penstock.runtime.exchange.partitioners import RebalancePartitioner
-from penstock.runtime.operators.map import MapOperator
+from penstock.runtime.operators.function_operator import MapOperator
 from penstock.runtime.program import Program
 
 

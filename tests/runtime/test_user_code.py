@@ -15,7 +15,7 @@ from penstock.errors import PenstockError, UnsupportedOperationError, UserFuncti
 from penstock.runtime.context import RuntimeContext
 from penstock.runtime.exchange.elements import Block
 from penstock.runtime.metrics import OperatorMetrics
-from penstock.runtime.operators.map import MapOperator
+from penstock.runtime.operators.function_operator import MapOperator
 from penstock.runtime.task.chained_outputs import CountingOutput
 from penstock.runtime.user_code import (
     UserFunction,

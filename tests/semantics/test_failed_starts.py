@@ -58,7 +58,7 @@ STEPS = [
         (executor, step)
         for executor in ("local", "spark")
         for step in (
-            "penstock.executors.driver.start.with_known_key_groups",
+            "penstock.executors.driver.start.Checkpoints.last",
             "penstock.executors.driver.start.Publisher",
             "penstock.executors.driver.start.EpochRunner",
             "penstock.executors.driver.start.Job",

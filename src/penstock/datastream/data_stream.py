@@ -9,7 +9,7 @@ from penstock.datastream.streams.data_stream import (
     KeyedStream,
     WindowedStream,
 )
-from penstock.datastream.streams.data_stream_sink import DataStreamSink
+from penstock.datastream.streams.stream_outputs import DataStreamSink
 from penstock.datastream.streams.two_streams import (
     BroadcastConnectedStream,
     BroadcastStream,

@@ -40,16 +40,14 @@ from penstock.datastream.streams.operator_settings import (
     check_configuration,
     check_parallelism,
 )
-from penstock.datastream.streams.program_graph import Transformations
 from penstock.errors import InvalidArgumentError
 from penstock.executors.port import JobRequest
 from penstock.executors.targets import executor_for
 from penstock.graph.columnar import go_columnar
 from penstock.graph.job_graph import create_job_graph
-from penstock.graph.plan.execution_plan import ExecutionPlan
-from penstock.graph.plan.plan_json import execution_plan
+from penstock.graph.plan.execution_plan import ExecutionPlan, execution_plan
 from penstock.graph.stream_graph import StreamGraph, build_stream_graph
-from penstock.graph.transformation import Transformation
+from penstock.graph.transformation import Transformation, Transformations
 
 _WHOSE = "The environment"
 _DEFAULT_NAME = "Flink Streaming Job"

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from penstock.runtime.time_domain import TimeDomain
+from penstock.runtime.timers.internal_timer import TimeDomain
 
 __all__ = ["TimeDomain"]

@@ -14,9 +14,9 @@ from penstock.executors.driver.compiled_job import compile_job
 from penstock.executors.driver.epoch_runner import new_job_id
 from penstock.executors.driver.start import DriverSide, start
 from penstock.executors.port import JobRequest
-from penstock.graph.alignment import refuse_alignment
 from penstock.graph.source_descriptions import TextFileSource
 from penstock.graph.stream_graph import StreamNode
+from penstock.graph.watermarks import refuse_alignment
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.exchange.buffer import Buffer
 from penstock.runtime.job_pickle import job_classes

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from penstock.graph.stream_graph import StreamEdge, StreamGraph, StreamNode
-from penstock.runtime.chaining_strategy import ChainingStrategy
 from penstock.runtime.exchange.partitioners import ForwardPartitioner
+from penstock.runtime.operator import ChainingStrategy
 from penstock.runtime.source import NativeSource
 
 

@@ -18,11 +18,11 @@ from penstock.graph.operator_ids import operator_ids
 from penstock.graph.source_descriptions import FrameSource
 from penstock.graph.spark_aggregation import aggregate_in_spark, can_aggregate_in_spark
 from penstock.graph.stream_graph import StreamEdge, StreamGraph, StreamNode
-from penstock.runtime.chaining_strategy import ChainingStrategy
 from penstock.runtime.columnar.partial_records import on_partials
 from penstock.runtime.columnar.plan import ColumnPlan
 from penstock.runtime.columnar.preaggregate import PreAggregateOperator
 from penstock.runtime.exchange.partitioners import KeyGroupStreamPartitioner, SentKeyPartitioner
+from penstock.runtime.operator import ChainingStrategy
 from penstock.runtime.operators.source import SourceOperator
 from penstock.runtime.operators.timestamps_and_watermarks import TimestampsAndWatermarksOperator
 from penstock.runtime.source import NativeSource

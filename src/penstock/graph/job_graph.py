@@ -86,7 +86,6 @@ class JobGraph:
 
     @property
     def name(self) -> str:
-        """The job's name."""
         return self.stream_graph.job_name
 
     @property

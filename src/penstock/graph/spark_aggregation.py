@@ -8,13 +8,15 @@ from typing import Final
 from penstock.graph.insertion import insert
 from penstock.graph.source_descriptions import AggregatedFrameSource, ColumnKind, FrameSource
 from penstock.graph.stream_graph import StreamEdge, StreamGraph, StreamNode
-from penstock.runtime.chaining_strategy import ChainingStrategy
-from penstock.runtime.columnar.aggregated_source import AggregatedSourceOperator
-from penstock.runtime.columnar.given_partials import GivenPartialsOperator
+from penstock.runtime.columnar.aggregated_rows import (
+    AggregatedSourceOperator,
+    GivenPartialsOperator,
+)
 from penstock.runtime.columnar.partial_records import on_partials
 from penstock.runtime.columnar.plan import ColumnPlan
 from penstock.runtime.columnar.whole_windows import WholeWindowsOperator
 from penstock.runtime.exchange.partitioners import ForwardPartitioner
+from penstock.runtime.operator import ChainingStrategy
 from penstock.runtime.operators.timestamps_and_watermarks import TimestampsAndWatermarksOperator
 from penstock.runtime.windows.operator.pane_windows import AlignedWindows
 from penstock.runtime.windows.operator.window_contents import AggregatedRecords

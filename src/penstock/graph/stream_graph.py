@@ -21,14 +21,13 @@ from penstock.graph.transformation import (
     Transformation,
     UnionTransformation,
 )
-from penstock.runtime.chaining_strategy import ChainingStrategy
 from penstock.runtime.exchange.partitioners import (
     ForwardPartitioner,
     RebalancePartitioner,
     StreamPartitioner,
 )
 from penstock.runtime.keys.key_groups import UPPER_BOUND_MAX_PARALLELISM, default_max_parallelism
-from penstock.runtime.operator import StreamOperator
+from penstock.runtime.operator import ChainingStrategy, StreamOperator
 from penstock.runtime.output_tag import OutputTag
 
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
-from penstock.runtime.chaining_strategy import ChainingStrategy
 from penstock.runtime.exchange.partitioners import StreamPartitioner
-from penstock.runtime.operator import StreamOperator
+from penstock.runtime.operator import ChainingStrategy, StreamOperator
 from penstock.runtime.output_tag import OutputTag
 
 DEFAULT_SLOT_SHARING_GROUP = "default"
+
+_Operator = TypeVar("_Operator", bound="OperatorTransformation")
 
 
 @dataclass(eq=False, kw_only=True)
@@ -95,3 +96,27 @@ class TransformationIds:
     def __call__(self) -> int:
         """Return the next number."""
         return next(self._next)
+
+
+class Transformations:
+    """The operators of a program in the order of making, sources aside: those only start others.
+
+    Attributes:
+        next_id: Returns the number of the next transformation.
+    """
+
+    def __init__(self) -> None:
+        self.next_id = TransformationIds()
+        self._operators: list[OperatorTransformation] = []
+
+    def add(self, operator: _Operator) -> _Operator:
+        """Let an operator take part in the next execution, and return it."""
+        self._operators.append(operator)
+        return operator
+
+    def clear(self) -> None:
+        """Forget all operators; numbers go on."""
+        self._operators.clear()
+
+    def __iter__(self) -> Iterator[OperatorTransformation]:
+        return iter(self._operators)

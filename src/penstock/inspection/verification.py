@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from penstock.checkpoint.delivered import check_delivered, check_eras, last_delivered
 from penstock.checkpoint.epoch_record import EpochRecord, digest_of
 from penstock.checkpoint.epoch_store import StoredEpochs
 from penstock.checkpoint.handles import StateHandle, verify_state_file
-from penstock.checkpoint.lost_epochs import check_delivered, check_eras, last_delivered
 from penstock.checkpoint.storage import Storage, open_storage
 from penstock.errors import DamagedStateError, LostEpochError
 from penstock.inspection.epochs import epochs_at, file_sizes

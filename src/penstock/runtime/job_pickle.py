@@ -28,6 +28,7 @@ _MOVED: Final = {
     "penstock.common.data_frame_row": "penstock.common.rows.data_frame_row",
     "penstock.common.time_typeinfo": "penstock.common.typeinfo.time_typeinfo",
     "penstock.runtime.elements": "penstock.runtime.exchange.elements",
+    "penstock.runtime.time_domain": "penstock.runtime.timers.internal_timer",
     "penstock.runtime.watermarks.event_time": "penstock.runtime.exchange.watermarks.event_time",
     "penstock.runtime.windowing.evictor": "penstock.runtime.windows.evictors",
     "penstock.runtime.windowing.stagger": "penstock.runtime.windows.assigners.stagger",
@@ -108,7 +109,7 @@ def install(
 
 
 def dumps(value: Any) -> bytes:
-    """Pickle a value."""
+    """Pickle a value, whose classes may be those that `__main__` had when the job was started."""
     if not _jobs:
         return pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
     try:

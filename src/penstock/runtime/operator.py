@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from enum import Enum, auto
 from typing import Any, NamedTuple, Protocol
 
-from penstock.runtime.chaining_strategy import ChainingStrategy
 from penstock.runtime.context import RuntimeContext
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.exchange.elements import Block, WatermarkStatus
@@ -43,6 +43,20 @@ class BatchOrder(Enum):
     """At the end, key by key and by their timestamps."""
     TIMED_BY_KEY = auto()
     """Those with a timestamp so; those without one need not wait: they come first, as they came."""
+
+
+class ChainingStrategy(Enum):
+    """Whether an operator may share a chain with its neighbours.
+
+    Attributes:
+        ALWAYS: Chained to its predecessor wherever the rules allow it.
+        HEAD: Starts a chain; successors may be chained to it.
+        NEVER: Neither its predecessor nor its successors are chained to it.
+    """
+
+    ALWAYS = "always"
+    HEAD = "head"
+    NEVER = "never"
 
 
 class StreamOperator:
@@ -230,3 +244,18 @@ class StreamOperator:
 
     def close(self) -> None:
         """Let go of everything; called where the process still lives at the job's end."""
+
+
+class TwoInputOperator(StreamOperator):
+    """Base class of operators with two inputs. Such an operator is always the head of its chain.
+
+    The watermark, the status and the end that it is told of are those of both inputs together.
+    """
+
+    @abstractmethod
+    def process_block1(self, block: Block) -> None:
+        """Process a block of the first input."""
+
+    @abstractmethod
+    def process_block2(self, block: Block) -> None:
+        """Process a block of the second input."""

@@ -7,10 +7,10 @@ from typing import Any
 
 from penstock.runtime.async_io.async_function import AsyncFunction, check_async_function
 from penstock.runtime.async_io.async_wait import AsyncWaitOperator
+from penstock.runtime.async_io.function_life import AsyncSettings
 from penstock.runtime.async_io.loop.manual_event_loop import ManualEventLoop
 from penstock.runtime.async_io.options import AsyncOptions, at_least
 from penstock.runtime.async_io.retry_strategies import AsyncRetryStrategy
-from penstock.runtime.async_io.settings import AsyncSettings
 from penstock.runtime.exchange.elements import WatermarkStatus
 from penstock.runtime.operator import StreamOperator
 from penstock.testing.one_input_harness import OneInputOperatorHarness

@@ -9,8 +9,7 @@ from penstock.datastream.functions.broadcast_functions import (
     KeyedBroadcastProcessFunction,
 )
 from penstock.datastream.functions.co_functions import CoProcessFunction, KeyedCoProcessFunction
-from penstock.datastream.functions.function_checks import check_methods
-from penstock.datastream.functions.key_selection import Key
+from penstock.datastream.functions.function_checks import Key, check_methods
 from penstock.datastream.streams.two_streams import check_broadcast_states
 from penstock.runtime.operators.broadcast_process import (
     BroadcastOperator,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from penstock.datastream.functions.key_selection import Key
+from penstock.datastream.functions.function_checks import Key
 from penstock.runtime.exchange.elements import WatermarkStatus
 from penstock.runtime.operator import StreamOperator
 from penstock.testing.operator_harness import OperatorHarness

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-from penstock.datastream.functions.key_selection import Key, key_function
+from penstock.datastream.functions.function_checks import Key, key_function
 from penstock.errors import InvalidArgumentError, UnsupportedOperationError
 from penstock.graph.unpicklable import pickle_by_value
 from penstock.runtime.context import RuntimeContext

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from penstock.datastream.functions.key_selection import Key
+from penstock.datastream.functions.function_checks import Key
 from penstock.runtime.exchange.elements import WatermarkStatus
-from penstock.runtime.two_input_operator import TwoInputOperator
+from penstock.runtime.operator import TwoInputOperator
 from penstock.testing.operator_harness import OperatorHarness
 
 

@@ -13,7 +13,7 @@ from penstock.errors import (
 )
 from penstock.graph.job_graph import create_job_graph
 from penstock.graph.stream_graph import StreamNode
-from penstock.runtime.chaining_strategy import ChainingStrategy
+from penstock.runtime.operator import ChainingStrategy
 from penstock.testing import local_environment
 
 SETTINGS: dict[str, tuple[Any, ...]] = {

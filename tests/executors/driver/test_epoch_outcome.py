@@ -18,7 +18,7 @@ from penstock.executors.driver.epoch_outcome import EpochOutcome, OperatorReport
 from penstock.runtime.exchange.buffer import Buffer, channel_number
 from penstock.runtime.exchange.partitioners import RebalancePartitioner
 from penstock.runtime.layout import Layout
-from penstock.runtime.operators.map import MapOperator
+from penstock.runtime.operators.function_operator import MapOperator
 from penstock.runtime.program import Program
 from penstock.runtime.task.message import Message
 from penstock.runtime.task.subtask import driver_buffer

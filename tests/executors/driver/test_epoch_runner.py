@@ -23,7 +23,7 @@ from penstock.runtime.epoch import Epoch
 from penstock.runtime.exchange.buffer import Buffer
 from penstock.runtime.exchange.partitioners import RebalancePartitioner
 from penstock.runtime.layout import Layout
-from penstock.runtime.operators.map import MapOperator
+from penstock.runtime.operators.function_operator import MapOperator
 from penstock.runtime.program import Program
 from penstock.runtime.task.message import Message
 from penstock.runtime.task.subtask import driver_buffer

@@ -17,7 +17,7 @@ from penstock.executors.driver.recovery.restarts import Restart
 from penstock.executors.port import JobRequest
 from penstock.graph.stream_graph import StreamGraph
 from penstock.runtime.exchange.partitioners import RebalancePartitioner
-from penstock.runtime.operators.map import MapOperator
+from penstock.runtime.operators.function_operator import MapOperator
 from penstock.runtime.program import Program
 
 SECONDS = 30

@@ -4,8 +4,7 @@ from tests.graph.programs import Programs
 
 from penstock.common.cost import Cost
 from penstock.common.job_profile import JobProfile, ProfileRow
-from penstock.graph.plan.execution_plan import ExecutionPlan
-from penstock.graph.plan.plan_json import execution_plan
+from penstock.graph.plan.execution_plan import ExecutionPlan, execution_plan
 from penstock.graph.plan.plan_svg import plan_svg
 from penstock.graph.plan.plan_text import explain_text
 

@@ -17,7 +17,7 @@ from penstock.runtime.exchange import record_size
 from penstock.runtime.exchange.buffer import BUFFER_BYTES, BUFFER_SIZE, Buffer, decode
 from penstock.runtime.exchange.elements import Block, Watermark
 from penstock.runtime.exchange.partitioners import GlobalPartitioner, RebalancePartitioner
-from penstock.runtime.operators.map import MapOperator
+from penstock.runtime.operators.function_operator import MapOperator
 from penstock.runtime.operators.sink import CollectOperator, PrintOperator
 from penstock.runtime.operators.source import SourceOperator
 from penstock.runtime.source import NumberRangeSource

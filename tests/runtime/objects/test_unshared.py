@@ -16,9 +16,8 @@ from penstock.runtime.exchange.elements import Block
 from penstock.runtime.objects.mutability import IMMUTABLE_TYPES, copied, is_immutable
 from penstock.runtime.objects.unshared import is_unshared, to_wait
 from penstock.runtime.operator import StreamOperator
-from penstock.runtime.operators.flat_map import FlatMapOperator
+from penstock.runtime.operators.function_operator import FlatMapOperator, MapOperator
 from penstock.runtime.operators.keyed_process import KeyedProcessOperator
-from penstock.runtime.operators.map import MapOperator
 from penstock.runtime.operators.process import ProcessOperator
 from penstock.runtime.operators.reduce import ReduceOperator
 

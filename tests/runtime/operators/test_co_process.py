@@ -14,7 +14,7 @@ from penstock.runtime.exchange.elements import Block, StreamRecord, Watermark
 from penstock.runtime.operators.co_process import CoProcessOperator, KeyedCoProcessOperator
 from penstock.runtime.output_tag import OutputTag
 from penstock.runtime.state.descriptors import ListStateDescriptor
-from penstock.runtime.time_domain import TimeDomain
+from penstock.runtime.timers.internal_timer import TimeDomain
 from penstock.testing import TwoInputOperatorHarness
 
 backends = pytest.mark.parametrize("backend", ["hashmap", "rocksdb"])

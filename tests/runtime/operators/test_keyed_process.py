@@ -16,7 +16,7 @@ from penstock.runtime.context import RuntimeContext
 from penstock.runtime.exchange.elements import BLOCK_SIZE, MIN_TIMESTAMP, Block
 from penstock.runtime.operators.keyed_process import KeyedProcessContext, KeyedProcessOperator
 from penstock.runtime.output_tag import OutputTag
-from penstock.runtime.time_domain import TimeDomain
+from penstock.runtime.timers.internal_timer import TimeDomain
 
 backends = pytest.mark.parametrize("backend", ["hashmap", "rocksdb"])
 SIDE = OutputTag("side")

@@ -13,8 +13,7 @@ from penstock.common.rows.data_frame_row import row_factory
 from penstock.runtime.state.frames import TimerPart
 from penstock.runtime.state.row_names import RowsAmongKeys, in_another_order
 from penstock.runtime.state.tables import TablePart
-from penstock.runtime.timers.internal_timer import InternalTimer
-from penstock.runtime.timers.timer_frames import write_frames
+from penstock.runtime.timers.internal_timer import InternalTimer, write_timers
 
 AB = Row(a=1, b=2)
 
@@ -59,7 +58,7 @@ def test_keys_of_tables_maps_and_timers_are_kept() -> None:
     rows.keep(part("value", "value", AB))
     rows.keep(part("map", "map", (1, Row(d=1, c=2)), (Row(f=1, e=2), 2)))
     timers = [(InternalTimer(1, Row(h=1, g=2), None), True)]
-    rows.keep(TimerPart("timers", b"".join(write_frames(timers))))
+    rows.keep(TimerPart("timers", b"".join(write_timers(timers))))
 
     assert rows.kept == {
         RowNames("count", "", ("a", "b")),

@@ -18,7 +18,7 @@ from tests.runtime.programs import (
 
 from penstock.common.watermark_strategy import WatermarkStrategy
 from penstock.executors.driver.epoch_outcome import EpochOutcome
-from penstock.runtime.columnar.aggregated_source import AggregatedSourceOperator
+from penstock.runtime.columnar.aggregated_rows import AggregatedSourceOperator
 from penstock.runtime.columnar.block import ColumnBlock
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.exchange.buffer import Buffer

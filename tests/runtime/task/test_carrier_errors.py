@@ -21,7 +21,7 @@ from penstock.runtime.exchange.buffer import ABORT, Buffer
 from penstock.runtime.exchange.elements import MIN_TIMESTAMP, Block
 from penstock.runtime.exchange.partitioners import RebalancePartitioner
 from penstock.runtime.operator import StreamOperator
-from penstock.runtime.operators.map import MapOperator
+from penstock.runtime.operators.function_operator import MapOperator
 from penstock.runtime.operators.sink import PrintOperator
 from penstock.runtime.operators.source import SourceOperator
 from penstock.runtime.program import DRIVER, Program

@@ -13,8 +13,7 @@ from penstock.runtime.epoch import Epoch
 from penstock.runtime.exchange.elements import MAX_TIMESTAMP, MIN_TIMESTAMP, Block
 from penstock.runtime.exchange.output import Output
 from penstock.runtime.operator import StreamOperator
-from penstock.runtime.operators.filter import FilterOperator
-from penstock.runtime.operators.map import MapOperator
+from penstock.runtime.operators.function_operator import FilterOperator, MapOperator
 from penstock.runtime.operators.process import ProcessOperator
 from penstock.runtime.operators.sink import CollectOperator
 from penstock.runtime.output_tag import OutputTag

@@ -23,7 +23,7 @@ from penstock.runtime.context import RuntimeContext
 from penstock.runtime.exchange.elements import Block, ChannelWatermark
 from penstock.runtime.exchange.partitioners import RebalancePartitioner, ShufflePartitioner
 from penstock.runtime.keys.key_types import stable_hash
-from penstock.runtime.operators.map import MapOperator
+from penstock.runtime.operators.function_operator import MapOperator
 
 
 @dataclass(frozen=True)

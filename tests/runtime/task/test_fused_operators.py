@@ -14,10 +14,12 @@ from tests.runtime.task.test_chain import Built, line
 from penstock.errors import UserFunctionError
 from penstock.runtime.exchange.elements import BLOCK_SIZE, MAX_TIMESTAMP, Block
 from penstock.runtime.operator import StreamOperator
-from penstock.runtime.operators.filter import FilterOperator
-from penstock.runtime.operators.flat_map import FlatMapOperator
-from penstock.runtime.operators.function_operator import FunctionOperator
-from penstock.runtime.operators.map import MapOperator
+from penstock.runtime.operators.function_operator import (
+    FilterOperator,
+    FlatMapOperator,
+    FunctionOperator,
+    MapOperator,
+)
 from penstock.runtime.operators.process import ProcessOperator
 from penstock.runtime.operators.reduce import ReduceOperator
 from penstock.runtime.operators.sink import SinkOperator

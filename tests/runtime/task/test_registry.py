@@ -13,7 +13,7 @@ from penstock.errors import UserFunctionError
 from penstock.runtime import job_pickle
 from penstock.runtime.context import RuntimeContext
 from penstock.runtime.epoch import Epoch
-from penstock.runtime.operators.map import MapOperator
+from penstock.runtime.operators.function_operator import MapOperator
 from penstock.runtime.program import Program
 from penstock.runtime.task import registry
 from penstock.runtime.task.registry import forget, tasks_of

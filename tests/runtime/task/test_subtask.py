@@ -24,7 +24,7 @@ from penstock.runtime.exchange.elements import (
 from penstock.runtime.exchange.partitioners import KeyGroupStreamPartitioner
 from penstock.runtime.layout import Layout
 from penstock.runtime.operator import StreamOperator
-from penstock.runtime.operators.map import MapOperator
+from penstock.runtime.operators.function_operator import MapOperator
 from penstock.runtime.operators.reduce import ReduceOperator
 from penstock.runtime.operators.sink import CollectOperator, PrintOperator
 from penstock.runtime.program import DRIVER

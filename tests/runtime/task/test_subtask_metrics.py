@@ -8,7 +8,7 @@ from tests.runtime.subtasks import Ready
 from penstock.errors import UserFunctionError
 from penstock.runtime.context import RuntimeContext
 from penstock.runtime.exchange.elements import Block
-from penstock.runtime.operators.map import MapOperator
+from penstock.runtime.operators.function_operator import MapOperator
 
 
 class Counting:

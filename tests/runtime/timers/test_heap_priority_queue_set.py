@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from penstock.runtime.timers import heap_priority_queue_set
 from penstock.runtime.timers.heap_priority_queue_set import HeapPriorityQueueSet
-from penstock.runtime.timers.internal_timer import InternalTimer
-from penstock.runtime.timers.timer_frames import read_frame
+from penstock.runtime.timers.internal_timer import InternalTimer, read_timers
 
 
 def queue_of(*timers: InternalTimer) -> HeapPriorityQueueSet:
@@ -125,7 +124,7 @@ def test_changes_say_what_came_and_what_went() -> None:
     queue.poll()
     queue.add(InternalTimer(8, "a", None))
     (frame,) = queue.changes()
-    assert list(read_frame(frame)) == [
+    assert list(read_timers(frame)) == [
         (InternalTimer(7, 0, None), False),
         (InternalTimer(8, "a", None), True),
     ]

@@ -2,12 +2,11 @@ from __future__ import annotations
 
 from tests.runtime.timers.sorted_store import SortedStore
 
-from penstock.runtime.timers.internal_timer import InternalTimer
+from penstock.runtime.timers.internal_timer import InternalTimer, write_timers
 from penstock.runtime.timers.key_group_partitioned_queue import KeyGroupPartitionedPriorityQueue
 from penstock.runtime.timers.rocksdb_caching_priority_queue_set import (
     RocksDBCachingPriorityQueueSet,
 )
-from penstock.runtime.timers.timer_frames import write_frames
 
 
 def queue_of(groups: range, store: SortedStore) -> KeyGroupPartitionedPriorityQueue:
@@ -76,16 +75,16 @@ def test_a_removed_timer_may_have_been_the_head_if_nobody_knows_the_head() -> No
 def test_a_head_that_others_removed_is_not_polled() -> None:
     queue = queue_of(range(10), SortedStore())
     queue.add_all([timer(1, 1), timer(9, 1), timer(2, 2)])
-    (frame,) = write_frames([(timer(1, 1), False)])
+    (frame,) = write_timers([(timer(1, 1), False)])
     queue.apply(frame)
     assert [queue.poll(), queue.poll(), queue.poll()] == [timer(2, 2), timer(9, 1), None]
 
 
 def test_timers_of_other_key_groups_in_a_frame_are_left_to_others() -> None:
-    (frame,) = write_frames((timer(1, key), True) for key in range(10))
+    (frame,) = write_timers((timer(1, key), True) for key in range(10))
     queue = queue_of(range(3, 6), SortedStore())
     queue.apply(frame)
     assert {found.key for found in queue.iterate()} == {3, 4, 5}
-    (frame,) = write_frames((timer(1, key), False) for key in range(4))
+    (frame,) = write_timers((timer(1, key), False) for key in range(4))
     queue.apply(frame)
     assert queue.size() == 2

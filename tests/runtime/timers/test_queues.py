@@ -15,13 +15,12 @@ from tests.runtime.timers.sorted_store import SortedStore
 from penstock.runtime.exchange.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
 from penstock.runtime.keys.key_groups import key_group
 from penstock.runtime.timers.heap_priority_queue_set import HeapPriorityQueueSet
-from penstock.runtime.timers.internal_timer import InternalTimer
+from penstock.runtime.timers.internal_timer import InternalTimer, read_timers
 from penstock.runtime.timers.key_group_partitioned_queue import KeyGroupPartitionedPriorityQueue
 from penstock.runtime.timers.key_grouped_priority_queue import KeyGroupedInternalPriorityQueue
 from penstock.runtime.timers.rocksdb_caching_priority_queue_set import (
     RocksDBCachingPriorityQueueSet,
 )
-from penstock.runtime.timers.timer_frames import read_frame
 
 MAX_PARALLELISM = 6
 
@@ -151,7 +150,7 @@ def test_subsets_by_key_group_make_up_the_whole(make: Maker) -> None:
         {
             found
             for frame in queue.everything_in(range(group, group + 1))
-            for found, _ in read_frame(frame)
+            for found, _ in read_timers(frame)
         }
         for group in range(MAX_PARALLELISM)
     ]

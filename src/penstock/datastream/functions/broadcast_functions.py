@@ -16,7 +16,7 @@ from penstock.runtime.operators.broadcast_process import (
 )
 from penstock.runtime.state.api import BroadcastState, ReadOnlyBroadcastState
 from penstock.runtime.state.descriptors import MapStateDescriptor, StateDescriptor
-from penstock.runtime.time_domain import TimeDomain
+from penstock.runtime.timers.internal_timer import TimeDomain
 from penstock.runtime.user_code import does_nothing
 
 __all__ = [

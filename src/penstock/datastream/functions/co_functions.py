@@ -11,7 +11,7 @@ from penstock.runtime.function import Function
 from penstock.runtime.operators.interval_join import JoinContext
 from penstock.runtime.operators.keyed_process import KeyedProcessContext
 from penstock.runtime.operators.process import ProcessContext
-from penstock.runtime.time_domain import TimeDomain
+from penstock.runtime.timers.internal_timer import TimeDomain
 from penstock.runtime.user_code import does_nothing
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Checking the user's functions where the program is built, not where it runs."""
+"""Checking the user's functions, keys among them, where the program is built, not where it runs."""
 
 from __future__ import annotations
 
@@ -7,10 +7,16 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from penstock.common.typeinfo.type_information import TypeInformation
+from penstock.datastream.functions.one_input import KeySelector
+from penstock.datastream.functions.record_fields import FieldKey, check_field
 from penstock.errors import InvalidFunctionError
 from penstock.runtime.context import RuntimeContext
 from penstock.runtime.function import Function
 from penstock.runtime.user_code import UserFunction, record_text
+
+Key = KeySelector | Callable[[Any], Any] | int | str
+"""A function of a record, or the position or name of a field."""
 
 _YIELDING = (
     "flat_map",
@@ -158,3 +164,23 @@ class _OpenedBeforeUse:
 
     def __reduce__(self) -> tuple[type[_OpenedBeforeUse], tuple[UserFunction]]:
         return _OpenedBeforeUse, (self._function,)
+
+
+def key_function(
+    key_selector: Key, operation: str, declared: TypeInformation | None = None
+) -> Callable[[Any], Any]:
+    """Return a plain function that takes the key from a record.
+
+    Args:
+        key_selector: What the user gave.
+        operation: What the user called, for messages.
+        declared: The declared type of the records, if there is one.
+
+    Raises:
+        InvalidFunctionError: If the key selector cannot be called so.
+        ColumnNotFoundError: If records of the declared type have no such field.
+    """
+    if isinstance(key_selector, (int, str)):
+        check_field(key_selector, operation, declared)
+        return FieldKey(key_selector)
+    return plain_callable(check_function(key_selector, "get_key", 1, operation), "get_key")

@@ -10,7 +10,7 @@ from penstock.datastream.functions.timer_service import TimerService
 from penstock.runtime.function import Function
 from penstock.runtime.operators.keyed_process import KeyedProcessContext
 from penstock.runtime.operators.process import ProcessContext
-from penstock.runtime.time_domain import TimeDomain
+from penstock.runtime.timers.internal_timer import TimeDomain
 from penstock.runtime.user_code import does_nothing
 
 

@@ -12,6 +12,7 @@ from penstock.datastream.streams.data_stream import DataStream
 from penstock.errors import InvalidArgumentError
 from penstock.runtime.async_io.async_function import AnyAsyncFunction, check_async_function
 from penstock.runtime.async_io.async_wait import AsyncWaitOperator
+from penstock.runtime.async_io.function_life import AsyncSettings
 from penstock.runtime.async_io.options import (
     AsyncOptions,
     TimeSpan,
@@ -20,7 +21,6 @@ from penstock.runtime.async_io.options import (
     milliseconds,
 )
 from penstock.runtime.async_io.retry_strategies import AsyncRetryStrategy, checked_strategy
-from penstock.runtime.async_io.settings import AsyncSettings
 
 __all__ = ["AsyncDataStream"]
 

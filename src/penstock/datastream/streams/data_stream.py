@@ -9,8 +9,7 @@ from penstock.common.typeinfo.composite_typeinfo import TupleTypeInfo
 from penstock.common.typeinfo.type_information import TypeInformation
 from penstock.common.typeinfo.types import Types
 from penstock.common.watermark_strategy import WatermarkStrategy
-from penstock.datastream.functions.function_checks import check_function
-from penstock.datastream.functions.key_selection import key_function
+from penstock.datastream.functions.function_checks import check_function, key_function
 from penstock.datastream.functions.keyed_functions import AsProcessFunction, may_have_state
 from penstock.datastream.functions.named_rows import declared_names, name_results
 from penstock.datastream.functions.one_input import (
@@ -50,11 +49,13 @@ from penstock.runtime.exchange.partitioners import (
     StreamPartitioner,
 )
 from penstock.runtime.operator import StreamOperator
-from penstock.runtime.operators.filter import FilterOperator
-from penstock.runtime.operators.flat_map import FlatMapOperator
-from penstock.runtime.operators.function_operator import FunctionOperator
+from penstock.runtime.operators.function_operator import (
+    FilterOperator,
+    FlatMapOperator,
+    FunctionOperator,
+    MapOperator,
+)
 from penstock.runtime.operators.keyed_process import KeyedProcessOperator
-from penstock.runtime.operators.map import MapOperator
 from penstock.runtime.operators.process import ProcessOperator
 from penstock.runtime.operators.reduce import ReduceOperator, ReduceWithStateOperator
 from penstock.runtime.operators.timestamps_and_watermarks import TimestampsAndWatermarksOperator

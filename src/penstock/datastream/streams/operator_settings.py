@@ -12,8 +12,8 @@ from penstock.errors import (
     UnsupportedOperationError,
 )
 from penstock.graph.transformation import OperatorTransformation, Transformation
-from penstock.runtime.chaining_strategy import ChainingStrategy
 from penstock.runtime.keys.key_groups import UPPER_BOUND_MAX_PARALLELISM
+from penstock.runtime.operator import ChainingStrategy
 
 _SOURCE = "Source: "
 _SINK = "Sink: "

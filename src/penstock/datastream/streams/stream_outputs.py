@@ -12,7 +12,7 @@ from penstock.datastream.functions.function_checks import check_function
 from penstock.datastream.functions.one_input import SinkFunction
 from penstock.datastream.streams.base_stream import BaseStream
 from penstock.datastream.streams.closeable_iterator import CloseableIterator, Results
-from penstock.datastream.streams.data_stream_sink import DataStreamSink
+from penstock.datastream.streams.operator_settings import OperatorSettings
 from penstock.errors import InvalidArgumentError, UnsupportedOperationError
 from penstock.executors.targets import executor_for
 from penstock.graph.job_graph import create_job_graph
@@ -215,3 +215,16 @@ class StreamOutputs(BaseStream):
                 hint="Write it with sink_to(SparkSink(...)), or make its source a bounded one.",
             )
         return executor_for(environment.get_target()).to_data_frame(request, collect_id, schema)
+
+
+class DataStreamSink(OperatorSettings):
+    """The end of a stream: what `print`, `add_sink` and `sink_to` return.
+
+    Example:
+        >>> from penstock.testing import local_environment
+        >>> env = local_environment()
+        >>> sink = env.from_collection([1, 2]).print().name("numbers").uid("numbers")
+        >>> result = env.execute()
+        1
+        2
+    """

@@ -24,8 +24,12 @@ from penstock.datastream.functions.co_functions import (
     KeyedCoProcessFunction,
     ProcessJoinFunction,
 )
-from penstock.datastream.functions.function_checks import check_function, check_methods
-from penstock.datastream.functions.key_selection import Key, key_function
+from penstock.datastream.functions.function_checks import (
+    Key,
+    check_function,
+    check_methods,
+    key_function,
+)
 from penstock.datastream.functions.named_rows import name_results, name_results_of
 from penstock.datastream.functions.one_input import KeySelector
 from penstock.datastream.windows.join_functions import (
@@ -42,8 +46,8 @@ from penstock.runtime.operators.broadcast_process import (
     KeyedBroadcastProcessOperator,
 )
 from penstock.runtime.operators.co_process import CoProcessOperator, KeyedCoProcessOperator
+from penstock.runtime.operators.function_operator import MapOperator
 from penstock.runtime.operators.interval_join import IntervalJoinOperator
-from penstock.runtime.operators.map import MapOperator
 from penstock.runtime.output_tag import OutputTag, check_output_tag
 from penstock.runtime.state.descriptors import MapStateDescriptor
 from penstock.runtime.windows.arguments import TimeLength

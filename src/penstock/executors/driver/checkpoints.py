@@ -41,12 +41,17 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from penstock.checkpoint.delivered import PUBLISHED, is_delivered
+from penstock.checkpoint.delivered import (
+    PUBLISHED,
+    check_delivered,
+    check_eras,
+    is_delivered,
+    last_delivered,
+)
 from penstock.checkpoint.epoch_record import EpochRecord
 from penstock.checkpoint.epoch_store import EpochStore, MemoryEpochStore, StoredEpochs
 from penstock.checkpoint.generations import Generation
 from penstock.checkpoint.leftovers import Leftovers, engine_folder
-from penstock.checkpoint.lost_epochs import check_delivered, check_eras, last_delivered
 from penstock.checkpoint.open_files import OpenFiles, nothing_open
 from penstock.checkpoint.savepoint import copied, copy_into
 from penstock.checkpoint.storage import LocalStorage, Storage, open_storage

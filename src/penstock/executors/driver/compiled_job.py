@@ -9,9 +9,9 @@ from penstock.common.configuration.options import STATE_CLASS_NAMES
 from penstock.executors.driver.publishing import PublishedSink, published_sinks
 from penstock.executors.port import JobRequest
 from penstock.graph.compiler import compile_program
-from penstock.graph.held_watermarks import hold_back_watermarks
 from penstock.graph.job_graph import JobGraph, create_job_graph
 from penstock.graph.stream_graph import StreamNode
+from penstock.graph.watermarks import hold_back_watermarks
 from penstock.runtime.job_pickle import classes_of_main
 from penstock.runtime.program import Program
 from penstock.runtime.source import NativeSource

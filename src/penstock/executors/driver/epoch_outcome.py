@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from penstock.checkpoint.epoch_record import RowNames, SubtaskId
+from penstock.checkpoint.epoch_record import JobRecord, RowNames, SubtaskId
 from penstock.checkpoint.handles import StateHandle
-from penstock.errors import PenstockError
+from penstock.errors import KeyFieldOrderError, PenstockError
 from penstock.executors.driver.epoch_check import check_reports, reports_of
-from penstock.runtime.epoch import SHARED
+from penstock.runtime.epoch import SHARED, Epoch
 from penstock.runtime.exchange.buffer import Buffer
 from penstock.runtime.exchange.elements import MIN_TIMESTAMP
 from penstock.runtime.job_pickle import load_code, loads
@@ -19,8 +19,9 @@ from penstock.runtime.metrics import Reading
 from penstock.runtime.operator import StreamOperator
 from penstock.runtime.program import Program, Vertex
 from penstock.runtime.progress import SubtaskProgress, merge_progress
+from penstock.runtime.state.row_names import in_another_order
 from penstock.runtime.task.message import Message, OperatorCounts, SubtaskReport
-from penstock.runtime.task.profiling.task_profile import TaskProfile
+from penstock.runtime.task.profiling.sampler import TaskProfile
 
 
 @dataclass
@@ -170,3 +171,42 @@ def add_user_metrics(known: dict[str, Any], new: dict[str, Any]) -> dict[str, An
         is_count = name in found and not isinstance(value, Reading)
         found[name] = found[name] + value if is_count else value
     return found
+
+
+def old_rows_after(epoch: Epoch, outcome: EpochOutcome, job: JobRecord) -> frozenset[RowNames]:
+    """Return the names of rows among the keys of a version that sorted them, for the epochs to come.
+
+    Args:
+        epoch: The epoch that was run, and not yet committed.
+        outcome: What came of it.
+        job: The job.
+
+    Raises:
+        KeyFieldOrderError: If rows came as keys that have the same names in another order.
+    """
+    old = frozenset(outcome.kept_rows) if epoch.old_rows is None else epoch.old_rows
+    found = in_another_order(old, outcome.seen_rows)
+    if found is None:
+        return old
+    now, before = found
+    operator = next(
+        operator.described
+        for vertex in job.vertices
+        for operator in vertex.operators
+        if now.store.partition(" ")[0] == operator.operator_id
+    )
+    where = f"the maps of its state {now.state!r}" if now.state else "its state"
+    example = ", ".join(f"{name}=..." for name in before.names)
+    raise KeyFieldOrderError(
+        f"The operator {operator} got a key that is, or has in it, a row with the fields {_listed(now)}, and "
+        f"{where} has keys with the same fields in the order {_listed(before)}: these are other keys, whose state "
+        f"would not be found. Epoch {epoch.number} is not committed.",
+        hint="The version of penstock that wrote the checkpoint sorted the names of a row made of keyword "
+        f"arguments. Name them in that order where the key is made, as in Row({example}), and the state is found "
+        "as before. To do without the state, give the operator another uid() and set "
+        "execution.state-recovery.ignore-unclaimed-state to true.",
+    )
+
+
+def _listed(rows: RowNames) -> str:
+    return f"({', '.join(rows.names)})"

@@ -20,9 +20,8 @@ from penstock.errors import (
 )
 from penstock.executors.driver.checkpoints import Checkpoints
 from penstock.executors.driver.epoch_feed import EpochFeed, EpochResult
-from penstock.executors.driver.epoch_outcome import EpochOutcome
+from penstock.executors.driver.epoch_outcome import EpochOutcome, old_rows_after
 from penstock.executors.driver.job_description import describe
-from penstock.executors.driver.old_rows import old_rows_after
 from penstock.executors.driver.publishing import claimed
 from penstock.executors.driver.recovery.restoring import Restored, restored
 from penstock.executors.driver.reports.profile_log import ProfileLog

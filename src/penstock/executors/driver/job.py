@@ -6,6 +6,7 @@ import dataclasses
 import logging
 import sys
 import threading
+import warnings
 from collections.abc import Callable
 from contextlib import closing
 from typing import Any
@@ -19,6 +20,7 @@ from penstock.common.epoch_listener import (
 from penstock.common.job_status import JobStatus
 from penstock.common.running_job import JobProgress
 from penstock.errors import (
+    EpochListenerWarning,
     JobCancelledError,
     PenstockError,
     SavepointError,
@@ -28,10 +30,8 @@ from penstock.executors.driver.epoch_feed import EpochFeed, EpochResult
 from penstock.executors.driver.epoch_gate import GateTurn
 from penstock.executors.driver.recovery.restart_strategy import restart_strategy_of
 from penstock.executors.driver.recovery.restarts import Restart, run_with_restarts, summary_of
-from penstock.executors.driver.reports.late_records import warn_of_late_records
-from penstock.executors.driver.reports.listeners import tell_all
 from penstock.executors.driver.reports.progress_line import ProgressLine
-from penstock.executors.driver.reports.tally import Tally
+from penstock.executors.driver.reports.tally import Tally, warn_of_late_records
 from penstock.executors.driver.savepoints import Savepoints
 from penstock.executors.port import JobRequest
 from penstock.runtime.program import Program
@@ -199,7 +199,17 @@ class Job:
         self._tell("on_job_restarting", event)
 
     def _tell(self, method: str, event: Any) -> None:
-        tell_all(self._request.listeners, method, event)
+        """Tell listeners of an event; what they raise is not the job's."""
+        for listener in self._request.listeners:
+            try:
+                getattr(listener, method)(event)
+            except Exception as error:  # noqa: BLE001 - of any kind
+                warnings.warn(
+                    f"The epoch listener {type(listener).__name__} raised {error!r} in {method}; the job "
+                    "goes on.",
+                    EpochListenerWarning,
+                    stacklevel=1,
+                )
 
     def _finish(self) -> None:
         try:

@@ -19,7 +19,7 @@ from penstock.executors.driver.epoch_feed import EpochFeed
 from penstock.executors.driver.epoch_runner import EpochRunner
 from penstock.executors.driver.job import Job
 from penstock.executors.driver.publishing import Publisher, drop_uncommitted, open_files_of
-from penstock.executors.driver.recovery.known_key_groups import with_known_key_groups
+from penstock.executors.driver.recovery.restoring import with_key_groups_of
 from penstock.executors.driver.reports.profile_log import ProfileLog
 from penstock.runtime.program import Program
 from penstock.runtime.user_code import stack_level_of_user
@@ -95,7 +95,8 @@ def _start(
     at_end.callback(checkpoints.close)
     if job.is_streaming and not checkpoints.is_durable:
         _warn_of_state(job)
-    program = with_known_key_groups(job.program, checkpoints)
+    last = checkpoints.last()
+    program = job.program if last is None else with_key_groups_of(last.job, job.program)
     feed = EpochFeed()
     if configuration.get(PROFILE):
         program = replace(program, is_profiled=True)

@@ -19,7 +19,7 @@ from penstock.executors.spark.runs.attempts import Attempts, EpochRun
 from penstock.executors.spark.runs.bounded import BoundedRun
 from penstock.executors.spark.runs.streaming import StreamingRun
 from penstock.executors.spark.workers import note_end
-from penstock.graph.alignment import refuse_alignment
+from penstock.graph.watermarks import refuse_alignment
 
 
 class SparkExecutor:

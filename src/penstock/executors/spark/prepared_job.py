@@ -17,7 +17,6 @@ from penstock.executors.driver.job_description import describe
 from penstock.executors.port import JobRequest
 from penstock.executors.spark.frames.aggregation import aggregated
 from penstock.executors.spark.frames.epoch_frames import EpochFrames, SparkSource
-from penstock.executors.spark.frames.row_order import is_unordered
 from penstock.executors.spark.interruption import note_of
 from penstock.executors.spark.session import cores_of, is_built_here, session
 from penstock.executors.spark.shipping import ship_code
@@ -30,7 +29,7 @@ from penstock.graph.source_descriptions import (
     TextFileSource,
 )
 from penstock.graph.stream_graph import StreamNode
-from penstock.runtime.columnar.aggregated_block import SUBTASK
+from penstock.runtime.columnar.aggregated_rows import SUBTASK
 from penstock.runtime.layout import Layout
 from penstock.runtime.operators.source import SourceOperator
 from penstock.runtime.program import Program
@@ -64,7 +63,7 @@ class PreparedJob:
         self.compiled = compile_job(
             request,
             self.job_id,
-            lambda node: is_unordered(node.source, frames.get(node.id)),
+            lambda node: _is_unordered(node.source, frames.get(node.id)),
             read_by_engine={node: not frame.isStreaming for node, frame in frames.items()},
             other_sinks=partial(spark_sinks, spark=self.spark),
         )
@@ -231,3 +230,26 @@ def _spark_sources(
         for number, node in enumerate(graph.sources)
         if node.id in frames
     )
+
+
+def _is_unordered(source: object, frame: DataFrame | None) -> bool:
+    """Whether a task reads files or splits of a bounded source one after the other.
+
+    Spark packs files into partitions by their size, whatever they tell of. So what one of them begins with may
+    be much older than what the one before it ended with, and the same holds for the splits that a column
+    names.
+
+    Args:
+        source: The source, as the program describes it.
+        frame: What Spark reads for it; None if workers read it by themselves.
+    """
+    if isinstance(source, NativeSource):
+        return source.is_unordered
+    if frame is None or frame.isStreaming or isinstance(source, AggregatedFrameSource):
+        return False
+    if isinstance(source, FrameSource):
+        if source.is_sorted:
+            return False
+        if source.split_column is not None:
+            return True
+    return len(frame.inputFiles()) > 1

@@ -1,4 +1,4 @@
-"""The Spark session that a job runs in."""
+"""The Spark session that a job runs in, and whether it is still there."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ from pyspark.sql import functions as sf
 
 from penstock.common.configuration.configuration import Configuration
 from penstock.common.configuration.options import PYTHON_EXECUTABLE, REST_PORT
-from penstock.errors import PortInUseError
+from penstock.errors import JavaProcessLostError, PenstockError, PortInUseError, SessionLostError
 from penstock.executors.spark.java import ensure_java
 from penstock.executors.spark.java_process import forget_dead_process
-from penstock.executors.spark.liveness import is_alive
 from penstock.executors.spark.session_options import (
     LOOPBACK,
     is_submitted,
@@ -138,3 +137,43 @@ def is_local(spark: SparkSession) -> bool:
 def time_zone_of(spark: SparkSession) -> str:
     """Return the session's time zone."""
     return spark.conf.get("spark.sql.session.timeZone") or "UTC"
+
+
+def is_alive(spark: SparkSession, error: PenstockError | None = None) -> bool:
+    """Tell whether a session can still run something.
+
+    Args:
+        spark: The session.
+        error: What it failed with last.
+    """
+    if error is not None and "stopped SparkContext" in error.message:
+        return False
+    try:
+        spark.range(1).schema  # noqa: B018 - asks the JVM, and runs nothing
+    except Exception:  # noqa: BLE001 - a session that has ended raises one thing or another
+        return False
+    return True
+
+
+def session_lost(what: str, error: PenstockError, *, can_go_on: bool) -> SessionLostError:
+    """Return the error for a job whose session has ended.
+
+    Args:
+        what: What was being done, as in "Job 'x'".
+        error: What it failed with.
+        can_go_on: Whether a restart can build another session, and go on in it.
+    """
+    reason = str(error.__cause__ or error.message).partition("\n")[0]
+    if can_go_on:
+        return JavaProcessLostError(
+            f"{what} lost its SparkSession, as Spark's Java process died: {reason}",
+            hint="It was often short of memory: set spark.driver.memory, above all for large records (see "
+            "'Memory' in docs/configuration.md). With a restart strategy the job goes on in a new session.",
+        )
+    return SessionLostError(
+        f"{what} lost its SparkSession: {reason}",
+        hint="The session was stopped, or its Java process died, often for want of memory: set "
+        "spark.driver.memory, above all for large records (see 'Memory' in docs/configuration.md). A restart strategy can build another session only where penstock built the "
+        "first, and no DataFrame or sink of the program belongs to it. Start the program again: with a "
+        "checkpoint location it goes on from its last epoch.",
+    )

@@ -24,7 +24,6 @@ class QuietTraceback:
 
     @staticmethod
     def print_exc() -> None:
-        """Print it."""
         if not isinstance(sys.exc_info()[1], BrokenPipeError):
             traceback.print_exc()
 

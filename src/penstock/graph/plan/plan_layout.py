@@ -58,7 +58,6 @@ class Box:
 
     @property
     def right(self) -> float:
-        """The right edge."""
         return self.x + self.width
 
     def row_left(self, row: ChainRow) -> float:

@@ -13,7 +13,7 @@ from penstock.errors import AsyncResultError, AsyncTimeoutError, EventLoopBlocke
 from penstock.runtime.async_io.async_metrics import AsyncMetrics
 from penstock.runtime.async_io.call import Call
 from penstock.runtime.async_io.emitter import Emitter
-from penstock.runtime.async_io.function_life import FunctionLife
+from penstock.runtime.async_io.function_life import AsyncSettings, FunctionLife
 from penstock.runtime.async_io.invoker import Invoker
 from penstock.runtime.async_io.loop.event_loop import EventLoop, shared_event_loop
 from penstock.runtime.async_io.loop.mailbox import Mailbox
@@ -28,7 +28,6 @@ from penstock.runtime.async_io.queue.ordered_stream_element_queue import Ordered
 from penstock.runtime.async_io.queue.unordered_stream_element_queue import (
     UnorderedStreamElementQueue,
 )
-from penstock.runtime.async_io.settings import AsyncSettings
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.exchange.elements import Block, WatermarkStatus
 from penstock.runtime.objects.mutability import copied_if_possible

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.errors import AsyncTimeoutError
@@ -20,13 +21,34 @@ from penstock.runtime.async_io.forms import (
 from penstock.runtime.async_io.limits import Permits
 from penstock.runtime.async_io.loop.daemon_threads import DaemonThreads
 from penstock.runtime.async_io.loop.event_loop import EventLoop
-from penstock.runtime.async_io.options import milliseconds
+from penstock.runtime.async_io.options import AsyncOptions, milliseconds
 from penstock.runtime.async_io.result_future import ResultFuture
-from penstock.runtime.async_io.settings import AsyncSettings
+from penstock.runtime.async_io.retry_strategies import AsyncRetryStrategy
 from penstock.runtime.context import RuntimeContext
 from penstock.runtime.user_code import UserFunction
 
 _MOST_THREADS = 32
+
+
+@dataclass(frozen=True)
+class AsyncSettings:
+    """How an asynchronous operator works.
+
+    Attributes:
+        ordered: Whether results come in the order of their records.
+        timeout: How long a call may take, all attempts together, in milliseconds; 0 for no limit.
+        capacity: The most records under way, watermarks between them included.
+        retry: How often a call is tried, and after which time; None for once.
+        options: All else.
+        drain_timeout: How long an epoch waits for calls at its end, in milliseconds.
+    """
+
+    ordered: bool = True
+    timeout: int = 0
+    capacity: int = 100
+    retry: AsyncRetryStrategy[Any] | None = None
+    options: AsyncOptions = field(default_factory=AsyncOptions)
+    drain_timeout: int = 10_000
 
 
 class FunctionLife:

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import pickle
+import traceback
 from collections import deque
 from collections.abc import Callable, Iterable
 from contextvars import copy_context
 from functools import partial
 from typing import Any
 
-from penstock.errors import AsyncTimeoutError
+from penstock.errors import AsyncTimeoutError, UserFunctionError
 from penstock.runtime.async_io.call import Call, Step
-from penstock.runtime.async_io.failure_policy import settle_failure
 from penstock.runtime.async_io.forms import checked_results
 from penstock.runtime.async_io.loop.mailbox import Mailbox
-from penstock.runtime.async_io.options import OnFailure
+from penstock.runtime.async_io.options import FailureKind, OnFailure
+
+_MOST_AT_ONCE = 1024
+"""The most runners that are added at once."""
+
+_PATIENCE = 5.0
+"""How long, in seconds, a cancelled call may take to end."""
 
 OnTimeout = Callable[[Any], Any]
 """Takes a record whose call took too long, and returns its results or raises."""
@@ -163,7 +170,7 @@ class Invoker:
 
     def _fail(self, call: Call, error: BaseException) -> None:
         if not call.is_settled:
-            settle_failure(call, error, self._on_failure)
+            _settle_failure(call, error, self._on_failure)
             self._settle(call)
 
     def _settle(self, call: Call) -> None:
@@ -204,9 +211,9 @@ class Invoker:
                 hint="Give it more time, define timeout() on the function, or say what follows with "
                 "AsyncOptions(on_failure=...).",
             )
-            settle_failure(call, error, self._on_failure)
+            _settle_failure(call, error, self._on_failure)
         except BaseException as error:  # noqa: BLE001 - who waits is told
-            settle_failure(call, error, self._on_failure)
+            _settle_failure(call, error, self._on_failure)
         self._settle(call)
         self._dismiss(task)
 
@@ -243,8 +250,36 @@ class Invoker:
             await asyncio.wait(runners, timeout=_PATIENCE)
 
 
-_MOST_AT_ONCE = 1024
-"""The most runners that are added at once."""
+def _settle_failure(call: Call, error: BaseException, on_failure: OnFailure) -> None:
+    """Write down what comes of a failed call: results, a value for a side output, or the error.
 
-_PATIENCE = 5.0
-"""How long, in seconds, a cancelled call may take to end."""
+    Args:
+        call: The call.
+        error: What it failed with.
+        on_failure: What the user wants.
+    """
+    call.has_failed = True
+    if on_failure.kind is FailureKind.FAIL:
+        call.error = error
+    elif on_failure.kind is FailureKind.FALLBACK:
+        try:
+            results = on_failure.results
+            call.results = checked_results(
+                results(call.given(), error) if callable(results) else results
+            )
+        except BaseException as second:  # noqa: BLE001 - it is what fails the job
+            call.error = second
+    elif on_failure.kind is FailureKind.SIDE_OUTPUT:
+        assert on_failure.tag is not None
+        call.aside = on_failure.tag.tag_id, (call.value, _portable_error(error))
+
+
+def _portable_error(error: BaseException) -> BaseException:
+    """Return an error without its traceback, in a form that survives pickling."""
+    try:
+        found = pickle.loads(pickle.dumps(error))
+    except Exception:  # noqa: BLE001 - pickling runs code of the error's class
+        found = None
+    if type(found) is type(error):
+        return found
+    return UserFunctionError("".join(traceback.format_exception_only(error)).strip())

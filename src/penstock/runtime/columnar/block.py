@@ -47,8 +47,7 @@ class ColumnBlock(Block):
         return self if self.is_immutable else self._again()
 
     def copied_if_possible(self) -> Block:
-        """Do the same, as it is always possible."""
-        return self.copied()
+        return self.copied()  # which is always possible
 
     def _again(self) -> ColumnBlock:
         return ColumnBlock(self.rows, self.times)
@@ -68,7 +67,6 @@ class ColumnBlock(Block):
         return None if self.times is None else self.times.to_pylist()
 
     def part(self, start: int, end: int) -> ColumnBlock:
-        """Return the records from `start` up to `end`."""
         length = end - start
         times = None if self.times is None else self.times.slice(start, length)
         return ColumnBlock(self.rows.slice(start, length), times)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from penstock.runtime.columnar.aggregated_rows import given_accumulators
 from penstock.runtime.columnar.block import ColumnBlock
 from penstock.runtime.columnar.plan import ColumnPlan
 from penstock.runtime.exchange.elements import Block
@@ -33,8 +34,6 @@ class WholeWindowsOperator(StreamOperator):
         self.metrics.user.counter(LATE_RECORDS)
 
     def process_block(self, block: Block) -> None:
-        from penstock.runtime.columnar.decoding import given_accumulators
-
         assert isinstance(block, ColumnBlock)
         assert block.times is not None
         result = self._plan.contents.function.function.get_result

@@ -1,4 +1,4 @@
-"""Key groups: which part of the state, so which subtask, a key belongs to.
+"""Key groups: which part of the state, so which subtask, a key belongs to, and what belongs to a group.
 
 The rules are Flink's (`KeyGroupRangeAssignment`, `MathUtils.murmurHash`).
 """
@@ -6,8 +6,11 @@ The rules are Flink's (`KeyGroupRangeAssignment`, `MathUtils.murmurHash`).
 from __future__ import annotations
 
 from array import array
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from penstock.errors import InvalidKeyError
 from penstock.runtime.keys.key_types import stable_hash
@@ -180,3 +183,40 @@ class SubtaskByKey(dict[Any, int]):
         self.update(
             zip(new, [code % groups * parallelism // groups for code in hashes], strict=True)
         )
+
+
+Owner = TypeVar("Owner")
+Item = TypeVar("Item")
+
+
+class GroupIndex(Generic[Owner, Item]):
+    """What was there when the index was begun, by key groups; what has come since is not in it.
+
+    Args:
+        items: The items of each owner. The lists belong to the index.
+        key_group: Gives the key group of an item.
+    """
+
+    def __init__(
+        self, items: Iterable[tuple[Owner, list[Item]]], key_group: Callable[[Item], int]
+    ) -> None:
+        self._items: Sequence[tuple[Owner, list[Item]]] = list(items)
+        self._rest = ((place, one) for place, (_, found) in enumerate(self._items) for one in found)
+        self._key_group = key_group
+        # For each key group and place of an owner its items.
+        self._groups: defaultdict[tuple[int, int], list[Item]] = defaultdict(list)
+
+    def advance(self, count: int | None) -> bool:
+        """Look at some more items, None for all of them; return whether those were the last."""
+        groups, key_group = self._groups, self._key_group
+        seen = 0
+        for place, item in islice(self._rest, count):
+            groups[key_group(item), place].append(item)
+            seen += 1
+        return count is None or seen < count
+
+    def of(self, group: int) -> Iterator[tuple[Owner, list[Item]]]:
+        """Yield what belongs to a key group, owner by owner."""
+        for place, (owner, _) in enumerate(self._items):
+            if found := self._groups.get((group, place)):
+                yield owner, found

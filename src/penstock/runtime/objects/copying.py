@@ -43,7 +43,7 @@ class Copier:
         return self._kinds.get(type(value), self._copy_of_other)(value, copies)
 
     def copy_of_dict(self, value: dict[Any, Any], copies: Copies) -> Any:
-        """Do the same for a dict."""
+        """Return a copy of a dict; None if this one does not know how to copy all that is in it."""
         leaves = self._leaves
         found = value.copy()
         for key, item in value.items():

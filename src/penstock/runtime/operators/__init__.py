@@ -1,1 +1,1 @@
-"""The operators, one per file."""
+"""The operators, those of a kind in one file."""

@@ -10,6 +10,7 @@ from typing import Any, Final, NoReturn
 from penstock.errors import InvalidFunctionError, NoKeyError, UnknownBroadcastStateError
 from penstock.runtime.exchange.elements import Block
 from penstock.runtime.objects.mutability import copied
+from penstock.runtime.operator import TwoInputOperator
 from penstock.runtime.operators.collector import Collector
 from penstock.runtime.operators.function_operator import FunctionOperator
 from penstock.runtime.operators.keyed_process import (
@@ -26,7 +27,6 @@ from penstock.runtime.operators.process import (
 from penstock.runtime.state.backend import KeyedStateBackend
 from penstock.runtime.state.broadcast_state import BroadcastStateStore, ReadOnlyView
 from penstock.runtime.state.descriptors import MapStateDescriptor, StateDescriptor
-from penstock.runtime.two_input_operator import TwoInputOperator
 from penstock.runtime.user_code import UserFunction
 
 _SECOND: Final = "process_broadcast_element"

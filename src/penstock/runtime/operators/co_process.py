@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from penstock.runtime.exchange.elements import Block
+from penstock.runtime.operator import TwoInputOperator
 from penstock.runtime.operators.keyed_process import KeyedProcessOperator
 from penstock.runtime.operators.process import ProcessOperator, process_records
-from penstock.runtime.two_input_operator import TwoInputOperator
 from penstock.runtime.user_code import UserFunction
 
 _SECOND = "process_element2"

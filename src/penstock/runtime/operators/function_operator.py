@@ -1,4 +1,4 @@
-"""The base of operators that call one function of the user."""
+"""Operators that call one function of the user: their base, and map, filter and flat_map, whose loop is the fused one."""
 
 from __future__ import annotations
 
@@ -47,3 +47,21 @@ class FunctionOperator(StreamOperator):
     def _failure(self, error: BaseException, block: Block, rest: Iterator[Any]) -> Exception:
         """Return what to raise for an error on the record last taken from `rest`."""
         return function_failure(error, self.name, failing_record(block, rest))
+
+
+class MapOperator(FunctionOperator):
+    """Calls the user's function for each record and emits what it returns."""
+
+    method = "map"
+
+
+class FilterOperator(FunctionOperator):
+    """Emits the records for which the user's function returns true."""
+
+    method = "filter"
+
+
+class FlatMapOperator(FunctionOperator):
+    """Emits all that the user's function returns or yields; None stands for nothing."""
+
+    method = "flat_map"

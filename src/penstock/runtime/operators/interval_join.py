@@ -11,14 +11,13 @@ from penstock.runtime.epoch import Epoch
 from penstock.runtime.exchange.elements import MAX_TIMESTAMP, Block
 from penstock.runtime.exchange.watermarks.timestamps import timestamps_of
 from penstock.runtime.objects.mutability import given, kept
-from penstock.runtime.operator import BatchOrder
+from penstock.runtime.operator import BatchOrder, TwoInputOperator
 from penstock.runtime.operators.collector import Collector
 from penstock.runtime.operators.function_operator import FunctionOperator
 from penstock.runtime.state.api import MapState
 from penstock.runtime.state.backend import KeyedStateBackend
 from penstock.runtime.state.descriptors import MapStateDescriptor
 from penstock.runtime.timers.internal_timer import InternalTimer
-from penstock.runtime.two_input_operator import TwoInputOperator
 from penstock.runtime.user_code import FAILURES, described_failure, record_text
 from penstock.runtime.windows.operator.window_operator import LATE_RECORDS
 
@@ -69,7 +68,6 @@ class _Buffer:
         self._times.clear()
 
     def add(self, timestamp: int, value: Any) -> None:
-        """Keep a record."""
         known = self._records.get(timestamp)
         if known is None:
             known = ()
@@ -93,7 +91,6 @@ class _Buffer:
             self._records.remove(timestamp)
 
     def clear(self) -> None:
-        """Forget all records."""
         self._times.pop(self._state.current_key, None)
         self._records.clear()
 

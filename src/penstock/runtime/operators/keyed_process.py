@@ -13,8 +13,7 @@ from penstock.runtime.operator import BatchOrder
 from penstock.runtime.operators.collector import Collector
 from penstock.runtime.operators.function_operator import FunctionOperator
 from penstock.runtime.state.backend import KeyedStateBackend
-from penstock.runtime.time_domain import TimeDomain
-from penstock.runtime.timers.internal_timer import InternalTimer
+from penstock.runtime.timers.internal_timer import InternalTimer, TimeDomain
 from penstock.runtime.timers.internal_timer_service import InternalTimerService
 from penstock.runtime.user_code import (
     FAILURES,

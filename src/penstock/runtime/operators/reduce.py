@@ -74,7 +74,6 @@ class ReduceOperator(FunctionOperator):
         return keys
 
     def keys_of(self, block: Block) -> list[Any]:
-        """Return the keys of records."""
         if block.keys is None:
             raise TypeError(f"{self.name!r} got records without keys.")
         return block.keys

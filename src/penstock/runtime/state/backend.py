@@ -21,10 +21,10 @@ from penstock.runtime.state.descriptors import (
 from penstock.runtime.state.frames import (
     TimerPart,
     TypeNote,
+    only_of,
     read_frame,
     write_frames,
 )
-from penstock.runtime.state.own_keys import only_of
 from penstock.runtime.state.row_names import RowsAmongKeys
 from penstock.runtime.state.states import (
     STATE_CLASSES,
@@ -233,7 +233,7 @@ class KeyedStateBackend(ABC):
 
     @abstractmethod
     def _make_queue(self, name: str) -> KeyGroupedInternalPriorityQueue:
-        """Make a timer queue."""
+        """Make a queue of timers, which are kept as this backend keeps its state."""
 
     def changes(self) -> Iterator[bytes]:
         """Yield what changed since `forget_changes`, in frames of bounded size.

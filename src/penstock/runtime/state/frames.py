@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 from penstock.errors import ValueNotSerializableError
 from penstock.runtime.job_pickle import UNPICKLER, dumps
 from penstock.runtime.state.tables import TablePart, not_serializable
+from penstock.runtime.timers.internal_timer import read_timers, write_timers
 
 _FRAME_SIZE: Final = 1 << 20
 
@@ -105,3 +106,25 @@ def _not_serializable(part: TablePart, operator: str, error: Exception) -> Excep
         except ValueNotSerializableError as named:
             return named
     return not_serializable((part.namespace, part.keys), operator, part.table, None, error)
+
+
+def only_of(part: TablePart | TimerPart, is_wanted: Callable[[Any], bool]) -> TablePart | TimerPart:
+    """Return a part without the entries or timers of other keys.
+
+    Args:
+        part: The part.
+        is_wanted: Says of a key whether it counts.
+    """
+    if isinstance(part, TimerPart):
+        wanted = (change for change in read_timers(part.frame) if is_wanted(change[0].key))
+        return TimerPart(part.queue, b"".join(write_timers(wanted)))
+    is_map = part.kind.startswith("map")
+    removed = [key for key in part.removed if is_wanted(key[0] if is_map else key)]
+    kept = [
+        (key, value)
+        for key, value in zip(part.keys, part.values, strict=True)
+        if is_wanted(key[0] if is_map else key)
+    ]
+    return part._replace(
+        removed=removed, keys=[key for key, _ in kept], values=[value for _, value in kept]
+    )

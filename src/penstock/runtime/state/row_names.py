@@ -18,7 +18,7 @@ from penstock.common.types import Row, field_names_of
 from penstock.runtime.objects.mutability import IMMUTABLE_TYPES
 from penstock.runtime.state.frames import TimerPart
 from penstock.runtime.state.tables import MapView, TablePart
-from penstock.runtime.timers.timer_frames import read_frame
+from penstock.runtime.timers.internal_timer import read_timers
 
 Names = tuple[str, ...]
 
@@ -42,7 +42,7 @@ class RowsAmongKeys:
     def keep(self, part: TablePart | TimerPart) -> None:
         """Note the keys in a part of a state file."""
         if isinstance(part, TimerPart):
-            timers = read_frame(part.frame) if part.frame else ()
+            timers = read_timers(part.frame) if part.frame else ()
             self._note(self.kept, "", [timer.key for timer, _ in timers])
         elif part.kind.startswith("map"):
             self._note(self.kept, "", [key for key, _ in part.keys])

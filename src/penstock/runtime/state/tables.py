@@ -51,7 +51,7 @@ class RawTable(Entries, Protocol):
     """One value a key, of which all can be read, as they are held: see `ValueView`."""
 
     def values(self) -> Iterable[Any]:
-        """Return all values."""
+        """Return the values of all keys."""
 
 
 Keep = Callable[[Any, Any], Any]
@@ -59,7 +59,7 @@ Keep = Callable[[Any, Any], Any]
 
 
 def as_it_is(value: Any, key: Any) -> Any:  # noqa: ARG001 - one of those that take the key too
-    """Return a value."""
+    """Return the value itself: who is given it makes a copy, or bytes, where one is needed."""
     return value
 
 

@@ -16,8 +16,7 @@ from penstock.runtime.operators.source import SourceOperator
 from penstock.runtime.program import DRIVER, Program, Vertex
 from penstock.runtime.source import NativeSource
 from penstock.runtime.task.message import Message
-from penstock.runtime.task.profiling.sampler import profiled
-from penstock.runtime.task.profiling.task_profile import TaskProfile
+from penstock.runtime.task.profiling.sampler import TaskProfile, profiled
 from penstock.runtime.task.registry import Tasks
 from penstock.runtime.task.subtask import Subtask, driver_buffer
 from penstock.runtime.user_code import FAILURES
@@ -61,7 +60,6 @@ class Carrier:
 
     @property
     def program(self) -> Program:
-        """The program that runs."""
         return self._layout.program
 
     def run(self, buffers: Iterable[Buffer]) -> Iterator[Buffer]:

@@ -11,7 +11,7 @@ from penstock.runtime.exchange.elements import Block, ChannelWatermark, EndOfInp
 from penstock.runtime.exchange.output import Output
 from penstock.runtime.job_pickle import load_code
 from penstock.runtime.metrics import OperatorMetrics
-from penstock.runtime.operator import StreamOperator, ToDriver
+from penstock.runtime.operator import StreamOperator, ToDriver, TwoInputOperator
 from penstock.runtime.operators.source import SourceOperator
 from penstock.runtime.operators.timestamps_and_watermarks import TimestampsAndWatermarksOperator
 from penstock.runtime.program import NetworkEdge, OperatorSpec, Program, Vertex
@@ -23,7 +23,6 @@ from penstock.runtime.task.chained_outputs import (
 )
 from penstock.runtime.task.fused_operators import FusedOperators, can_join
 from penstock.runtime.timers.processing_time_service import ProcessingTimeService
-from penstock.runtime.two_input_operator import TwoInputOperator
 
 NetworkOutput = Callable[[NetworkEdge, OperatorSpec], Output]
 """Makes the output for an edge that leaves the chain."""

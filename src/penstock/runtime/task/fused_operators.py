@@ -12,10 +12,12 @@ from penstock.runtime.objects.fixed_results import makes_fixed, reads_names
 from penstock.runtime.objects.harmless import are_plain, is_harmless
 from penstock.runtime.objects.unshared import to_wait
 from penstock.runtime.operator import StreamOperator
-from penstock.runtime.operators.filter import FilterOperator
-from penstock.runtime.operators.flat_map import FlatMapOperator
-from penstock.runtime.operators.function_operator import FunctionOperator
-from penstock.runtime.operators.map import MapOperator
+from penstock.runtime.operators.function_operator import (
+    FilterOperator,
+    FlatMapOperator,
+    FunctionOperator,
+    MapOperator,
+)
 from penstock.runtime.operators.process import ProcessOperator
 from penstock.runtime.operators.reduce import ReduceOperator
 from penstock.runtime.operators.sink import SinkOperator

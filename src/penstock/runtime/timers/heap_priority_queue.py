@@ -92,7 +92,6 @@ class HeapPriorityQueue(Generic[ElementT]):
             self._sift_up(index)
 
     def clear(self) -> None:
-        """Remove all elements."""
         for element in self:
             element.heap_index = NOT_IN_QUEUE
         del self._heap[1:]

@@ -7,11 +7,15 @@ from heapq import heappop, heappush
 from itertools import chain
 from typing import Any, Final
 
-from penstock.runtime.keys.group_index import GroupIndex
+from penstock.runtime.keys.key_groups import GroupIndex
 from penstock.runtime.keys.key_types import VOID_NAMESPACE
-from penstock.runtime.timers.internal_timer import InternalTimer, new_timer
+from penstock.runtime.timers.internal_timer import (
+    InternalTimer,
+    new_timer,
+    read_timers,
+    write_timers,
+)
 from penstock.runtime.timers.key_grouped_priority_queue import KeyGroupedInternalPriorityQueue
-from penstock.runtime.timers.timer_frames import read_frame, write_frames
 
 _FEW: Final = 64
 _MANY: Final = 1024
@@ -164,7 +168,7 @@ class HeapPriorityQueueSet(KeyGroupedInternalPriorityQueue):
 
     def changes(self) -> Iterator[bytes]:
         gone, new = ((timer, False) for timer in self._gone), ((timer, True) for timer in self._new)
-        return write_frames(chain(gone, new))
+        return write_timers(chain(gone, new))
 
     def forget_changes(self) -> None:
         self._gone.clear()
@@ -183,7 +187,7 @@ class HeapPriorityQueueSet(KeyGroupedInternalPriorityQueue):
         # A queue that was made after the round began has all its timers in changelogs of the round.
         index = self._index
         groups = () if index is None else map(index.of, key_groups)
-        return write_frames(
+        return write_timers(
             (timer, None)
             for found in groups
             for _, timers in found
@@ -192,7 +196,7 @@ class HeapPriorityQueueSet(KeyGroupedInternalPriorityQueue):
         )
 
     def apply(self, frame: bytes) -> None:
-        for timer, is_present in read_frame(frame):
+        for timer, is_present in read_timers(frame):
             if is_present is None:
                 self._put(timer)
                 continue

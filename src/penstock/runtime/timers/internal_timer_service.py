@@ -20,10 +20,10 @@ class KeyContext(Protocol):
 
     @property
     def current_key(self) -> Any:
-        """The key."""
+        """The key of the record or timer that is being processed."""
 
     def set_current_key(self, key: Any) -> None:
-        """Change the key."""
+        """Let state and timers be those of another key."""
 
 
 class Triggerable(Protocol):

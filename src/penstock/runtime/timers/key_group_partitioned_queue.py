@@ -8,12 +8,11 @@ from operator import attrgetter
 from typing import Any
 
 from penstock.runtime.timers.heap_priority_queue import NOT_IN_QUEUE, HeapPriorityQueue
-from penstock.runtime.timers.internal_timer import InternalTimer
+from penstock.runtime.timers.internal_timer import InternalTimer, read_timers, write_timers
 from penstock.runtime.timers.key_grouped_priority_queue import KeyGroupedInternalPriorityQueue
 from penstock.runtime.timers.rocksdb_caching_priority_queue_set import (
     RocksDBCachingPriorityQueueSet,
 )
-from penstock.runtime.timers.timer_frames import read_frame, write_frames
 
 
 class KeyGroupPartitionedPriorityQueue(KeyGroupedInternalPriorityQueue):
@@ -88,17 +87,17 @@ class KeyGroupPartitionedPriorityQueue(KeyGroupedInternalPriorityQueue):
         )
 
     def changes(self) -> Iterator[bytes]:
-        return write_frames(self._changed.items())
+        return write_timers(self._changed.items())
 
     def forget_changes(self) -> None:
         self._changed.clear()
 
     def everything_in(self, key_groups: range) -> Iterator[bytes]:
         queues = (self._partitions[group].queue for group in key_groups)
-        return write_frames((timer, None) for queue in queues for timer in queue.iterate())
+        return write_timers((timer, None) for queue in queues for timer in queue.iterate())
 
     def apply(self, frame: bytes) -> None:
-        for timer, is_present in read_frame(frame):
+        for timer, is_present in read_timers(frame):
             partition = self._partitions.get(self._key_group(timer.key))
             if partition is None:
                 continue

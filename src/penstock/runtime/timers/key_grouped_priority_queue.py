@@ -6,8 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
-from penstock.runtime.timers.internal_timer import InternalTimer
-from penstock.runtime.timers.timer_frames import write_frames
+from penstock.runtime.timers.internal_timer import InternalTimer, write_timers
 
 
 class KeyGroupedInternalPriorityQueue(ABC):
@@ -83,7 +82,7 @@ class KeyGroupedInternalPriorityQueue(ABC):
 
     def everything(self) -> Iterator[bytes]:
         """Yield all timers, in frames of bounded size for `apply`."""
-        return write_frames((timer, True) for timer in self.iterate())
+        return write_timers((timer, True) for timer in self.iterate())
 
     @abstractmethod
     def everything_in(self, key_groups: range) -> Iterator[bytes]:

@@ -93,7 +93,6 @@ class ScheduledCallback:
         return self.timestamp, self._order
 
     def call(self) -> None:
-        """Call the callback."""
         self._callback(self.timestamp)
 
 

@@ -1,17 +1,42 @@
-"""A queue of the timers of one key group in an ordered store, with its head in memory."""
+"""A queue of the timers of one key group in an ordered store, with its head in memory.
+
+In the store timers are byte strings, in the order of their timestamps.
+"""
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator
 from itertools import islice
-from typing import Final
+from typing import Final, Protocol
 
+from penstock.runtime.job_pickle import dumps, loads
+from penstock.runtime.keys.key_types import key_bytes
 from penstock.runtime.timers.internal_timer import InternalTimer
-from penstock.runtime.timers.ordered_store import OrderedStore
-from penstock.runtime.timers.timer_bytes import entry_of, name_of, timer_of
 
 DEFAULT_CACHE_SIZE: Final = 128
+
+_SIGN: Final = 1 << 63
+_LENGTH: Final = 8
+
+
+class OrderedStore(Protocol):
+    """Byte strings in order, each with a value; what was written a moment ago is seen at once."""
+
+    def put(self, key: bytes, value: bytes = b"") -> None:
+        """Add a key, or replace its value."""
+
+    def get(self, key: bytes) -> bytes | None:
+        """Return the value of a key, None if the key is not there."""
+
+    def delete(self, key: bytes) -> None:
+        """Remove a key; removing one that is not there changes nothing."""
+
+    def scan(self, start: bytes, prefix: bytes = b"") -> Iterator[bytes]:
+        """Yield the keys that begin with a prefix, from `start` on, in ascending order.
+
+        The iterator is for use at once: it may miss what is written after it began.
+        """
 
 
 class RocksDBCachingPriorityQueueSet:
@@ -128,3 +153,36 @@ class RocksDBCachingPriorityQueueSet:
         kept = self._store.get(name)
         assert kept is not None
         return timer_of(name[len(self._prefix) :], kept)
+
+
+def entry_of(timer: InternalTimer) -> tuple[bytes, bytes]:
+    """Return the bytes that stand for a timer, and what is kept with them.
+
+    Equal timers have equal bytes: the timestamp, its sign flipped so that what is negative comes
+    first, then the key and the namespace. These bytes tell of keys which are equal, not which object
+    the key is. So the key and the namespace themselves are kept with them.
+
+    Example:
+        >>> early, late = InternalTimer(-1, "a", None), InternalTimer(1, "a", None)
+        >>> entry_of(early) < entry_of(late)
+        True
+    """
+    _, key, namespace = timer
+    return name_of(timer), dumps((key, namespace))
+
+
+def name_of(timer: InternalTimer) -> bytes:
+    """Return the bytes that stand for a timer."""
+    timestamp, key, namespace = timer
+    return (timestamp + _SIGN).to_bytes(_LENGTH, "big") + key_bytes(key) + key_bytes(namespace)
+
+
+def timer_of(name: bytes, kept: bytes) -> InternalTimer:
+    """Return the timer that the bytes stand for.
+
+    Example:
+        >>> timer_of(*entry_of(InternalTimer(-1, "a", None)))
+        InternalTimer(timestamp=-1, key='a', namespace=None)
+    """
+    key, namespace = loads(kept)
+    return InternalTimer(int.from_bytes(name[:_LENGTH], "big") - _SIGN, key, namespace)

@@ -8,9 +8,9 @@ from tests.runtime.programs import ProgramBuilder
 from penstock.common.cost import Cost
 from penstock.executors.driver.reports.profile_log import ProfileLog
 from penstock.runtime.exchange.partitioners import RebalancePartitioner
-from penstock.runtime.operators.map import MapOperator
+from penstock.runtime.operators.function_operator import MapOperator
 from penstock.runtime.program import Program
-from penstock.runtime.task.profiling.task_profile import TaskProfile
+from penstock.runtime.task.profiling.sampler import TaskProfile
 
 
 def _program() -> Program:

@@ -20,7 +20,7 @@ from penstock.errors import InvalidTimestampError
 from penstock.executors.spark.frames.aggregation import aggregated
 from penstock.graph.source_descriptions import AggregatedFrameSource
 from penstock.runtime.columnar.aggregate import ColumnAggregate
-from penstock.runtime.columnar.aggregated_block import KEY, TIME
+from penstock.runtime.columnar.aggregated_rows import KEY, TIME
 from penstock.runtime.columnar.plan import ColumnPlan
 from penstock.runtime.keys.key_groups import key_group, subtask_of_key_group
 from penstock.runtime.windows.operator.window_contents import AggregatedRecords

@@ -14,8 +14,8 @@ from penstock.errors import UserFunctionError
 from penstock.executors.spark.frames import open_functions
 from penstock.executors.spark.frames.open_functions import open_function
 from penstock.runtime.async_io.async_wait import AsyncWaitOperator
+from penstock.runtime.async_io.function_life import AsyncSettings
 from penstock.runtime.async_io.loop.event_loop import shared_event_loop
-from penstock.runtime.async_io.settings import AsyncSettings
 from penstock.runtime.exchange.elements import Block
 
 EVENTS: list[str] = []

@@ -15,10 +15,10 @@ import pytest
 from penstock.datastream import ResultFuture
 from penstock.errors import EventLoopBlockedWarning, EventLoopDiedError, UserFunctionError
 from penstock.runtime.async_io.async_wait import AsyncWaitOperator
+from penstock.runtime.async_io.function_life import AsyncSettings
 from penstock.runtime.async_io.loop.event_loop import EventLoopThread, shared_event_loop
 from penstock.runtime.async_io.loop.mailbox import Mailbox
 from penstock.runtime.async_io.queue.entries import StreamRecordQueueEntry
-from penstock.runtime.async_io.settings import AsyncSettings
 from penstock.runtime.context import RuntimeContext
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.exchange.elements import Block

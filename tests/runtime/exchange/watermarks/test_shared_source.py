@@ -17,7 +17,7 @@ from penstock.runtime.epoch import SHARED, Epoch
 from penstock.runtime.exchange.buffer import Buffer
 from penstock.runtime.exchange.elements import MAX_TIMESTAMP, MIN_TIMESTAMP, Block
 from penstock.runtime.exchange.partitioners import RebalancePartitioner
-from penstock.runtime.operators.map import MapOperator
+from penstock.runtime.operators.function_operator import MapOperator
 from penstock.runtime.operators.source import SourceOperator
 from penstock.runtime.program import Program
 from penstock.runtime.task.carrier import Carrier

@@ -4,7 +4,7 @@ from typing import Any
 
 from tests.runtime.state.kit import MakeBackend
 
-from penstock.runtime.timers.ordered_store import OrderedStore
+from penstock.runtime.timers.rocksdb_caching_priority_queue_set import OrderedStore
 
 
 def test_ordered_stores_keep_bytes_in_order_apart_from_each_other(new_backend: MakeBackend) -> None:

@@ -38,7 +38,7 @@ PACKAGE = Path(penstock.__file__).resolve().parent
         ("executors/spark/frames/levels.py", Cost.EXCHANGE),
         ("runtime/async_io/loop/mailbox.py", Cost.WAITING),
         ("runtime/async_io/invoker.py", Cost.FRAMEWORK),
-        ("runtime/operators/map.py", Cost.FRAMEWORK),
+        ("runtime/operators/function_operator.py", Cost.FRAMEWORK),
         ("runtime/keys/key_types.py", Place.NOWHERE),
     ],
 )

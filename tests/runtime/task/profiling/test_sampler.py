@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from penstock.common.cost import Cost
-from penstock.runtime.task.profiling.sampler import SampledTask, Sampler, profiled
-from penstock.runtime.task.profiling.task_profile import TaskProfile
+from penstock.runtime.task.profiling.sampler import SampledTask, Sampler, TaskProfile, profiled
 
 
 def test_a_sample_stands_for_the_time_since_the_one_before() -> None:

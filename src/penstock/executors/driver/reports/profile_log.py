@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 from penstock.common.cost import Cost
 from penstock.common.job_profile import EpochProfile, JobProfile, ProfileRow
 from penstock.runtime.program import Program
-from penstock.runtime.task.profiling.task_profile import TaskProfile
+from penstock.runtime.task.profiling.sampler import TaskProfile
 
 _MOST_EPOCHS: Final = 10_000
 

@@ -12,8 +12,7 @@ from pyspark.sql import functions as sf
 from penstock.executors.spark.interruption import note_query
 from penstock.graph.source_descriptions import AggregatedFrameSource
 from penstock.runtime.columnar.aggregate import ColumnAggregate
-from penstock.runtime.columnar.aggregated_block import KEY, RECORDS, SUBTASK, TIME
-from penstock.runtime.columnar.decoding import HALF
+from penstock.runtime.columnar.aggregated_rows import HALF, KEY, RECORDS, SUBTASK, TIME
 
 _MERSENNE: Final = (1 << 61) - 1
 """What Python reckons the hashes of numbers by."""

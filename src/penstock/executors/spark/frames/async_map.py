@@ -20,6 +20,7 @@ from penstock.executors.spark.sinks import spark_schema
 from penstock.graph.unpicklable import pickle_by_value
 from penstock.runtime.async_io.async_function import AnyAsyncFunction, check_async_function
 from penstock.runtime.async_io.async_wait import AsyncWaitOperator
+from penstock.runtime.async_io.function_life import AsyncSettings
 from penstock.runtime.async_io.options import (
     AsyncOptions,
     FailureKind,
@@ -29,7 +30,6 @@ from penstock.runtime.async_io.options import (
     milliseconds,
 )
 from penstock.runtime.async_io.retry_strategies import AsyncRetryStrategy, checked_strategy
-from penstock.runtime.async_io.settings import AsyncSettings
 from penstock.runtime.exchange.arrow_columns import column_values
 from penstock.runtime.exchange.arrow_rows import results_to_table
 from penstock.runtime.exchange.elements import BLOCK_SIZE, Block

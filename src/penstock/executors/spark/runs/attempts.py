@@ -11,8 +11,8 @@ from penstock.errors import PenstockError
 from penstock.executors.spark.failures import spark_errors
 from penstock.executors.spark.interruption import Interruption
 from penstock.executors.spark.java_process import has_died, java_process
-from penstock.executors.spark.liveness import is_alive, session_lost
 from penstock.executors.spark.prepared_job import PreparedJob
+from penstock.executors.spark.session import is_alive, session_lost
 from penstock.executors.spark.workers import close_functions
 
 

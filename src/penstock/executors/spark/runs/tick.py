@@ -40,7 +40,6 @@ class TickSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """Return the name of the format."""
         return _NAME
 
     def schema(self) -> str:
@@ -48,7 +47,6 @@ class TickSource(DataSource):
         return "tick long"
 
     def streamReader(self, schema: StructType) -> TickReader:  # noqa: N802 - Spark's name
-        """Return the reader."""
         return TickReader(self.options["folder"])
 
 
@@ -85,5 +83,4 @@ class TickReader(DataSourceStreamReader):
         return []
 
     def read(self, partition: InputPartition) -> Iterator[tuple[Any, ...]]:
-        """Read nothing."""
         return iter(())

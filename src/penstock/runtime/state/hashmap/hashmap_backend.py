@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any, Final
 
-from penstock.runtime.keys.group_index import GroupIndex
-from penstock.runtime.keys.key_groups import key_group
+from penstock.runtime.keys.key_groups import GroupIndex, key_group
 from penstock.runtime.keys.key_types import VOID_NAMESPACE
 from penstock.runtime.state.backend import KeyedStateBackend
 from penstock.runtime.state.hashmap.hashmap_tables import (

@@ -88,7 +88,6 @@ class HashMapTable(StateTable):
         )
 
     def namespaces(self) -> list[Any]:
-        """Return all namespaces."""
         return list(self._namespaces)
 
     def findable_keys(self, namespace: Any) -> list[Any]:

@@ -124,7 +124,6 @@ class RocksDatabase:
         self._db.delete_range(prefix, _after(prefix))
 
     def new_batch(self) -> WriteBatch:
-        """Return an empty batch."""
         from rocksdict import WriteBatch
 
         return WriteBatch(raw_mode=True)

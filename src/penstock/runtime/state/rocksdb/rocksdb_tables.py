@@ -115,7 +115,7 @@ class RocksTable(StateTable):
 
     @abstractmethod
     def _write_part(self, part: TablePart, batch: WriteBatch) -> None:
-        """Write what changed."""
+        """Let the batch write what changed, in the form of this kind of table."""
 
     def change_of(self, row: bytes) -> Change:
         """Return a row as a change that makes it."""
@@ -229,7 +229,6 @@ class RocksEntries(RocksTable):
             self._database.write(batch)
 
     def _put(self, batch: WriteBatch, address: Address, key: bytes) -> None:
-        """Write what is in the cache."""
         value = _pickled(self._cache[address])
         if value is None:
             batch.delete(key)
@@ -291,7 +290,6 @@ class RocksValues(RocksEntries):
         return ValueView(_Values(self, namespace), ignore, as_it_is)
 
     def values(self) -> Iterator[Any]:
-        """Yield all values."""
         return (value for _, _, value in self.contents())
 
     def contents(self) -> Iterator[tuple[Any, Any, Any]]:

@@ -1,4 +1,4 @@
-"""A thread that looks, every now and then, at what a task does."""
+"""A thread that looks, every now and then, at what a task does, and what it saw."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from types import FrameType, TracebackType
 from typing import Final, TypeVar
 
+from penstock.common.cost import Cost
 from penstock.runtime.task.profiling.attribution import attribute
-from penstock.runtime.task.profiling.task_profile import Samples, TaskProfile
 
 _T = TypeVar("_T")
 _SECONDS: Final = 0.002
@@ -20,6 +21,28 @@ _SWITCH_SECONDS: Final = 0.0005
 
 _switching = threading.Lock()
 _hurried: list[float] = []
+
+Samples = dict[tuple[str, Cost], float]
+"""Seconds by the id of an operator, empty for none, and what was done for it."""
+
+
+@dataclass(frozen=True)
+class TaskProfile:
+    """Where the time of one task of an epoch went.
+
+    Attributes:
+        level: The level that the task ran.
+        started: When it began, in seconds since 1970.
+        seconds: How long it took.
+        samples: What the samples that were taken of it stand for.
+        count: How many they are.
+    """
+
+    level: int
+    started: float
+    seconds: float
+    samples: Samples = field(default_factory=dict)
+    count: int = 0
 
 
 class Sampler:

@@ -7,7 +7,7 @@ import pytest
 
 from penstock.common import Types
 from penstock.datastream import KeySelector, RuntimeContext
-from penstock.datastream.functions.key_selection import key_function
+from penstock.datastream.functions.function_checks import key_function
 from penstock.errors import ColumnNotFoundError, InvalidFunctionError
 
 

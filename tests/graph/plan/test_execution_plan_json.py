@@ -5,7 +5,7 @@ import json
 import pytest
 from tests.graph.programs import Programs, identity
 
-from penstock.graph.plan.plan_json import execution_plan
+from penstock.graph.plan.execution_plan import execution_plan
 from penstock.runtime.exchange.partitioners import (
     BroadcastPartitioner,
     CustomPartitioner,

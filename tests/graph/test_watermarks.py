@@ -4,8 +4,8 @@ import pytest
 
 from penstock.common import WatermarkStrategy
 from penstock.datastream import DataStream, RuntimeExecutionMode, StreamExecutionEnvironment
-from penstock.graph.held_watermarks import hold_back_watermarks
 from penstock.graph.stream_graph import StreamNode
+from penstock.graph.watermarks import hold_back_watermarks
 from penstock.testing import local_environment
 
 TIMES = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda r, _: r)

@@ -4,7 +4,7 @@ import pickle
 
 from penstock.checkpoint.epoch_record import EpochRecord
 from penstock.common import WatermarkStrategy
-from penstock.executors.driver.recovery.draining import begun_anew
+from penstock.executors.driver.recovery.restoring import begun_anew
 from penstock.runtime.exchange.elements import MAX_TIMESTAMP, ChannelWatermark
 from penstock.runtime.operator import StreamOperator
 from penstock.runtime.operators.source import SourceOperator

@@ -12,7 +12,7 @@ from penstock.errors import JavaProcessLostError, JobFailedError, SessionLostErr
 from penstock.executors.driver.recovery.restarts import is_worth_restarting
 from penstock.executors.spark.failures import as_penstock_error
 from penstock.executors.spark.java_process import has_died
-from penstock.executors.spark.liveness import session_lost
+from penstock.executors.spark.session import session_lost
 
 
 @pytest.mark.parametrize(
