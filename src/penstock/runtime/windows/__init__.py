@@ -1,1 +1,1 @@
-"""What windows are made of: assigners, triggers and evictors."""
+"""What windows are made of: assigners, triggers, evictors, and the operator that puts these together."""
