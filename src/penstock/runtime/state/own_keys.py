@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.runtime.state.frames import TimerPart
-from penstock.runtime.state.tables import TablePart
+from penstock.runtime.state.tables import Shape, TablePart, shape_of
 from penstock.runtime.timers.timer_frames import read_frame, write_frames
 
 
@@ -20,7 +20,7 @@ def only_of(part: TablePart | TimerPart, is_wanted: Callable[[Any], bool]) -> Ta
     if isinstance(part, TimerPart):
         wanted = (change for change in read_frame(part.frame) if is_wanted(change[0].key))
         return TimerPart(part.queue, b"".join(write_frames(wanted)))
-    is_map = part.kind.startswith("map")
+    is_map = shape_of(part.kind) is Shape.MAP
     removed = [key for key in part.removed if is_wanted(key[0] if is_map else key)]
     kept = [
         (key, value)
