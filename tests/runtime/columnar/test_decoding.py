@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 from penstock.datastream.aggregates import Sum
 from penstock.errors import UnsupportedOperationError
-from penstock.runtime.columnar.aggregate import ColumnAggregate, Partial
+from penstock.runtime.columnar.aggregate import ColumnAggregate
 from penstock.runtime.columnar.aggregated_block import AggregatedBlock
 from penstock.runtime.columnar.decoding import HALF, given_accumulators, given_partials
 from penstock.runtime.columnar.plan import ColumnPlan
+from penstock.runtime.exchange.elements import Partial
 from penstock.runtime.windows.operator.window_contents import AggregatedRecords
 
 CONTENTS = AggregatedRecords(Sum("amount"))

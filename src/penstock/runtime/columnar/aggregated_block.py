@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from penstock.runtime.columnar.block import ColumnBlock
+from penstock.runtime.exchange.column_block import ColumnBlock
 
 if TYPE_CHECKING:
     import pyarrow as pa

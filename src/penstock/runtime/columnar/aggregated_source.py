@@ -7,7 +7,7 @@ from collections.abc import Hashable
 from penstock.common.watermark_strategy import WatermarkStrategy
 from penstock.errors import InvalidTimestampError
 from penstock.runtime.columnar.aggregated_block import KEY, TIME, AggregatedBlock
-from penstock.runtime.columnar.block import ColumnBlock
+from penstock.runtime.exchange.column_block import ColumnBlock
 from penstock.runtime.exchange.elements import Block
 from penstock.runtime.operators.source import SourceOperator
 from penstock.runtime.user_code import record_text

@@ -8,11 +8,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.errors import UnsupportedOperationError
-from penstock.runtime.columnar.aggregate import Partial
 from penstock.runtime.columnar.aggregated_block import KEY, RECORDS, TIME
 from penstock.runtime.columnar.plan import ColumnPlan
 from penstock.runtime.exchange.arrow_columns import column_values
-from penstock.runtime.exchange.elements import Block
+from penstock.runtime.exchange.elements import Block, Partial
 
 HALF: Final = 32
 """Of numbers with 64 bits the upper and the lower half are summed apart, as the sum may have more: so
