@@ -18,7 +18,7 @@ ABOUT_MANY = {"docs", "semantics"}
 
 # What these are about is in their docstrings.
 OTHERS = {
-    "": "folders imports mirror",
+    "": "circles folders imports mirror",
     "crash": "faults two_drivers",
     "datastream": """async_servers event_timers file_exactly_once file_growth idleness keyed_states
         processing_timers promises pyflink_names random_pipelines random_timers_and_states timestamps

@@ -20,7 +20,7 @@ from penstock.datastream.functions.named_rows import declared_names, named_row
 from penstock.datastream.streams.data_stream import DataStream
 from penstock.datastream.streams.operator_settings import check_configuration
 from penstock.errors import ColumnNotFoundError, InvalidArgumentError
-from penstock.executors.spark.spark_objects import described_frame, is_session
+from penstock.executors.targets import described_frame, is_session
 from penstock.graph.source_descriptions import FrameSource, SocketTextSource, TextFileSource
 from penstock.graph.transformation import OperatorTransformation
 from penstock.runtime.exchange.elements import Block

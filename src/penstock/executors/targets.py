@@ -1,4 +1,4 @@
-"""Where programs run: which executors there are."""
+"""Where programs run: which executors there are, and what programs may give them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import importlib.util
 
 from penstock.errors import SparkNotFoundError
 from penstock.executors.port import Executor
+from penstock.executors.spark.spark_objects import described_frame, is_session
+
+__all__ = ["described_frame", "executor_for", "is_session"]
 
 
 def executor_for(target: str) -> Executor:

@@ -16,6 +16,7 @@ from penstock.inspection.columns import columns_of
 from penstock.inspection.epochs import deleted, read_record
 from penstock.inspection.stores import Entry, OperatorStores, read_stores
 from penstock.runtime.job_pickle import job_classes
+from penstock.runtime.state.tables import WITH_TTL, Shape, shape_of
 
 _STATES = pa.list_(
     pa.struct(
@@ -217,7 +218,7 @@ class Checkpoint:
             )
         if stores.broadcast is not None and name in stores.broadcast.kinds():
             entries = list(islice(stores.broadcast.values_of(name), limit))
-            return pa.table(_columns(kinds[name], entries))
+            return pa.table(_columns(stores.broadcast.kinds()[name], entries))
         found = [
             (store.key_group_of(entry.key), entry)
             for store, entry in islice(
@@ -316,12 +317,13 @@ def _kinds(stores: OperatorStores) -> dict[str, str]:
 def _columns(kind: str, entries: list[Entry]) -> dict[str, pa.Array]:
     columns: dict[str, pa.Array] = {}
     places = [entry.place for entry in entries]
-    if "list" in kind:
+    shape = shape_of(kind)
+    if shape is Shape.LIST:
         columns["position"] = pa.array(places, pa.int64())
-    if "map" in kind:
+    if shape is Shape.MAP:
         columns |= columns_of("map_key", places)
     columns |= columns_of("value", [entry.value for entry in entries])
-    if "time-to-live" in kind:
+    if kind.endswith(WITH_TTL):
         columns["written_at"] = pa.array([entry.written_at for entry in entries], pa.int64())
     return columns
 

@@ -11,7 +11,7 @@ from penstock.inspection.opaque import is_opaque, without_classes
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.keys.key_groups import key_group, key_group_range
 from penstock.runtime.state.hashmap.hashmap_backend import HashMapKeyedStateBackend
-from penstock.runtime.state.tables import WITH_TTL
+from penstock.runtime.state.tables import WITH_TTL, Shape, shape_of
 from penstock.runtime.task.subtask_state import SubtaskState
 from penstock.runtime.timers.internal_timer import InternalTimer
 
@@ -104,10 +104,10 @@ class Store(HashMapKeyedStateBackend):
 
 
 def _items(kind: str, value: Any) -> Iterator[tuple[Any, Any]]:
-    match kind.removesuffix(WITH_TTL):
-        case "list":
+    match shape_of(kind):
+        case Shape.LIST:
             yield from enumerate(value)
-        case "map":
+        case Shape.MAP:
             yield from value.items()
         case _:
             yield None, value

@@ -8,24 +8,11 @@ from typing import Any, Protocol
 
 from penstock.errors import UnsupportedOperationError
 from penstock.runtime.metrics import MetricGroup
-from penstock.runtime.state.api import (
-    AggregatingState,
-    ListState,
-    MapState,
-    ReducingState,
-    ValueState,
-)
-from penstock.runtime.state.descriptors import (
-    AggregatingStateDescriptor,
-    ListStateDescriptor,
-    MapStateDescriptor,
-    ReducingStateDescriptor,
-    StateDescriptor,
-    ValueStateDescriptor,
-)
+from penstock.runtime.state.api import KeyedStateStore
+from penstock.runtime.state.descriptors import StateDescriptor
 
 
-class KeyedStateStore(Protocol):
+class KeyedStates(Protocol):
     """Where the keyed state of a function is.
 
     Attributes:
@@ -39,7 +26,7 @@ class KeyedStateStore(Protocol):
 
 
 @dataclass(frozen=True)
-class RuntimeContext:
+class RuntimeContext(KeyedStateStore):
     """What a user's function may ask about the task it runs in; given to its `open`.
 
     Functions are opened once per process and subtask, not once per epoch.
@@ -63,7 +50,7 @@ class RuntimeContext:
     attempt_number: int = 0
     job_parameters: Mapping[str, str] = field(default_factory=dict)
     metrics: MetricGroup = field(default_factory=MetricGroup)
-    keyed_state: KeyedStateStore | None = None
+    keyed_state: KeyedStates | None = None
     without_state: str | None = None
 
     def get_task_name(self) -> str:
@@ -93,34 +80,6 @@ class RuntimeContext:
     def get_job_parameter(self, key: str, default_value: str) -> str:
         """Return a global job parameter, or the default if it was not set."""
         return self.job_parameters.get(key, default_value)
-
-    def get_state(self, state_descriptor: ValueStateDescriptor) -> ValueState[Any]:
-        """Return the state that holds one value for each key.
-
-        Raises:
-            UnsupportedOperationError: If the stream has no keys, or it is a sink function or an
-                asynchronous one. So do the methods below.
-            StateTypeMismatchError: If there is a state of that name and another type. So do they.
-        """
-        return self._state(state_descriptor)  # type: ignore[no-any-return]
-
-    def get_list_state(self, state_descriptor: ListStateDescriptor) -> ListState[Any]:
-        """Return the state that holds a list for each key."""
-        return self._state(state_descriptor)  # type: ignore[no-any-return]
-
-    def get_map_state(self, state_descriptor: MapStateDescriptor) -> MapState[Any, Any]:
-        """Return the state that holds a map for each key."""
-        return self._state(state_descriptor)  # type: ignore[no-any-return]
-
-    def get_reducing_state(self, state_descriptor: ReducingStateDescriptor) -> ReducingState[Any]:
-        """Return the state that joins all that is added for a key to one value."""
-        return self._state(state_descriptor)  # type: ignore[no-any-return]
-
-    def get_aggregating_state(
-        self, state_descriptor: AggregatingStateDescriptor
-    ) -> AggregatingState[Any, Any]:
-        """Return the state that aggregates all that is added for a key."""
-        return self._state(state_descriptor)  # type: ignore[no-any-return]
 
     def _state(self, descriptor: StateDescriptor) -> Any:
         if self.without_state is not None:

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, TextIO
 
 from penstock.errors import SourceNotReadableError
-from penstock.runtime.columnar.block import ColumnBlock
+from penstock.runtime.exchange.column_block import ColumnBlock
 from penstock.runtime.exchange.elements import Block
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from penstock.datastream.aggregates import Sum
 from penstock.errors import UnsupportedOperationError
-from penstock.runtime.columnar.aggregate import ColumnAggregate, Partial
+from penstock.runtime.columnar.aggregate import ColumnAggregate
 from penstock.runtime.columnar.aggregated_rows import (
     HALF,
     AggregatedBlock,
@@ -17,6 +17,7 @@ from penstock.runtime.columnar.aggregated_rows import (
     given_partials,
 )
 from penstock.runtime.columnar.plan import ColumnPlan
+from penstock.runtime.exchange.elements import Partial
 from penstock.runtime.windows.operator.window_contents import AggregatedRecords
 
 CONTENTS = AggregatedRecords(Sum("amount"))

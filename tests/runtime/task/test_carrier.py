@@ -19,9 +19,9 @@ from tests.runtime.programs import (
 from penstock.common.watermark_strategy import WatermarkStrategy
 from penstock.executors.driver.epoch_outcome import EpochOutcome
 from penstock.runtime.columnar.aggregated_rows import AggregatedSourceOperator
-from penstock.runtime.columnar.block import ColumnBlock
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.exchange.buffer import Buffer
+from penstock.runtime.exchange.column_block import ColumnBlock
 from penstock.runtime.exchange.elements import Block
 from penstock.runtime.exchange.partitioners import RebalancePartitioner
 from penstock.runtime.operator import StreamOperator

@@ -1,4 +1,7 @@
-"""Descriptions of types, under the name of PyFlink's module."""
+"""Descriptions of types: `Types`, the classes behind it, and what they are in Arrow.
+
+Programs import from here, as from PyFlink's module of that name.
+"""
 
 from __future__ import annotations
 

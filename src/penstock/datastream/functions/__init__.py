@@ -44,6 +44,7 @@ from penstock.runtime.async_io.async_function import AsyncFunction
 from penstock.runtime.async_io.retry_strategies import AsyncRetryPredicate, AsyncRetryStrategy
 from penstock.runtime.context import RuntimeContext
 from penstock.runtime.function import Function
+from penstock.runtime.state.api import KeyedStateStore
 
 __all__ = [
     "AggregateFunction",
@@ -66,6 +67,7 @@ __all__ = [
     "KeyedBroadcastProcessFunction",
     "KeyedCoProcessFunction",
     "KeyedProcessFunction",
+    "KeyedStateStore",
     "MapFunction",
     "Partitioner",
     "ProcessAllWindowFunction",

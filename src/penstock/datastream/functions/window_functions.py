@@ -4,24 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 from penstock.runtime.function import Function
 from penstock.runtime.keys.window_values import Window
-from penstock.runtime.state.api import (
-    AggregatingState,
-    ListState,
-    MapState,
-    ReducingState,
-    ValueState,
-)
-from penstock.runtime.state.descriptors import (
-    AggregatingStateDescriptor,
-    ListStateDescriptor,
-    MapStateDescriptor,
-    ReducingStateDescriptor,
-    ValueStateDescriptor,
-)
+from penstock.runtime.state.api import KeyedStateStore
 from penstock.runtime.windows.operator.window_contexts import WindowContext
 
 IN = TypeVar("IN")
@@ -29,27 +16,6 @@ OUT = TypeVar("OUT")
 KEY = TypeVar("KEY")
 W = TypeVar("W", bound=Window)
 W2 = TypeVar("W2", bound=Window)
-
-
-class KeyedStateStore(Protocol):
-    """Where states are asked for: the methods that the runtime context has, too."""
-
-    def get_state(self, state_descriptor: ValueStateDescriptor) -> ValueState[Any]:
-        """Return the state that holds one value."""
-
-    def get_list_state(self, state_descriptor: ListStateDescriptor) -> ListState[Any]:
-        """Return the state that holds a list."""
-
-    def get_map_state(self, state_descriptor: MapStateDescriptor) -> MapState[Any, Any]:
-        """Return the state that holds a map."""
-
-    def get_reducing_state(self, state_descriptor: ReducingStateDescriptor) -> ReducingState[Any]:
-        """Return the state that joins all that is added to one value."""
-
-    def get_aggregating_state(
-        self, state_descriptor: AggregatingStateDescriptor
-    ) -> AggregatingState[Any, Any]:
-        """Return the state that aggregates all that is added."""
 
 
 class WindowFunction(Function, Generic[IN, OUT, KEY, W]):

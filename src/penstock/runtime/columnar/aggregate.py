@@ -1,9 +1,9 @@
-"""What is to be computed of columns, and what records come to that are computed together."""
+"""What is to be computed of columns."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Literal
 
 
 @dataclass(frozen=True)
@@ -17,15 +17,3 @@ class ColumnAggregate:
 
     kind: Literal["sum", "count", "mean", "min", "max"]
     field: int | str | None
-
-
-class Partial(NamedTuple):
-    """What some records of a key come to that belong to the same windows.
-
-    Attributes:
-        records: How many they are.
-        value: What they come to: a record, or an accumulator.
-    """
-
-    records: int
-    value: Any

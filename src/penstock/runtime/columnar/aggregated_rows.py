@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from penstock.common.watermark_strategy import WatermarkStrategy
 from penstock.errors import InvalidTimestampError, UnsupportedOperationError
-from penstock.runtime.columnar.aggregate import Partial
-from penstock.runtime.columnar.block import ColumnBlock
 from penstock.runtime.columnar.plan import ColumnPlan
-from penstock.runtime.exchange.elements import Block
+from penstock.runtime.exchange.column_block import ColumnBlock
+from penstock.runtime.exchange.elements import Block, Partial
 from penstock.runtime.operator import StreamOperator
 from penstock.runtime.operators.source import SourceOperator
 from penstock.runtime.user_code import record_text

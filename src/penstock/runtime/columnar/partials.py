@@ -7,12 +7,12 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.runtime.columnar.aggregate import ColumnAggregate, Partial
-from penstock.runtime.columnar.block import ColumnBlock, joined
-from penstock.runtime.columnar.numbers import floored
+from penstock.runtime.columnar.aggregate import ColumnAggregate
 from penstock.runtime.columnar.plan import ColumnPlan
 from penstock.runtime.exchange.arrow_columns import column_values, rows_of
-from penstock.runtime.exchange.elements import MAX_TIMESTAMP, Block
+from penstock.runtime.exchange.arrow_numbers import floored
+from penstock.runtime.exchange.column_block import ColumnBlock, joined
+from penstock.runtime.exchange.elements import MAX_TIMESTAMP, Block, Partial
 from penstock.runtime.windows.operator.window_contents import AggregatedRecords
 from penstock.runtime.windows.panes import PaneWindows
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from penstock.runtime.columnar.block import ColumnBlock
 from penstock.runtime.columnar.plan import ColumnPlan
 from penstock.runtime.epoch import Epoch
+from penstock.runtime.exchange.column_block import ColumnBlock
 from penstock.runtime.exchange.elements import Block, WatermarkStatus
 from penstock.runtime.operator import StreamOperator
 from penstock.runtime.windows.panes import PaneWindows

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from penstock.runtime.columnar.aggregated_rows import given_accumulators
-from penstock.runtime.columnar.block import ColumnBlock
 from penstock.runtime.columnar.plan import ColumnPlan
+from penstock.runtime.exchange.column_block import ColumnBlock
 from penstock.runtime.exchange.elements import Block
 from penstock.runtime.objects.mutability import copied_if_possible
 from penstock.runtime.operator import StreamOperator

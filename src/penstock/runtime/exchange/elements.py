@@ -9,7 +9,6 @@ from itertools import compress
 from typing import Any, Final, NamedTuple
 
 from penstock.common.rows.data_frame_row import DataFrameRow, RowFactory, factory_of
-from penstock.runtime.columnar.aggregate import Partial
 from penstock.runtime.objects.mutability import all_immutable, copied, copied_if_possible
 
 MIN_TIMESTAMP: Final = -(2**63)
@@ -28,6 +27,18 @@ class StreamRecord:
 
     value: Any
     timestamp: int | None = None
+
+
+class Partial(NamedTuple):
+    """What some records of a key come to that belong to the same windows.
+
+    Attributes:
+        records: How many they are.
+        value: What they come to: a record, or an accumulator.
+    """
+
+    records: int
+    value: Any
 
 
 class Block:

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
-if TYPE_CHECKING:
-    from penstock.runtime.state.descriptors import MapStateDescriptor
+from penstock.runtime.state.descriptors import (
+    AggregatingStateDescriptor,
+    ListStateDescriptor,
+    MapStateDescriptor,
+    ReducingStateDescriptor,
+    StateDescriptor,
+    ValueStateDescriptor,
+)
 
 T = TypeVar("T")
 K = TypeVar("K")
@@ -248,3 +254,39 @@ class MapState(State, Generic[K, V]):
 
     def __iter__(self) -> Iterator[K]:
         return iter(self.keys())
+
+
+class KeyedStateStore(ABC):
+    """Where keyed states are asked for: by one method for each kind."""
+
+    @abstractmethod
+    def _state(self, descriptor: StateDescriptor) -> Any:
+        """Return the state that a descriptor names, made if new."""
+
+    def get_state(self, state_descriptor: ValueStateDescriptor) -> ValueState[Any]:
+        """Return the state that holds one value for each key.
+
+        Raises:
+            UnsupportedOperationError: If the stream has no keys, or it is a sink function or an
+                asynchronous one. So do the methods below.
+            StateTypeMismatchError: If there is a state of that name and another type. So do they.
+        """
+        return self._state(state_descriptor)  # type: ignore[no-any-return]
+
+    def get_list_state(self, state_descriptor: ListStateDescriptor) -> ListState[Any]:
+        """Return the state that holds a list for each key."""
+        return self._state(state_descriptor)  # type: ignore[no-any-return]
+
+    def get_map_state(self, state_descriptor: MapStateDescriptor) -> MapState[Any, Any]:
+        """Return the state that holds a map for each key."""
+        return self._state(state_descriptor)  # type: ignore[no-any-return]
+
+    def get_reducing_state(self, state_descriptor: ReducingStateDescriptor) -> ReducingState[Any]:
+        """Return the state that joins all that is added for a key to one value."""
+        return self._state(state_descriptor)  # type: ignore[no-any-return]
+
+    def get_aggregating_state(
+        self, state_descriptor: AggregatingStateDescriptor
+    ) -> AggregatingState[Any, Any]:
+        """Return the state that aggregates all that is added for a key."""
+        return self._state(state_descriptor)  # type: ignore[no-any-return]

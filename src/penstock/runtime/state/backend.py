@@ -193,11 +193,11 @@ class KeyedStateBackend(ABC):
     def _table(self, name: str, kind: str) -> StateTable:
         """Return the table of that name, made if new; it may be of another kind."""
         known = self._tables.get(name)
-        return self._new_table(name, kind, kind.removesuffix(WITH_TTL)) if known is None else known
+        return self._new_table(name, kind) if known is None else known
 
     @abstractmethod
-    def _new_table(self, name: str, kind: str, shape: str) -> StateTable:
-        """Make a table: of lists or of maps if that is its shape, else of values."""
+    def _new_table(self, name: str, kind: str) -> StateTable:
+        """Make a table of the shape that the kind has."""
 
     def table(self, name: str) -> RawTable:
         """Return one value a key, without a descriptor, as it is held: see `keep_in`.

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from penstock.errors import ValueNotSerializableError
 from penstock.runtime.job_pickle import UNPICKLER, dumps
-from penstock.runtime.state.tables import TablePart, not_serializable
+from penstock.runtime.state.tables import Shape, TablePart, not_serializable, shape_of
 from penstock.runtime.timers.internal_timer import read_timers, write_timers
 
 _FRAME_SIZE: Final = 1 << 20
@@ -118,7 +118,7 @@ def only_of(part: TablePart | TimerPart, is_wanted: Callable[[Any], bool]) -> Ta
     if isinstance(part, TimerPart):
         wanted = (change for change in read_timers(part.frame) if is_wanted(change[0].key))
         return TimerPart(part.queue, b"".join(write_timers(wanted)))
-    is_map = part.kind.startswith("map")
+    is_map = shape_of(part.kind) is Shape.MAP
     removed = [key for key in part.removed if is_wanted(key[0] if is_map else key)]
     kept = [
         (key, value)

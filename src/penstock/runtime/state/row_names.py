@@ -17,7 +17,7 @@ from penstock.checkpoint.epoch_record import RowNames
 from penstock.common.types import Row, field_names_of
 from penstock.runtime.objects.mutability import IMMUTABLE_TYPES
 from penstock.runtime.state.frames import TimerPart
-from penstock.runtime.state.tables import MapView, TablePart
+from penstock.runtime.state.tables import MapView, Shape, TablePart, shape_of
 from penstock.runtime.timers.internal_timer import read_timers
 
 Names = tuple[str, ...]
@@ -44,7 +44,7 @@ class RowsAmongKeys:
         if isinstance(part, TimerPart):
             timers = read_timers(part.frame) if part.frame else ()
             self._note(self.kept, "", [timer.key for timer, _ in timers])
-        elif part.kind.startswith("map"):
+        elif shape_of(part.kind) is Shape.MAP:
             self._note(self.kept, "", [key for key, _ in part.keys])
             self._note(self.kept, part.table, [map_key for _, map_key in part.keys])
         else:

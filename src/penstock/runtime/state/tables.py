@@ -1,7 +1,6 @@
 """What states ask of the storage under them: tables, seen one namespace at a time.
 
-There are three shapes of tables: one value a key, one list a key, one map a key. Each backend has the
-three. What is in them comes and goes as changes, which are gathered to parts of files. Time-to-live is put
+There are three shapes of tables, and each backend has the three. What is in them comes and goes as changes, which are gathered to parts of files. Time-to-live is put
 on top of them by `penstock.runtime.state.ttl_views`.
 """
 
@@ -10,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from enum import Enum
 from typing import Any, ClassVar, Final, NamedTuple, Protocol
 
 from penstock.errors import MutatedKeyError, ValueNotSerializableError
@@ -22,6 +22,22 @@ _PART_ENTRIES: Final = 128
 
 WITH_TTL: Final = " with time-to-live"
 """What the kind of a table ends with whose values carry the time at which they were written."""
+
+
+class Shape(Enum):
+    """What a table has for each key."""
+
+    VALUE = "one value"
+    LIST = "a list"
+    MAP = "a map"
+
+
+_SHAPES: Final = {"list": Shape.LIST, "map": Shape.MAP}
+
+
+def shape_of(kind: str) -> Shape:
+    """Return the shape of the tables for a kind of state: one value a key, unless it is named here."""
+    return _SHAPES.get(kind.removesuffix(WITH_TTL), Shape.VALUE)
 
 
 class _Absent:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from penstock.common.time import Duration
 from penstock.runtime.objects.mutability import given
@@ -13,10 +13,12 @@ from penstock.runtime.state.tables import (
     WITH_TTL,
     ListView,
     MapView,
+    Shape,
     StateTable,
     ValueView,
     as_it_is,
     ignore,
+    shape_of,
 )
 from penstock.runtime.state.ttl import StateTtlConfig
 
@@ -177,6 +179,13 @@ class TtlMaps(MapView):
                 self._view.remove(key, map_key)
 
 
+_VIEWS: Final[Mapping[Shape, Callable[..., TtlEntries | TtlLists | TtlMaps]]] = {
+    Shape.VALUE: TtlEntries,
+    Shape.LIST: TtlLists,
+    Shape.MAP: TtlMaps,
+}
+
+
 class TtlTable:
     """A table whose values expire, in the place of the table itself.
 
@@ -204,11 +213,7 @@ class TtlTable:
         return ValueView(view, ignore, as_it_is) if isinstance(view, TtlEntries) else view
 
     def _over(self, view: Any, on_use: Callable[[], object]) -> TtlEntries | TtlLists | TtlMaps:
-        if self._table.kind == "list" + WITH_TTL:
-            return TtlLists(view, self._ttl, on_use)
-        if self._table.kind == "map" + WITH_TTL:
-            return TtlMaps(view, self._ttl, on_use)
-        return TtlEntries(view, self._ttl, on_use)
+        return _VIEWS[shape_of(self._table.kind)](view, self._ttl, on_use)
 
     def clean_when_used(self) -> Callable[[], object] | None:
         """Have some keys looked at whenever the state is read or written, as is done in memory.

@@ -63,7 +63,7 @@ def test_windows_that_merge_tell_the_trigger_first(backend: str) -> None:
 def test_merged_windows_go_on_after_a_failure(backend: str) -> None:
     def session() -> Harness:
         assigner = EventTimeSessionWindows.with_gap(10)
-        return ready(assigner, contents=ReducedRecords(max), kind=window_operator, backend=backend)
+        return ready(assigner, contents=ReducedRecords(max), make=window_operator, backend=backend)
 
     before, after = session(), session()
     before.process([1, 2], [0, 15], ["k"] * 2)
@@ -168,7 +168,7 @@ def test_what_an_evictor_takes_is_gone_for_good(backend: str) -> None:
     harness = ready(
         GlobalWindows.create(),
         CountTrigger.of(3),
-        kind=window_operator,
+        make=window_operator,
         evictor=Watching(),
         backend=backend,
     )
@@ -184,7 +184,7 @@ def test_records_are_joined_when_an_evicting_window_fires() -> None:
         GlobalWindows.create(),
         CountTrigger.of(2),
         contents=ReducedRecords(lambda a, b: a + b),
-        kind=window_operator,
+        make=window_operator,
         evictor=CountEvictor.of(3),
     )
     harness.process([1, 2, 3, 4], None, ["k"] * 4)
@@ -194,7 +194,7 @@ def test_records_are_joined_when_an_evicting_window_fires() -> None:
         GlobalWindows.create(),
         CountTrigger.of(1),
         contents=ReducedRecords(max),
-        kind=window_operator,
+        make=window_operator,
         evictor=CountEvictor.of(0),
     )
     nothing.process([1, 2], None, ["k"] * 2)
@@ -205,7 +205,7 @@ def test_an_evicting_window_without_contents_is_cleaned_up_too() -> None:
     harness = ready(
         TumblingEventTimeWindows.of(10),
         Told(),
-        kind=window_operator,
+        make=window_operator,
         evictor=CountEvictor.of(0),
     )
     harness.process([TriggerResult.FIRE_AND_PURGE], [3], ["k"])

@@ -22,7 +22,7 @@ from penstock.runtime.windows.operator.window_operator import WindowOperator
 
 def sessions(backend: str = "hashmap", **options: Any) -> Harness:
     assigner = EventTimeSessionWindows.with_gap(10)
-    return ready(assigner, kind=WindowOperator, windows=Sessions, backend=backend, **options)
+    return ready(assigner, make=WindowOperator, windows=Sessions, backend=backend, **options)
 
 
 class Told:

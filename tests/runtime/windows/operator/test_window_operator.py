@@ -112,11 +112,11 @@ def ready(
     call: Any = None,
     *,
     backend: str = "hashmap",
-    kind: Any = general_operator,
+    make: Any = general_operator,
     batch: bool = False,
     **options: Any,
 ) -> Harness:
-    operator = kind(
+    operator = make(
         assigner,
         trigger or assigner.get_default_trigger(None),
         contents or ListedRecords(),
@@ -294,9 +294,9 @@ def test_in_batch_mode_the_end_of_the_input_is_the_end_of_time(backend: str, con
     assert sorted(harness.output.records()) == [(5, 9), (7, 9)]
 
 
-@pytest.mark.parametrize("kind", [general_operator, window_operator])
-def test_windows_of_event_time_need_timestamps(kind: Any) -> None:
-    harness = ready(TumblingEventTimeWindows.of(10), kind=kind)
+@pytest.mark.parametrize("make", [general_operator, window_operator])
+def test_windows_of_event_time_need_timestamps(make: Any) -> None:
+    harness = ready(TumblingEventTimeWindows.of(10), make=make)
     with pytest.raises(InvalidTimestampError, match=r"'Mine' .*'x' has none, with the key 'l'\."):
         harness.process(["y", "x"], [3, None], ["k", "l"])
     with pytest.raises(InvalidTimestampError, match=r"'x' has none, with the key 'k'\."):
@@ -317,12 +317,12 @@ class Sum:
         return acc_a + acc_b
 
 
-@pytest.mark.parametrize("kind", [general_operator, window_operator])
-def test_what_is_not_of_its_declared_type_is_told_with_key_and_window(kind: Any) -> None:
+@pytest.mark.parametrize("make", [general_operator, window_operator])
+def test_what_is_not_of_its_declared_type_is_told_with_key_and_window(make: Any) -> None:
     accumulator = AggregatedRecords(Sum(), Types.STRING())
     tumbling = TumblingEventTimeWindows.of(10)
     for contents, output_type in ((accumulator, None), (AggregatedRecords(Sum()), Types.STRING())):
-        harness = ready(tumbling, contents=contents, kind=kind, output_type=output_type)
+        harness = ready(tumbling, contents=contents, make=make, output_type=output_type)
         harness.process([1, 2], [3, 4], ["k", "k"])
         with pytest.raises(TypeMismatchError) as failure:
             harness.operator.process_watermark(9)

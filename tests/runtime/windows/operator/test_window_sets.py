@@ -1,4 +1,4 @@
-"""All operators that can run some windows give the same results, in the same order where there is one."""
+"""All sets that can hold some windows give the same results, in the same order where there is one."""
 
 from __future__ import annotations
 
@@ -177,17 +177,17 @@ def in_no_order(results: list[list[Any]]) -> list[list[str]]:
 
 @settings(max_examples=400, deadline=None)
 @given(st.data())
-def test_all_operators_give_the_results_of_the_general_one(data: st.DataObject) -> None:
+def test_all_sets_give_the_results_of_the_general_one(data: st.DataObject) -> None:
     assigner, steps = data.draw(assigners()), data.draw(inputs())
     backend = data.draw(st.sampled_from(["hashmap"] * 9 + ["rocksdb"]))
     contents = data.draw(st.sampled_from(sorted(CONTENTS)))
     call = data.draw(st.sampled_from(sorted(CALLS)))
     lateness = data.draw(st.sampled_from([0, 0, 3, 20, MAX_TIMESTAMP]))
 
-    def made(kind: Callable[..., WindowOperator]) -> WindowOperator:
+    def made(make: Callable[..., WindowOperator]) -> WindowOperator:
         trigger = EventTimeTrigger()
         options: dict[str, Any] = {"allowed_lateness": lateness, "late_tag": LATE}
-        return kind(assigner, trigger, CONTENTS[contents](), CALLS[call](), **options)
+        return make(assigner, trigger, CONTENTS[contents](), CALLS[call](), **options)
 
     fast = made(window_operator)
     found, late = run(fast, steps, backend)
@@ -216,9 +216,9 @@ def test_sessions_give_the_results_of_windows_that_merge(data: st.DataObject) ->
     lateness = data.draw(st.sampled_from([0, 0, 3, 20, MAX_TIMESTAMP]))
     is_moved = data.draw(st.booleans())
 
-    def made(kind: Callable[..., WindowOperator]) -> WindowOperator:
+    def made(make: Callable[..., WindowOperator]) -> WindowOperator:
         options: dict[str, Any] = {"allowed_lateness": lateness, "late_tag": LATE}
-        return kind(assigner, EventTimeTrigger(), CONTENTS[contents](), CALLS[call](), **options)
+        return make(assigner, EventTimeTrigger(), CONTENTS[contents](), CALLS[call](), **options)
 
     fast = made(window_operator)
     assert fast.windows is Sessions
@@ -242,8 +242,8 @@ def sorted_records(value: Any) -> Any:
     return sorted(value) if isinstance(value, tuple) else value
 
 
-def test_the_fastest_operator_is_taken() -> None:
-    def kind(
+def test_the_fastest_set_is_taken() -> None:
+    def set_of(
         assigner: Any, contents: Any = None, call: Any = None, trigger: Any = None, **options: Any
     ) -> type[WindowSet]:
         return (
@@ -260,25 +260,25 @@ def test_the_fastest_operator_is_taken() -> None:
     staggered = TumblingEventTimeWindows.of(60, window_stagger=WindowStagger.NATURAL)
     sessions, evictor = EventTimeSessionWindows.with_gap(5), CountEvictor.of(1)
 
-    assert kind(tumbling) is AlignedWindows
-    assert kind(staggered) is GeneralWindows
-    assert kind(tumbling, trigger=CountTrigger.of(3)) is GeneralWindows
-    assert kind(sliding) is SharedPanes
-    assert kind(sliding, ReducedRecords(join, is_associative=False)) is AlignedWindows
-    assert kind(sliding, ReducedRecords(join, is_associative=True)) is SharedPanes
-    assert kind(sliding, AggregatedRecords(Letters())) is AlignedWindows
-    assert kind(sliding, AggregatedRecords(Letters(), is_mergeable=None)) is SharedPanes
-    assert kind(sliding, AggregatedRecords(Letters(), is_mergeable=True)) is SharedPanes
-    assert kind(sliding, ListedRecords()) is AlignedWindows
-    assert kind(sliding, call=ApplyCall(with_window)) is SharedPanes
-    assert kind(sliding, call=ProcessCall(Remembering())) is AlignedWindows
-    assert kind(sliding, evictor=evictor) is GeneralWindows
-    assert kind(sessions) is Sessions
-    assert kind(sessions, ListedRecords()) is Sessions
-    assert kind(sessions, trigger=CountTrigger.of(3)) is GeneralWindows
-    assert kind(EventTimeSessionWindows.with_dynamic_gap(len)) is GeneralWindows
-    assert kind(ProcessingTimeSessionWindows.with_gap(5)) is GeneralWindows
-    assert kind(sessions, evictor=evictor) is GeneralWindows
+    assert set_of(tumbling) is AlignedWindows
+    assert set_of(staggered) is GeneralWindows
+    assert set_of(tumbling, trigger=CountTrigger.of(3)) is GeneralWindows
+    assert set_of(sliding) is SharedPanes
+    assert set_of(sliding, ReducedRecords(join, is_associative=False)) is AlignedWindows
+    assert set_of(sliding, ReducedRecords(join, is_associative=True)) is SharedPanes
+    assert set_of(sliding, AggregatedRecords(Letters())) is AlignedWindows
+    assert set_of(sliding, AggregatedRecords(Letters(), is_mergeable=None)) is SharedPanes
+    assert set_of(sliding, AggregatedRecords(Letters(), is_mergeable=True)) is SharedPanes
+    assert set_of(sliding, ListedRecords()) is AlignedWindows
+    assert set_of(sliding, call=ApplyCall(with_window)) is SharedPanes
+    assert set_of(sliding, call=ProcessCall(Remembering())) is AlignedWindows
+    assert set_of(sliding, evictor=evictor) is GeneralWindows
+    assert set_of(sessions) is Sessions
+    assert set_of(sessions, ListedRecords()) is Sessions
+    assert set_of(sessions, trigger=CountTrigger.of(3)) is GeneralWindows
+    assert set_of(EventTimeSessionWindows.with_dynamic_gap(len)) is GeneralWindows
+    assert set_of(ProcessingTimeSessionWindows.with_gap(5)) is GeneralWindows
+    assert set_of(sessions, evictor=evictor) is GeneralWindows
 
 
 @pytest.mark.parametrize(

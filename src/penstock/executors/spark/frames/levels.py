@@ -15,10 +15,10 @@ from penstock.errors import SourceNotReadableError
 from penstock.executors.spark.frames.buffer_rows import from_batches, to_batches
 from penstock.executors.spark.interruption import note_query
 from penstock.executors.spark.workers import end_quietly
-from penstock.runtime.columnar.block import ColumnBlock
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.exchange.arrow_columns import column_values, parts_by_split, rows_of
 from penstock.runtime.exchange.buffer import Buffer
+from penstock.runtime.exchange.column_block import ColumnBlock
 from penstock.runtime.exchange.elements import Block
 from penstock.runtime.exchange.row_block import RowBlock
 from penstock.runtime.program import Vertex

@@ -13,7 +13,7 @@ from penstock.errors import (
     UnsupportedOperationError,
     ValueNotSerializableError,
 )
-from penstock.runtime.columnar.block import ColumnBlock
+from penstock.runtime.exchange.column_block import ColumnBlock
 from penstock.runtime.exchange.elements import (
     MAX_TIMESTAMP,
     MIN_TIMESTAMP,

@@ -9,7 +9,7 @@ from typing import Any
 from penstock.common.rows.field_reader import ColumnTimestamp, FieldReader
 from penstock.common.typeinfo.with_article import with_article
 from penstock.errors import InvalidTimestampError
-from penstock.runtime.columnar.block import ColumnBlock
+from penstock.runtime.exchange.column_block import ColumnBlock
 from penstock.runtime.exchange.elements import MAX_TIMESTAMP, MIN_TIMESTAMP, Block
 from penstock.runtime.objects.mutability import copied_if_possible
 from penstock.runtime.user_code import failing_record, function_failure, record_text
@@ -48,7 +48,7 @@ def _timed_columns(block: ColumnBlock, assigner: ColumnTimestamp, name: str) -> 
     """Return columns with the event timestamps that one of them holds; None if it holds no times."""
     import pyarrow.compute as pc
 
-    from penstock.runtime.columnar.numbers import milliseconds
+    from penstock.runtime.exchange.arrow_numbers import milliseconds
 
     if assigner.field not in block.rows.type.names:
         return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, Final
 
@@ -15,12 +15,17 @@ from penstock.runtime.state.hashmap.hashmap_tables import (
     HashMapTable,
     HashMapValues,
 )
-from penstock.runtime.state.tables import TablePart, parts_of
+from penstock.runtime.state.tables import Shape, TablePart, parts_of, shape_of
 from penstock.runtime.state.ttl_views import TtlTable
 from penstock.runtime.timers.heap_priority_queue_set import HeapPriorityQueueSet
 
 _KEYS_A_STEP: Final = 8192
 """How many keys an epoch looks at, about 6 ms, until it is known which belong to which key group."""
+_TABLES: Final[Mapping[Shape, type[HashMapTable]]] = {
+    Shape.VALUE: HashMapValues,
+    Shape.LIST: HashMapLists,
+    Shape.MAP: HashMapMaps,
+}
 
 
 class HashMapKeyedStateBackend(KeyedStateBackend):
@@ -43,9 +48,8 @@ class HashMapKeyedStateBackend(KeyedStateBackend):
         for table in self._tables.values():
             table.tracks_changes = self._tracks_changes
 
-    def _new_table(self, name: str, kind: str, shape: str) -> HashMapTable:
-        make = {"list": HashMapLists, "map": HashMapMaps}.get(shape, HashMapValues)
-        table = self._tables[name] = make(self.operator, name, kind)
+    def _new_table(self, name: str, kind: str) -> HashMapTable:
+        table = self._tables[name] = _TABLES[shape_of(kind)](self.operator, name, kind)
         table.tracks_changes = self._tracks_changes
         return table
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from penstock.runtime.keys.key_groups import SubtaskByKey
@@ -11,7 +11,7 @@ from penstock.runtime.state.rocksdb.rocksdb_database import RocksDatabase
 from penstock.runtime.state.rocksdb.rocksdb_lists import RocksLists
 from penstock.runtime.state.rocksdb.rocksdb_rows import RocksRows
 from penstock.runtime.state.rocksdb.rocksdb_tables import RocksMaps, RocksTable, RocksValues
-from penstock.runtime.state.tables import TablePart, parts_of
+from penstock.runtime.state.tables import Shape, TablePart, parts_of, shape_of
 from penstock.runtime.timers.key_group_partitioned_queue import KeyGroupPartitionedPriorityQueue
 from penstock.runtime.timers.rocksdb_caching_priority_queue_set import (
     RocksDBCachingPriorityQueueSet,
@@ -20,6 +20,11 @@ from penstock.runtime.timers.rocksdb_caching_priority_queue_set import (
 # No key group has this number, nor that above it, which is for notes about rows.
 _TIMERS: Final = b"\xff\xfe"
 _MOST_UNWRITTEN: Final = 1 << 12
+_TABLES: Final[Mapping[Shape, type[RocksTable]]] = {
+    Shape.VALUE: RocksValues,
+    Shape.LIST: RocksLists,
+    Shape.MAP: RocksMaps,
+}
 
 
 class RocksDBKeyedStateBackend(KeyedStateBackend):
@@ -67,9 +72,8 @@ class RocksDBKeyedStateBackend(KeyedStateBackend):
         for table in self._tables.values():
             table.clear_cache()
 
-    def _new_table(self, name: str, kind: str, shape: str) -> RocksTable:
-        classes: dict[str, type[RocksTable]] = {"list": RocksLists, "map": RocksMaps}
-        make = classes.get(shape, RocksValues)
+    def _new_table(self, name: str, kind: str) -> RocksTable:
+        make = _TABLES[shape_of(kind)]
         table = self._tables[name] = make(self._rows, len(self._tables), self.operator, name, kind)
         return table
 

@@ -54,6 +54,7 @@ _COSTS: Final = {
 }
 _OPERATORS: Final = (
     _PACKAGE + "runtime/operators/",
+    _PACKAGE + "runtime/windows/checks/",
     _PACKAGE + "runtime/windows/operator/",
     _PACKAGE + "runtime/columnar/",
     _PACKAGE + "runtime/async_io/async_wait.py",

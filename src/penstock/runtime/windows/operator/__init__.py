@@ -1,1 +1,1 @@
-"""The operators of windows, and what they are put together of."""
+"""The window operator, and what it is put together of: sets of windows, their contents, calls of functions."""

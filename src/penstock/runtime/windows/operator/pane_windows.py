@@ -23,9 +23,9 @@ from penstock.runtime.timers.internal_timer import InternalTimer, new_timer
 from penstock.runtime.windows.assigners.sliding import SlidingEventTimeWindows
 from penstock.runtime.windows.assigners.stagger import WindowStagger
 from penstock.runtime.windows.assigners.tumbling import TumblingEventTimeWindows
-from penstock.runtime.windows.operator.associativity import AssociativityCheck
-from penstock.runtime.windows.operator.merge_check import MergeCheck
-from penstock.runtime.windows.operator.sampled_check import SampledCheck
+from penstock.runtime.windows.checks.associativity import AssociativityCheck
+from penstock.runtime.windows.checks.merge_check import MergeCheck
+from penstock.runtime.windows.checks.sampled_check import SampledCheck
 from penstock.runtime.windows.operator.window_contents import (
     PANES_NAME,
     JoinedContents,

@@ -11,6 +11,7 @@ from penstock.runtime.context import RuntimeContext
 from penstock.runtime.exchange.elements import MAX_TIMESTAMP
 from penstock.runtime.keys.key_types import VOID_NAMESPACE
 from penstock.runtime.metrics import MetricGroup
+from penstock.runtime.state.api import KeyedStateStore
 from penstock.runtime.state.backend import KeyedStateBackend
 from penstock.runtime.state.descriptors import StateDescriptor
 from penstock.runtime.state.states import KeyedMergingState
@@ -40,34 +41,28 @@ class Clocks(WindowAssigner.WindowAssignerContext, Evictor.EvictorContext):
         return self._context.get_metrics_group()
 
 
-class WindowStates:
+class WindowStates(KeyedStateStore):
     """The states of one window, the `namespace`, apart from all other states of the operator.
 
     Two users of states, such as the trigger and the function, may take the same name for a state, so
     each has names of its own: their owner stands before them.
     """
 
-    def __init__(self, state: KeyedStateBackend, owner: str) -> None:
-        self._state = state
+    def __init__(self, backend: KeyedStateBackend, owner: str) -> None:
+        self._backend = backend
         self._owner = owner
         self._renamed: dict[str, tuple[StateDescriptor, StateDescriptor]] = {}
         self.namespace: Any = VOID_NAMESPACE
 
-    def get(self, state_descriptor: StateDescriptor) -> Any:
-        known = self._renamed.get(state_descriptor.name)
-        if known is None or known[0] is not state_descriptor:
-            renamed = copy.copy(state_descriptor)
+    def get(self, descriptor: StateDescriptor) -> Any:
+        known = self._renamed.get(descriptor.name)
+        if known is None or known[0] is not descriptor:
+            renamed = copy.copy(descriptor)
             renamed.name = f"{self._owner}: {renamed.name}"
-            known = self._renamed[state_descriptor.name] = state_descriptor, renamed
-        return self._state.get_state(known[1], self.namespace)
+            known = self._renamed[descriptor.name] = descriptor, renamed
+        return self._backend.get_state(known[1], self.namespace)
 
-
-class StateStore:
-    """The states that a function may ask for, by one method for each kind."""
-
-    def __init__(self, get: Callable[[Any], Any]) -> None:
-        self.get_state = self.get_list_state = self.get_map_state = get
-        self.get_reducing_state = self.get_aggregating_state = get
+    _state = get
 
 
 class TriggerContext(Clocks, Trigger.OnMergeContext):
@@ -141,8 +136,6 @@ class WindowContext(Clocks):
         super().__init__(context, timers)
         self._states = WindowStates(state, "window")
         self._merges = merges
-        self._global_store = StateStore(state.get_state)
-        self._window_store = StateStore(self._states.get)
         self.current: Any = None
 
     current_processing_time = Clocks.get_current_processing_time
@@ -151,7 +144,7 @@ class WindowContext(Clocks):
     def window(self) -> Any:
         return self.current
 
-    def window_state(self) -> StateStore:
+    def window_state(self) -> KeyedStateStore:
         if self._merges:
             raise WindowStateError(
                 f"Operator {self._context.task_name!r} asks for the state of the window "
@@ -159,10 +152,10 @@ class WindowContext(Clocks):
                 hint="Use global_state(), which a key has for all its windows.",
             )
         self._states.namespace = self.current
-        return self._window_store
+        return self._states
 
-    def global_state(self) -> StateStore:
-        return self._global_store
+    def global_state(self) -> KeyedStateStore:
+        return self._context
 
 
 class StatelessContext(RuntimeContext):

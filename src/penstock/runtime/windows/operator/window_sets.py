@@ -14,7 +14,7 @@ from penstock.runtime.windows.operator.window_contents import TimestampedRecords
 from penstock.runtime.windows.operator.window_operator import WindowOperator, WindowSet
 from penstock.runtime.windows.triggers.trigger import Trigger
 
-_KINDS: Final[tuple[type[WindowSet], ...]] = (SharedPanes, AlignedWindows, Sessions, GeneralWindows)
+_SETS: Final[tuple[type[WindowSet], ...]] = (SharedPanes, AlignedWindows, Sessions, GeneralWindows)
 """The fastest first; the last can run all windows."""
 
 
@@ -30,5 +30,5 @@ def window_operator(
     """Return a `WindowOperator` whose windows are in the fastest set that can run them."""
     if evictor is not None:
         contents = TimestampedRecords(contents, evictor)
-    windows = next(it for it in _KINDS if it.can_run(assigner, trigger, contents, call))
+    windows = next(it for it in _SETS if it.can_run(assigner, trigger, contents, call))
     return WindowOperator(assigner, trigger, contents, call, windows=windows, **options)

@@ -6,8 +6,8 @@ from typing import Any
 
 from penstock.errors import MergeMismatchError, PenstockError
 from penstock.runtime.user_code import record_text
-from penstock.runtime.windows.operator.alike import numbers_in
-from penstock.runtime.windows.operator.sampled_check import SampledCheck
+from penstock.runtime.windows.checks.alike import numbers_in
+from penstock.runtime.windows.checks.sampled_check import SampledCheck
 
 
 class MergeCheck(SampledCheck):

@@ -9,7 +9,7 @@ from typing import Any, Final
 from penstock.errors import PenstockError
 from penstock.runtime.job_pickle import dumps, loads
 from penstock.runtime.user_code import FAILURES, record_text
-from penstock.runtime.windows.operator.alike import are_alike
+from penstock.runtime.windows.checks.alike import are_alike
 
 SAMPLES: Final = 16
 _RECORDS: Final = 20_000

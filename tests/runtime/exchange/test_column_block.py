@@ -6,9 +6,8 @@ import pickle
 
 import pyarrow as pa
 
-from penstock.runtime.columnar.aggregate import Partial
-from penstock.runtime.columnar.block import ColumnBlock
-from penstock.runtime.exchange.elements import Block
+from penstock.runtime.exchange.column_block import ColumnBlock
+from penstock.runtime.exchange.elements import Block, Partial
 
 
 def block() -> ColumnBlock:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.runtime.columnar.numbers import floored, milliseconds
+from penstock.runtime.exchange.arrow_numbers import floored, milliseconds
 
 NUMBERS = st.integers(-(2**60), 2**60)
 

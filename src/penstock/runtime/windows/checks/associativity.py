@@ -7,7 +7,7 @@ from typing import Any
 
 from penstock.errors import NonAssociativeReduceError, PenstockError
 from penstock.runtime.user_code import record_text
-from penstock.runtime.windows.operator.sampled_check import SampledCheck
+from penstock.runtime.windows.checks.sampled_check import SampledCheck
 
 
 class AssociativityCheck(SampledCheck):

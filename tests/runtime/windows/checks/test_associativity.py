@@ -13,10 +13,10 @@ from tests.runtime.programs import Harness
 from penstock.common import Row
 from penstock.errors import NonAssociativeReduceError
 from penstock.runtime.windows.assigners.sliding import SlidingEventTimeWindows
-from penstock.runtime.windows.operator import sampled_check
-from penstock.runtime.windows.operator.associativity import AssociativityCheck
+from penstock.runtime.windows.checks import sampled_check
+from penstock.runtime.windows.checks.associativity import AssociativityCheck
+from penstock.runtime.windows.checks.sampled_check import SAMPLES
 from penstock.runtime.windows.operator.pane_windows import SharedPanes
-from penstock.runtime.windows.operator.sampled_check import SAMPLES
 from penstock.runtime.windows.operator.window_call import WindowCall
 from penstock.runtime.windows.operator.window_contents import ReducedRecords
 from penstock.runtime.windows.operator.window_sets import window_operator

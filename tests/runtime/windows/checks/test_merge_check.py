@@ -7,8 +7,8 @@ from tests.runtime.programs import Harness
 
 from penstock.errors import MergeMismatchError
 from penstock.runtime.windows.assigners.sliding import SlidingEventTimeWindows
-from penstock.runtime.windows.operator.merge_check import MergeCheck
-from penstock.runtime.windows.operator.sampled_check import SAMPLES
+from penstock.runtime.windows.checks.merge_check import MergeCheck
+from penstock.runtime.windows.checks.sampled_check import SAMPLES
 from penstock.runtime.windows.operator.window_call import WindowCall
 from penstock.runtime.windows.operator.window_contents import AggregatedRecords
 from penstock.runtime.windows.operator.window_sets import window_operator
