@@ -72,11 +72,18 @@ def test_values_are_what_they_were(renamed: dict[str, str]) -> None:
         ("penstock.common.basic_typeinfo", "BasicTypeInfo"),
         ("penstock.common.composite_typeinfo", "RowTypeInfo"),
         ("penstock.common.configuration", "Configuration"),
+        ("penstock.common.memory_size", "MemorySize"),
         ("penstock.common.time_typeinfo", "DateTypeInfo"),
         ("penstock.common.typeinfo", "Types"),
         ("penstock.datastream.aggregates", "Sum"),
         ("penstock.runtime.time_domain", "TimeDomain"),
+        ("penstock.runtime.windowing.count_trigger", "CountTrigger"),
+        ("penstock.runtime.windowing.count_windows", "CountSlidingWindowAssigner"),
+        ("penstock.runtime.windowing.evictors", "TimeEvictor"),
+        ("penstock.runtime.windowing.session", "EventTimeSessionWindows"),
         ("penstock.runtime.windowing.stagger", "WindowStagger"),
+        ("penstock.runtime.windowing.timeout_trigger", "ProcessingTimeoutTrigger"),
+        ("penstock.runtime.windowing.tumbling", "TumblingEventTimeWindows"),
     ],
 )
 def test_what_a_program_may_keep_is_found_by_the_name_it_had(module: str, name: str) -> None:

@@ -201,6 +201,19 @@ def test_records_are_joined_when_an_evicting_window_fires() -> None:
     assert nothing.output.values() == []
 
 
+def test_none_that_records_are_reduced_to_is_a_result_where_they_are_kept() -> None:
+    harness = ready(
+        GlobalWindows.create(),
+        CountTrigger.of(2),
+        contents=ReducedRecords(lambda _one, _other: None),
+        kind=window_operator,
+        evictor=CountEvictor.of(3),
+    )
+    harness.process([1, 2], None, ["k"] * 2)
+
+    assert harness.output.values() == [None]
+
+
 def test_an_evicting_window_without_contents_is_cleaned_up_too() -> None:
     harness = ready(
         TumblingEventTimeWindows.of(10),

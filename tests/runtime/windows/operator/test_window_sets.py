@@ -449,14 +449,23 @@ def test_a_late_record_has_its_window_cleaned_up_where_lateness_was_changed(back
 
 @pytest.mark.parametrize("lateness", [0, 5, 50])
 @pytest.mark.parametrize("backend", ["hashmap", "rocksdb"])
+@pytest.mark.parametrize(
+    ("assigner", "trigger"),
+    [
+        (TumblingEventTimeWindows.of(10), None),
+        (TumblingEventTimeWindows.of(10), CountTrigger.of(1)),
+        (EventTimeSessionWindows.with_gap(5), None),
+        (EventTimeSessionWindows.with_gap(5), CountTrigger.of(1)),
+        (EventTimeSessionWindows.with_dynamic_gap(len), None),
+    ],
+)
 def test_windows_are_cleaned_up_without_another_record_where_lateness_was_changed(
-    lateness: int, backend: str
+    assigner: Any, trigger: Any, lateness: int, backend: str
 ) -> None:
-    tumbling = TumblingEventTimeWindows.of(10)
-    harness = Harness(reducing(tumbling, 20), backend=backend)
+    harness = Harness(reducing(assigner, 20, trigger), backend=backend)
     harness.process(["x", "y"], [3, 13], ["k", "k"])
     harness.operator.process_watermark(9)
-    harness = moved(harness, reducing(tumbling, lateness), 9, backend)
+    harness = moved(harness, reducing(assigner, lateness, trigger), 9, backend)
     harness.operator.process_watermark(1000)
 
     assert harness.output.values() == ["x", "y"]

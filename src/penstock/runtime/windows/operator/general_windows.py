@@ -184,9 +184,17 @@ class GeneralWindows(WindowSet):
         self._context.window = window
         result = ask(timestamp, window, self._context)
         is_gone = result is not TriggerResult.CONTINUE and self._react(result, window)
-        is_cleanup = is_event_time == operator.is_event_time
-        if is_cleanup and not is_gone and timestamp == operator.cleanup_time(window):
+        if is_event_time == operator.is_event_time and not is_gone:
+            self._pass(timestamp, window)
+
+    def _pass(self, timestamp: int, window: Any) -> None:
+        """Drop a window at its time, or later if an earlier start gave it longer; wait on if it gave it less."""
+        cleanup = self._operator.cleanup_time(window)
+        is_left = timestamp > cleanup and (self._merges or self._kept.peek() is not ABSENT)
+        if timestamp == cleanup or is_left:
             self._clear(window)
+        elif window.max_timestamp() <= timestamp < cleanup < MAX_TIMESTAMP:
+            self._register(window, cleanup)
 
     def _react(self, result: TriggerResult, window: Any) -> bool:
         """Do what the trigger said; return whether nothing is left of the window."""

@@ -127,7 +127,7 @@ class Sessions(WindowSet):
             if now == end - 1:
                 operator.fire(window, self._records.peek(kept))
             cleanup = operator.cleanup_time(window)
-            if now == cleanup:
+            if now >= cleanup:
                 self._records.drop(kept)
                 operator.forget(window)
                 continue

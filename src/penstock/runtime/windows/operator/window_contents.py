@@ -60,6 +60,10 @@ class WindowContents(ABC):
     def result(self, kept: Any) -> list[Any] | None:
         """Return what the function of the window is given for what is kept; None not to call it."""
 
+    def result_of(self, records: list[Any]) -> list[Any] | None:
+        """Return what the function is given for records of which all were kept."""
+        return self.result(self.joined(records))
+
     def records_in(self, value: Any) -> int:
         """Return how many records a value stands for."""
         return 1
@@ -111,7 +115,7 @@ class TimestampedRecords(ListedRecords):
         self.evictor = evictor
 
     def result(self, kept: Any) -> list[Any] | None:
-        return self._contents.result(self._contents.joined([value for value, _ in kept]))
+        return self._contents.result_of([value for value, _ in kept])
 
 
 class JoinedContents(WindowContents):
@@ -195,6 +199,10 @@ class ReducedRecords(JoinedContents):
 
     def result(self, kept: Any) -> list[Any] | None:
         return None if kept is None else [kept]
+
+    def result_of(self, records: list[Any]) -> list[Any] | None:
+        # State that is None is no state. Here there are records, and None is what they come to.
+        return [self.joined(records)] if records else None
 
 
 class AggregatedRecords(JoinedContents):
