@@ -206,7 +206,7 @@ def test_none_that_records_are_reduced_to_is_a_result_where_they_are_kept() -> N
         GlobalWindows.create(),
         CountTrigger.of(2),
         contents=ReducedRecords(lambda _one, _other: None),
-        kind=window_operator,
+        make=window_operator,
         evictor=CountEvictor.of(3),
     )
     harness.process([1, 2], None, ["k"] * 2)
