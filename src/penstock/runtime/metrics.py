@@ -9,6 +9,9 @@ from typing import Any, Final, NamedTuple
 
 from penstock.runtime.exchange.elements import MIN_TIMESTAMP
 
+LATE_RECORDS: Final = "num_late_records_dropped"
+"""The counter of the records that came too late for windows, or for a join, and went nowhere."""
+
 
 class Counter:
     """A number that a user's function counts up and down.

@@ -343,3 +343,14 @@ class TestInBatchMode:
         on.timers.fire_processing_time_timers()
         assert on.keys.take() == [(5, "a")]
         assert on.timers.processing_time_queue.size() == 0
+
+    def test_a_timer_that_registers_itself_again_fires_once(self, on: Fixture) -> None:
+        def register_again(domain: str, timer: InternalTimer) -> None:
+            if len(on.keys.fired) < 3:
+                on.processing(timer.timestamp)
+
+        on.keys.on_timer = register_again
+        on.processing(5)
+        on.timers.fire_processing_time_timers()
+        assert on.keys.take() == [(5, "a")]
+        assert on.timers.processing_time_queue.size() == 0

@@ -6,9 +6,9 @@ from penstock.runtime.columnar.aggregated_rows import given_accumulators
 from penstock.runtime.columnar.plan import ColumnPlan
 from penstock.runtime.exchange.column_block import ColumnBlock
 from penstock.runtime.exchange.elements import Block
+from penstock.runtime.metrics import LATE_RECORDS
 from penstock.runtime.objects.mutability import copied_if_possible
 from penstock.runtime.operator import StreamOperator
-from penstock.runtime.windows.operator.window_operator import LATE_RECORDS
 from penstock.runtime.windows.panes import PaneWindows
 
 

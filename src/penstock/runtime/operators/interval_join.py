@@ -10,6 +10,7 @@ from penstock.common.typeinfo.types import Types
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.exchange.elements import MAX_TIMESTAMP, Block
 from penstock.runtime.exchange.watermarks.timestamps import timestamps_of
+from penstock.runtime.metrics import LATE_RECORDS
 from penstock.runtime.objects.mutability import given, kept
 from penstock.runtime.operator import BatchOrder, TwoInputOperator
 from penstock.runtime.operators.collector import Collector
@@ -19,7 +20,6 @@ from penstock.runtime.state.backend import KeyedStateBackend
 from penstock.runtime.state.descriptors import MapStateDescriptor
 from penstock.runtime.timers.internal_timer import InternalTimer
 from penstock.runtime.user_code import FAILURES, described_failure, record_text
-from penstock.runtime.windows.operator.window_operator import LATE_RECORDS
 
 _SERVICE: Final = "cleanup"
 _MOST_KEYS: Final = 1 << 16

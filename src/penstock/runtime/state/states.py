@@ -35,7 +35,7 @@ from penstock.runtime.state.ttl_views import TtlTable
 from penstock.runtime.user_code import UserFunction
 
 
-class KeyContext(Protocol):
+class StateContext(Protocol):
     """Knows the key of the record or timer that is being processed, and who wants to know of rows among keys."""
 
     current_key: Any
@@ -52,7 +52,7 @@ class KeyedState(State):
     """
 
     def __init__(
-        self, descriptor: StateDescriptor, context: KeyContext, table: StateTable | TtlTable
+        self, descriptor: StateDescriptor, context: StateContext, table: StateTable | TtlTable
     ) -> None:
         self.descriptor = descriptor
         self._context = context
@@ -166,7 +166,10 @@ class KeyedReducingState(_KeyedEntries, KeyedMergingState, ReducingState[Any]):
     """What the values of each key were reduced to."""
 
     def __init__(
-        self, descriptor: ReducingStateDescriptor, context: KeyContext, table: StateTable | TtlTable
+        self,
+        descriptor: ReducingStateDescriptor,
+        context: StateContext,
+        table: StateTable | TtlTable,
     ) -> None:
         super().__init__(descriptor, context, table)
         self._reduce = UserFunction(descriptor.get_reduce_function(), "reduce").call
@@ -192,7 +195,7 @@ class KeyedAggregatingState(_KeyedEntries, KeyedMergingState, AggregatingState[A
     def __init__(
         self,
         descriptor: AggregatingStateDescriptor,
-        context: KeyContext,
+        context: StateContext,
         table: StateTable | TtlTable,
     ) -> None:
         super().__init__(descriptor, context, table)

@@ -148,6 +148,7 @@ class InternalTimerService:
         known = set(queue.iterate())
         while (timer := queue.poll()) is not None:
             if timer in known:
+                known.remove(timer)
                 set_current_key(timer.key)
                 self._triggerable.on_processing_time(timer)
 

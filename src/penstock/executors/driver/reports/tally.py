@@ -15,10 +15,9 @@ from penstock.common.running_job import JobProgress
 from penstock.errors import LateRecordsDroppedWarning
 from penstock.executors.driver.epoch_feed import EpochResult
 from penstock.executors.driver.epoch_outcome import add_user_metrics
-from penstock.runtime.metrics import Distribution, Reading
+from penstock.runtime.metrics import LATE_RECORDS, Distribution, Reading
 from penstock.runtime.program import Program
 from penstock.runtime.user_code import stack_level_of_user
-from penstock.runtime.windows.operator.window_operator import LATE_RECORDS
 
 
 class Tally:

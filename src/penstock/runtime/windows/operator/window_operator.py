@@ -11,6 +11,7 @@ from penstock.runtime.epoch import Epoch
 from penstock.runtime.exchange.elements import MAX_TIMESTAMP, Block
 from penstock.runtime.job_pickle import dumps, loads
 from penstock.runtime.keys.window_values import last_timestamp
+from penstock.runtime.metrics import LATE_RECORDS
 from penstock.runtime.objects.mutability import copied
 from penstock.runtime.operator import BatchOrder, OperatorPart, StreamOperator
 from penstock.runtime.operators.collector import Collector
@@ -34,8 +35,6 @@ from penstock.runtime.windows.triggers.time_triggers import EventTimeTrigger
 from penstock.runtime.windows.triggers.trigger import Trigger
 
 _SERVICE: Final = "window-timers"
-LATE_RECORDS: Final = "num_late_records_dropped"
-"""The counter of the records that came too late for all their windows and went nowhere."""
 
 
 class WindowSet(ABC):
