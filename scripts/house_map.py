@@ -24,8 +24,8 @@ ROOT: Final = DOCS.parent
 PACKAGE: Final = ROOT / "src" / "penstock"
 
 _WIDTH, _LABEL, _GAP, _PADDING, _ROOM, _LINE = 880, 110, 8, 10, 42, 20
-_LETTER: Final = 6.5
-"""How wide a letter of a small text is at most, on average."""
+_LETTERS: Final = 16
+"""Rooms whose parts have no more letters than that are of one width."""
 
 _STYLE: Final = """
 text { font: 13px system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif; fill: #1f2328; }
@@ -208,25 +208,17 @@ def _band(band: Band, y: int) -> Iterator[str]:
 
 
 def _row(rooms: list[tuple[str, Iterable[str]]], left: int, y: int) -> Iterator[str]:
-    shown = [(name, ", ".join(inner)) for name, inner in rooms]
-    widths = _widths([len(small) * _LETTER + 16 for _, small in shown], left)
+    smalls = [", ".join(inner) for _, inner in rooms]
+    shares = [max(len(small), _LETTERS) for small in smalls]
+    whole = _WIDTH - _GAP - _PADDING - left - (len(rooms) - 1) * _GAP
     x: float = left
-    for (name, small), width in zip(shown, widths, strict=True):
+    for (name, _), small, share in zip(rooms, smalls, shares, strict=True):
+        width = whole * share / sum(shares)
         yield f'<rect class="room" x="{x:.0f}" y="{y}" width="{width:.0f}" height="{_ROOM}" rx="4"/>'
         yield _text(x + 8, y + (18 if small else 26), name, "name")
         if small:
             yield _text(x + 8, y + 34, small, "small")
         x += width + _GAP
-
-
-def _widths(least: list[float], left: int) -> list[float]:
-    """Return how wide the rooms of a row are: all the same, but for those whose text needs more."""
-    whole = _WIDTH - _GAP - _PADDING - left - (len(least) - 1) * _GAP
-    share = whole / len(least)
-    wide = [width for width in least if width > share]
-    if wide and len(wide) < len(least):
-        share = (whole - sum(wide)) / (len(least) - len(wide))
-    return [max(width, share) for width in least]
 
 
 def _text(x: float, y: float, text: str, kind: str) -> str:

@@ -101,3 +101,13 @@ def test_functions_are_in_their_files() -> None:
 def test_the_house_is_drawn_as_it_is() -> None:
     drawn = house_map.PICTURE.read_text(encoding="utf-8")
     assert drawn == house_map.picture(), "run `python -m scripts.house_map`, and commit the picture"
+
+
+def test_the_rooms_of_the_house_have_space_for_their_parts() -> None:
+    drawn = house_map.PICTURE.read_text(encoding="utf-8")
+    room = re.compile(
+        r'<rect class="room" .* width="(\d+)".*\n<text .*\n<text class="small" .*>(.+)</text>'
+    )
+    found = room.findall(drawn)
+    assert found
+    assert [parts for width, parts in found if len(parts) * 6 > int(width) - 16] == []
