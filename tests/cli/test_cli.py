@@ -20,8 +20,8 @@ from penstock.cli.layout import moment, watermark, write_table
 from penstock.common.plain_text import Size
 from penstock.datastream.connectors.file_committer import FileCommittable
 from penstock.datastream.connectors.file_staging import PublishedFile, StagedFile
-from penstock.runtime.exchange.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
 from penstock.runtime.sinks import committable_to_plain
+from penstock.runtime.timestamp import MAX_TIMESTAMP, MIN_TIMESTAMP
 
 if TYPE_CHECKING:
     from tests.servers.s3_server import S3Server

@@ -10,7 +10,6 @@ from tests.runtime.programs import Journal, ProgramBuilder, contents, messages, 
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.exchange.buffer import Buffer, channel_number, encode
 from penstock.runtime.exchange.elements import (
-    MIN_TIMESTAMP,
     Block,
     ChannelWatermark,
     CheckpointBarrier,
@@ -25,6 +24,7 @@ from penstock.runtime.operators.function_operator import MapOperator
 from penstock.runtime.program import DRIVER
 from penstock.runtime.task.message import SubtaskReport
 from penstock.runtime.task.subtask import Subtask
+from penstock.runtime.timestamp import MIN_TIMESTAMP
 
 BARRIER = CheckpointBarrier(0, "sender's attempt")
 

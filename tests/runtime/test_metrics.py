@@ -5,7 +5,6 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.runtime.exchange.elements import MIN_TIMESTAMP
 from penstock.runtime.metrics import (
     Counter,
     Distribution,
@@ -13,6 +12,7 @@ from penstock.runtime.metrics import (
     OperatorMetrics,
     Reading,
 )
+from penstock.runtime.timestamp import MIN_TIMESTAMP
 
 steps = st.lists(st.tuples(st.booleans(), st.integers(-5, 5)), max_size=5)
 

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.runtime.exchange.elements import MIN_TIMESTAMP, ChannelWatermark
+from penstock.runtime.exchange.elements import ChannelWatermark
 from penstock.runtime.progress import SubtaskProgress, merge_progress
+from penstock.runtime.timestamp import MIN_TIMESTAMP
 
 
 def joined(operator_id: str, snapshots: list[bytes]) -> bytes:

@@ -18,7 +18,7 @@ from penstock.datastream import (
     SinkFunction,
     StreamExecutionEnvironment,
 )
-from penstock.runtime.exchange.elements import MAX_TIMESTAMP
+from penstock.runtime.timestamp import MAX_TIMESTAMP
 
 NUMBERS = [[*range(10)], [], [*range(10, 30)], [30, 31]]
 WORDS = [["a"], ["b", "c"]]

@@ -24,7 +24,7 @@ from penstock.datastream.state import (
     ReducingStateDescriptor,
     ValueStateDescriptor,
 )
-from penstock.runtime.exchange.elements import MAX_TIMESTAMP
+from penstock.runtime.timestamp import MAX_TIMESTAMP
 
 LATE = OutputTag("late")
 Event = tuple[str, int]

@@ -15,12 +15,13 @@ from penstock.errors import (
     UnsupportedOperationError,
 )
 from penstock.runtime.epoch import Epoch
-from penstock.runtime.exchange.elements import MAX_TIMESTAMP, MIN_TIMESTAMP, Block
+from penstock.runtime.exchange.elements import Block
 from penstock.runtime.keys.key_groups import key_group, key_group_range
 from penstock.runtime.operator import StreamOperator
 from penstock.runtime.operators.function_operator import MapOperator
 from penstock.runtime.operators.reduce import ReduceOperator
 from penstock.runtime.operators.timestamps_and_watermarks import TimestampsAndWatermarksOperator
+from penstock.runtime.timestamp import MAX_TIMESTAMP, MIN_TIMESTAMP
 from penstock.testing import (
     OneInputOperatorHarness,
     StateEntry,

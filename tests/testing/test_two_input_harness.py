@@ -20,8 +20,8 @@ from penstock.errors import (
     InvalidFunctionError,
     UnsupportedOperationError,
 )
-from penstock.runtime.exchange.elements import MAX_TIMESTAMP
 from penstock.runtime.keys.key_groups import key_group, key_group_range
+from penstock.runtime.timestamp import MAX_TIMESTAMP
 from penstock.testing import (
     BroadcastProcessFunctionHarness,
     CoProcessFunctionHarness,

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from penstock.common.plain_text import in_columns
-from penstock.runtime.exchange.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
+from penstock.runtime.timestamp import MAX_TIMESTAMP, MIN_TIMESTAMP
 
 
 def write(text: str = "") -> None:

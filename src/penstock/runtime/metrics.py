@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from penstock.runtime.exchange.elements import MIN_TIMESTAMP
+from penstock.runtime.timestamp import MIN_TIMESTAMP
 
 LATE_RECORDS: Final = "num_late_records_dropped"
 """The counter of the records that came too late for windows, or for a join, and went nowhere."""

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from penstock.checkpoint.handles import StateHandle
-from penstock.runtime.exchange.elements import MIN_TIMESTAMP, ChannelWatermark
+from penstock.runtime.exchange.elements import ChannelWatermark
+from penstock.runtime.timestamp import MIN_TIMESTAMP
 
 
 class SubtaskProgress(NamedTuple):

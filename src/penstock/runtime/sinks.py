@@ -13,8 +13,8 @@ from penstock.checkpoint.open_files import OpenFile
 from penstock.checkpoint.storage import Storage
 from penstock.runtime.context import RuntimeContext
 from penstock.runtime.epoch import Epoch
-from penstock.runtime.exchange.elements import MIN_TIMESTAMP
 from penstock.runtime.job_pickle import dumps, loads
+from penstock.runtime.timestamp import MIN_TIMESTAMP
 
 
 class WriterContext:

@@ -14,8 +14,6 @@ from penstock.graph.unpicklable import pickle_by_value
 from penstock.runtime.context import RuntimeContext
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.exchange.elements import (
-    MAX_TIMESTAMP,
-    MIN_TIMESTAMP,
     Block,
     ChannelWatermark,
     EndOfInput,
@@ -37,6 +35,7 @@ from penstock.runtime.timers.internal_timer import InternalTimer
 from penstock.runtime.timers.internal_timer_service import InternalTimerService
 from penstock.runtime.timers.key_grouped_priority_queue import KeyGroupedInternalPriorityQueue
 from penstock.runtime.timers.processing_time_service import TestProcessingTimeService
+from penstock.runtime.timestamp import MAX_TIMESTAMP, MIN_TIMESTAMP
 from penstock.testing.captured_output import CapturedOutput
 
 

@@ -11,9 +11,9 @@ from tests.runtime.programs import Harness, operator_id
 from penstock.checkpoint.epoch_record import EpochRecord
 from penstock.datastream.connectors.two_phase_commit import TwoPhaseCommitSink
 from penstock.executors.driver.publishing import PublishedSink, Publisher
-from penstock.runtime.exchange.elements import MIN_TIMESTAMP
 from penstock.runtime.operator import OperatorPart
 from penstock.runtime.operators.two_phase_commit import TwoPhaseCommitOperator
+from penstock.runtime.timestamp import MIN_TIMESTAMP
 
 NAME = "Sink: Writer"
 SINK_ID = operator_id(NAME)

@@ -12,8 +12,6 @@ from penstock.common.rows.data_frame_row import row_factory
 from penstock.common.types import Row, field_names_of
 from penstock.runtime.exchange.elements import (
     BLOCK_SIZE,
-    MAX_TIMESTAMP,
-    MIN_TIMESTAMP,
     Block,
     CheckpointBarrier,
     EndOfInput,
@@ -21,6 +19,7 @@ from penstock.runtime.exchange.elements import (
     Watermark,
     WatermarkStatus,
 )
+from penstock.runtime.timestamp import MAX_TIMESTAMP, MIN_TIMESTAMP
 
 any_blocks = blocks(with_timestamps=None, with_keys=None)
 schemas = st.lists(st.sampled_from(["a", "b", "_c", "count"]), max_size=3)

@@ -9,13 +9,9 @@ from hypothesis import strategies as st
 
 from penstock.errors import LostBufferError
 from penstock.runtime.exchange.buffer import channel_number
-from penstock.runtime.exchange.elements import (
-    MIN_TIMESTAMP,
-    ChannelWatermark,
-    CheckpointBarrier,
-    WatermarkStatus,
-)
+from penstock.runtime.exchange.elements import ChannelWatermark, CheckpointBarrier, WatermarkStatus
 from penstock.runtime.exchange.gates import InputGate
+from penstock.runtime.timestamp import MIN_TIMESTAMP
 
 IDLE, ACTIVE = WatermarkStatus.IDLE, WatermarkStatus.ACTIVE
 BEGINNING = ChannelWatermark()

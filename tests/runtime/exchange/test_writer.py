@@ -13,7 +13,6 @@ from tests.runtime.strategies import blocks
 from penstock.errors import ValueNotSerializableError
 from penstock.runtime.exchange.buffer import BUFFER_SIZE, Buffer, channel_number, decode
 from penstock.runtime.exchange.elements import (
-    MIN_TIMESTAMP,
     Block,
     ChannelWatermark,
     CheckpointBarrier,
@@ -30,6 +29,7 @@ from penstock.runtime.exchange.partitioners import (
     StreamPartitioner,
 )
 from penstock.runtime.exchange.writer import RecordWriterOutput
+from penstock.runtime.timestamp import MIN_TIMESTAMP
 
 BARRIER = 3, "attempt"
 

@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.runtime.windows.fakes import Merges
 
-from penstock.runtime.exchange.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
 from penstock.runtime.keys.window_values import (
     CountWindow,
     GlobalWindow,
@@ -21,6 +20,7 @@ from penstock.runtime.keys.window_values import (
     Window,
     time_window,
 )
+from penstock.runtime.timestamp import MAX_TIMESTAMP, MIN_TIMESTAMP
 
 TIMES = st.integers(MIN_TIMESTAMP, MAX_TIMESTAMP)
 WINDOWS = st.builds(

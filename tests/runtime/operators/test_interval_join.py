@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from penstock.datastream import OutputTag
 from penstock.errors import InvalidTimestampError, UserFunctionError
-from penstock.runtime.exchange.elements import MAX_TIMESTAMP, MIN_TIMESTAMP, StreamRecord
+from penstock.runtime.exchange.elements import StreamRecord
 from penstock.runtime.metrics import LATE_RECORDS
 from penstock.runtime.operators.interval_join import IntervalJoinOperator, JoinContext
+from penstock.runtime.timestamp import MAX_TIMESTAMP, MIN_TIMESTAMP
 from penstock.testing import TwoInputOperatorHarness
 
 LEFT_LATE, RIGHT_LATE, ASIDE = OutputTag("left late"), OutputTag("right late"), OutputTag("aside")

@@ -13,10 +13,11 @@ from penstock.common import Time, Types
 from penstock.datastream import KeyedProcessFunction, StateTtlConfig, ValueStateDescriptor
 from penstock.errors import UserFunctionError
 from penstock.runtime.context import RuntimeContext
-from penstock.runtime.exchange.elements import BLOCK_SIZE, MIN_TIMESTAMP, Block
+from penstock.runtime.exchange.elements import BLOCK_SIZE, Block
 from penstock.runtime.operators.keyed_process import KeyedProcessContext, KeyedProcessOperator
 from penstock.runtime.output_tag import OutputTag
 from penstock.runtime.timers.internal_timer import TimeDomain
+from penstock.runtime.timestamp import MIN_TIMESTAMP
 
 backends = pytest.mark.parametrize("backend", ["hashmap", "rocksdb"])
 SIDE = OutputTag("side")

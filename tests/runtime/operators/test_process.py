@@ -10,9 +10,10 @@ from tests.runtime.programs import Harness, records_of
 from tests.runtime.strategies import blocks
 
 from penstock.errors import UnsupportedOperationError, UserFunctionError
-from penstock.runtime.exchange.elements import BLOCK_SIZE, MIN_TIMESTAMP, Block
+from penstock.runtime.exchange.elements import BLOCK_SIZE, Block
 from penstock.runtime.operators.process import ProcessContext, ProcessOperator
 from penstock.runtime.output_tag import OutputTag
+from penstock.runtime.timestamp import MIN_TIMESTAMP
 
 LATE, ODD = OutputTag("late"), OutputTag("odd")
 

@@ -9,9 +9,9 @@ from tests.runtime.manual_clock import ManualClock
 from tests.runtime.programs import Harness
 
 from penstock.errors import UserFunctionError
-from penstock.runtime.exchange.elements import MAX_TIMESTAMP
 from penstock.runtime.operators.reduce import ReduceOperator
 from penstock.runtime.state.factory import create_backend
+from penstock.runtime.timestamp import MAX_TIMESTAMP
 
 keys = st.sampled_from(["a", "b", 1, 1.0, True, None])
 keyed = st.lists(st.tuples(keys, st.integers()), max_size=20)

@@ -5,9 +5,10 @@ from tests.runtime.programs import Harness
 from tests.runtime.strategies import blocks
 
 from penstock.common.watermark_strategy import WatermarkStrategy
-from penstock.runtime.exchange.elements import MAX_TIMESTAMP, Block, ChannelWatermark
+from penstock.runtime.exchange.elements import Block, ChannelWatermark
 from penstock.runtime.operators.source import SourceOperator
 from penstock.runtime.source import CollectionSource
+from penstock.runtime.timestamp import MAX_TIMESTAMP
 
 STRATEGY = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(
     lambda value, _: value

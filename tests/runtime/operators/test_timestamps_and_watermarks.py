@@ -8,8 +8,9 @@ from tests.runtime.programs import Harness
 from penstock.common.time import Duration
 from penstock.common.watermark_strategy import WatermarkStrategy
 from penstock.errors import InvalidTimestampError
-from penstock.runtime.exchange.elements import MAX_TIMESTAMP, WatermarkStatus
+from penstock.runtime.exchange.elements import WatermarkStatus
 from penstock.runtime.operators.timestamps_and_watermarks import TimestampsAndWatermarksOperator
+from penstock.runtime.timestamp import MAX_TIMESTAMP
 
 
 def own_time(value: Any, timestamp: int | None) -> Any:

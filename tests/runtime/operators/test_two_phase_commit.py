@@ -11,7 +11,6 @@ from penstock.errors import (
     UserFunctionError,
     ValueNotSerializableError,
 )
-from penstock.runtime.exchange.elements import MIN_TIMESTAMP
 from penstock.runtime.operators.two_phase_commit import TwoPhaseCommitOperator
 from penstock.runtime.sinks import (
     Committer,
@@ -19,6 +18,7 @@ from penstock.runtime.sinks import (
     WriterContext,
     committable_from_plain,
 )
+from penstock.runtime.timestamp import MIN_TIMESTAMP
 
 
 class Writer(SinkWriter):

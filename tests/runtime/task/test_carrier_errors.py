@@ -18,7 +18,7 @@ from penstock.executors.driver.epoch_outcome import EpochOutcome
 from penstock.runtime.context import RuntimeContext
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.exchange.buffer import ABORT, Buffer
-from penstock.runtime.exchange.elements import MIN_TIMESTAMP, Block
+from penstock.runtime.exchange.elements import Block
 from penstock.runtime.exchange.partitioners import RebalancePartitioner
 from penstock.runtime.operator import StreamOperator
 from penstock.runtime.operators.function_operator import MapOperator
@@ -27,6 +27,7 @@ from penstock.runtime.operators.source import SourceOperator
 from penstock.runtime.program import DRIVER, Program
 from penstock.runtime.source import EpochSource
 from penstock.runtime.task.carrier import Carrier
+from penstock.runtime.timestamp import MIN_TIMESTAMP
 
 pytestmark = pytest.mark.usefixtures("_no_time_passes")
 

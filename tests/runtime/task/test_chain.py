@@ -10,7 +10,7 @@ from tests.runtime.manual_clock import ManualClock
 from tests.runtime.programs import CollectingOutput, Journal, network_edge, operator_spec
 
 from penstock.runtime.epoch import Epoch
-from penstock.runtime.exchange.elements import MAX_TIMESTAMP, MIN_TIMESTAMP, Block
+from penstock.runtime.exchange.elements import Block
 from penstock.runtime.exchange.output import Output
 from penstock.runtime.operator import StreamOperator
 from penstock.runtime.operators.function_operator import FilterOperator, MapOperator
@@ -22,6 +22,7 @@ from penstock.runtime.state.backend import KeyedStateBackend
 from penstock.runtime.state.factory import create_backend
 from penstock.runtime.task.chain import OperatorChain
 from penstock.runtime.timers.processing_time_service import TestProcessingTimeService
+from penstock.runtime.timestamp import MAX_TIMESTAMP, MIN_TIMESTAMP
 
 
 class Logging(StreamOperator):

@@ -12,7 +12,6 @@ from tests.runtime.strategies import blocks
 from penstock.errors import ValueNotCopyableError
 from penstock.runtime.exchange.elements import (
     BLOCK_SIZE,
-    MIN_TIMESTAMP,
     Block,
     EndOfInput,
     WatermarkStatus,
@@ -24,6 +23,7 @@ from penstock.runtime.task.chained_outputs import (
     CopyingChainingOutput,
     CountingOutput,
 )
+from penstock.runtime.timestamp import MIN_TIMESTAMP
 
 
 class Passing(StreamOperator):

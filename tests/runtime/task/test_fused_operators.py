@@ -12,7 +12,7 @@ from tests.runtime.strategies import blocks
 from tests.runtime.task.test_chain import Built, line
 
 from penstock.errors import UserFunctionError
-from penstock.runtime.exchange.elements import BLOCK_SIZE, MAX_TIMESTAMP, Block
+from penstock.runtime.exchange.elements import BLOCK_SIZE, Block
 from penstock.runtime.operator import StreamOperator
 from penstock.runtime.operators.function_operator import (
     FilterOperator,
@@ -27,6 +27,7 @@ from penstock.runtime.output_tag import OutputTag
 from penstock.runtime.program import ChainedEdge
 from penstock.runtime.task.fused_loop import FILE_NAME
 from penstock.runtime.task.fused_operators import FusedOperators
+from penstock.runtime.timestamp import MAX_TIMESTAMP
 from penstock.runtime.user_code import FAILURES, function_failure, record_text
 
 

@@ -12,8 +12,6 @@ from penstock.errors import LostBufferError, ValueNotSerializableError
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.exchange.buffer import Buffer, channel_number
 from penstock.runtime.exchange.elements import (
-    MAX_TIMESTAMP,
-    MIN_TIMESTAMP,
     Block,
     ChannelWatermark,
     CheckpointBarrier,
@@ -29,6 +27,7 @@ from penstock.runtime.operators.reduce import ReduceOperator
 from penstock.runtime.operators.sink import CollectOperator, PrintOperator
 from penstock.runtime.program import DRIVER
 from penstock.runtime.task.subtask import Subtask
+from penstock.runtime.timestamp import MAX_TIMESTAMP, MIN_TIMESTAMP
 
 
 class Passing(StreamOperator):

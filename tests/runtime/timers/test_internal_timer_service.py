@@ -11,13 +11,13 @@ from tests.runtime.manual_clock import ManualClock
 from tests.runtime.timers.test_queues import MAKERS, Maker
 
 from penstock.errors import InvalidTimerError
-from penstock.runtime.exchange.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
 from penstock.runtime.timers.internal_timer import InternalTimer
 from penstock.runtime.timers.internal_timer_service import InternalTimerService
 from penstock.runtime.timers.processing_time_service import (
     SystemProcessingTimeService,
     TestProcessingTimeService,
 )
+from penstock.runtime.timestamp import MAX_TIMESTAMP, MIN_TIMESTAMP
 
 OnTimer = Callable[[str, InternalTimer], None]
 

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from tests.runtime.manual_clock import ManualClock
 
 from penstock.errors import ProcessingTimeServiceShutDownError
-from penstock.runtime.exchange.elements import MAX_TIMESTAMP
 from penstock.runtime.timers.processing_time_service import (
     MonotonicClock,
     ProcessingTimeService,
@@ -16,6 +15,7 @@ from penstock.runtime.timers.processing_time_service import (
     TestProcessingTimeService,
     system_clock,
 )
+from penstock.runtime.timestamp import MAX_TIMESTAMP
 
 
 @pytest.fixture

@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.runtime.timers.sorted_store import SortedStore
 
-from penstock.runtime.exchange.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
 from penstock.runtime.keys.key_groups import key_group
 from penstock.runtime.timers.heap_priority_queue_set import HeapPriorityQueueSet
 from penstock.runtime.timers.internal_timer import InternalTimer, read_timers
@@ -21,6 +20,7 @@ from penstock.runtime.timers.key_grouped_priority_queue import KeyGroupedInterna
 from penstock.runtime.timers.rocksdb_caching_priority_queue_set import (
     RocksDBCachingPriorityQueueSet,
 )
+from penstock.runtime.timestamp import MAX_TIMESTAMP, MIN_TIMESTAMP
 
 MAX_PARALLELISM = 6
 

@@ -5,9 +5,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.runtime.exchange.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
 from penstock.runtime.timers.internal_timer import InternalTimer
 from penstock.runtime.timers.rocksdb_caching_priority_queue_set import entry_of, name_of, timer_of
+from penstock.runtime.timestamp import MAX_TIMESTAMP, MIN_TIMESTAMP
 
 PLAIN = st.none() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=3) | st.binary()
 KEYS = st.recursive(PLAIN, lambda inner: st.tuples(inner, inner), max_leaves=4)

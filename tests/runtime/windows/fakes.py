@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.runtime.context import RuntimeContext
-from penstock.runtime.exchange.elements import MIN_TIMESTAMP
 from penstock.runtime.keys.window_values import TimeWindow, Window
 from penstock.runtime.metrics import MetricGroup
 from penstock.runtime.state.descriptors import StateDescriptor
 from penstock.runtime.state.factory import create_backend
+from penstock.runtime.timestamp import MIN_TIMESTAMP
 from penstock.runtime.windows.assigners.assigner import MergingWindowAssigner, WindowAssigner
 from penstock.runtime.windows.triggers.trigger import Trigger, TriggerResult
 

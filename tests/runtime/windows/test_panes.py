@@ -6,8 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from penstock.runtime.exchange.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
 from penstock.runtime.keys.window_values import TimeWindow
+from penstock.runtime.timestamp import MAX_TIMESTAMP, MIN_TIMESTAMP
 from penstock.runtime.windows.assigners.sliding import SlidingEventTimeWindows
 from penstock.runtime.windows.assigners.tumbling import TumblingEventTimeWindows
 from penstock.runtime.windows.panes import PaneWindows, panes_of

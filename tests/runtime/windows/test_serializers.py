@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from tests.runtime.keys.test_window_values import Day
 
-from penstock.runtime.exchange.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
 from penstock.runtime.keys.window_values import CountWindow, GlobalWindow, TimeWindow
+from penstock.runtime.timestamp import MAX_TIMESTAMP, MIN_TIMESTAMP
 from penstock.runtime.windows.serializers import (
     CountWindowSerializer,
     GlobalWindowSerializer,

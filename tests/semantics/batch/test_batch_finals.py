@@ -26,7 +26,7 @@ from penstock.datastream.window import (
     SlidingEventTimeWindows,
     TumblingEventTimeWindows,
 )
-from penstock.runtime.exchange.elements import MAX_TIMESTAMP
+from penstock.runtime.timestamp import MAX_TIMESTAMP
 from penstock.testing import local_environment
 
 Record = tuple[str, int, int]

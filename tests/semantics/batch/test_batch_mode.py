@@ -19,7 +19,7 @@ from penstock.datastream import (
     WindowFunction,
 )
 from penstock.datastream.window import CountEvictor, TumblingEventTimeWindows
-from penstock.runtime.exchange.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
+from penstock.runtime.timestamp import MAX_TIMESTAMP, MIN_TIMESTAMP
 
 Record = tuple[str, int, int]
 """A key, an event time and a place in the input."""

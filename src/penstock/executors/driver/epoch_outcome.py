@@ -13,7 +13,6 @@ from penstock.errors import KeyFieldOrderError, PenstockError
 from penstock.executors.driver.epoch_check import check_reports, reports_of
 from penstock.runtime.epoch import SHARED, Epoch
 from penstock.runtime.exchange.buffer import Buffer
-from penstock.runtime.exchange.elements import MIN_TIMESTAMP
 from penstock.runtime.job_pickle import load_code, loads
 from penstock.runtime.metrics import Reading
 from penstock.runtime.operator import StreamOperator
@@ -22,6 +21,7 @@ from penstock.runtime.progress import SubtaskProgress, merge_progress
 from penstock.runtime.state.row_names import in_another_order
 from penstock.runtime.task.message import Message, OperatorCounts, SubtaskReport
 from penstock.runtime.task.profiling.sampler import TaskProfile
+from penstock.runtime.timestamp import MIN_TIMESTAMP
 
 
 @dataclass

@@ -12,7 +12,8 @@ from penstock.runtime.columnar.plan import ColumnPlan
 from penstock.runtime.exchange.arrow_columns import column_values, rows_of
 from penstock.runtime.exchange.arrow_numbers import floored
 from penstock.runtime.exchange.column_block import ColumnBlock, joined
-from penstock.runtime.exchange.elements import MAX_TIMESTAMP, Block, Partial
+from penstock.runtime.exchange.elements import Block, Partial
+from penstock.runtime.timestamp import MAX_TIMESTAMP
 from penstock.runtime.windows.operator.window_contents import AggregatedRecords
 from penstock.runtime.windows.panes import PaneWindows
 

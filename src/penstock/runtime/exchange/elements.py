@@ -10,12 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from penstock.common.rows.data_frame_row import DataFrameRow, RowFactory, factory_of
 from penstock.runtime.objects.mutability import all_immutable, copied, copied_if_possible
-
-MIN_TIMESTAMP: Final = -(2**63)
-"""The watermark before any watermark, in milliseconds."""
-
-MAX_TIMESTAMP: Final = 2**63 - 1
-"""The watermark after which no record comes, in milliseconds."""
+from penstock.runtime.timestamp import MIN_TIMESTAMP
 
 BLOCK_SIZE: Final = 1024
 """The most records of one block."""
@@ -176,6 +171,14 @@ class Block:
     def reordered(self, order: list[int]) -> Block:
         """Return the records with these indexes, in this order."""
         return self._mapped(lambda column: list(map(column.__getitem__, order)))
+
+    def picked(self, indexes: Sequence[int]) -> Block:
+        """Return some of the records, in their order, or all; of records that lie apart without timestamps."""
+        first, end = indexes[0], indexes[-1] + 1
+        if end - first == len(indexes):
+            return self if len(indexes) == len(self) else self.part(first, end)
+        values, keys = self.values, self.keys or []
+        return Block([values[index] for index in indexes], None, [keys[index] for index in indexes])
 
     def copy(self) -> Block:
         """Return a block of the same records, for `extend`."""

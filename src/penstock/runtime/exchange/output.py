@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from penstock.runtime.exchange.elements import MIN_TIMESTAMP, Block, EndOfInput, WatermarkStatus
+from penstock.runtime.exchange.elements import Block, EndOfInput, WatermarkStatus
+from penstock.runtime.timestamp import MIN_TIMESTAMP
 
 
 class Output(ABC):

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import fields, is_dataclass
 from typing import Any, Final, NamedTuple, Protocol
 
-from penstock.runtime.exchange.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
+from penstock.runtime.timestamp import MAX_TIMESTAMP, MIN_TIMESTAMP
 
 
 class Window(ABC):

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from penstock.common.typeinfo.types import Types
 from penstock.runtime.epoch import Epoch
-from penstock.runtime.exchange.elements import MAX_TIMESTAMP, Block
+from penstock.runtime.exchange.elements import Block
 from penstock.runtime.exchange.watermarks.timestamps import timestamps_of
 from penstock.runtime.metrics import LATE_RECORDS
 from penstock.runtime.objects.mutability import given, kept
@@ -19,6 +19,7 @@ from penstock.runtime.state.api import MapState
 from penstock.runtime.state.backend import KeyedStateBackend
 from penstock.runtime.state.descriptors import MapStateDescriptor
 from penstock.runtime.timers.internal_timer import InternalTimer
+from penstock.runtime.timestamp import MAX_TIMESTAMP
 from penstock.runtime.user_code import FAILURES, described_failure, record_text
 
 _SERVICE: Final = "cleanup"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from penstock.runtime.epoch import Epoch
-from penstock.runtime.exchange.elements import BLOCK_SIZE, MAX_TIMESTAMP, Block
+from penstock.runtime.exchange.elements import BLOCK_SIZE, Block
 from penstock.runtime.keys.key_types import VOID_NAMESPACE
 from penstock.runtime.objects.mutability import IMMUTABLE_TYPES, NO_PAIR, copied
 from penstock.runtime.operator import BatchOrder
@@ -15,6 +15,7 @@ from penstock.runtime.operators.function_operator import FunctionOperator
 from penstock.runtime.state.backend import KeyedStateBackend
 from penstock.runtime.timers.internal_timer import InternalTimer, TimeDomain
 from penstock.runtime.timers.internal_timer_service import InternalTimerService
+from penstock.runtime.timestamp import MAX_TIMESTAMP
 from penstock.runtime.user_code import (
     FAILURES,
     described_failure,

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Iterator
 from itertools import islice, repeat
 from typing import Any, Final
 
-from penstock.runtime.exchange.elements import BLOCK_SIZE, MAX_TIMESTAMP, Block
+from penstock.runtime.exchange.elements import BLOCK_SIZE, Block
 from penstock.runtime.objects.mutability import IMMUTABLE_TYPES, Kept, given
 from penstock.runtime.operator import BatchOrder
 from penstock.runtime.operators.collector import Collector
 from penstock.runtime.operators.function_operator import FunctionOperator
 from penstock.runtime.state.tables import Keep, RawTable
+from penstock.runtime.timestamp import MAX_TIMESTAMP
 from penstock.runtime.user_code import FAILURES
 
 _TABLE: Final = "reduce"

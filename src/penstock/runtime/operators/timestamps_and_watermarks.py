@@ -8,13 +8,14 @@ from typing import Any, Self
 
 from penstock.common.watermark_strategy import WatermarkStrategy
 from penstock.runtime.epoch import Epoch
-from penstock.runtime.exchange.elements import MAX_TIMESTAMP, Block, WatermarkStatus
+from penstock.runtime.exchange.elements import Block, WatermarkStatus
 from penstock.runtime.exchange.watermarks.event_time import (
     EventTime,
     least_event_time,
     merge_event_time,
 )
 from penstock.runtime.operator import OperatorPart, StreamOperator
+from penstock.runtime.timestamp import MAX_TIMESTAMP
 
 
 class TimestampsAndWatermarksOperator(StreamOperator):

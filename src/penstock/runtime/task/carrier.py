@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from penstock.errors import JobFailedError, PenstockError
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.exchange.buffer import ABORT, Buffer
-from penstock.runtime.exchange.elements import MIN_TIMESTAMP, Block
+from penstock.runtime.exchange.elements import Block
 from penstock.runtime.job_pickle import dumps
 from penstock.runtime.layout import Layout
 from penstock.runtime.operators.source import SourceOperator
@@ -19,6 +19,7 @@ from penstock.runtime.task.message import Message
 from penstock.runtime.task.profiling.sampler import TaskProfile, profiled
 from penstock.runtime.task.registry import Tasks
 from penstock.runtime.task.subtask import Subtask, driver_buffer
+from penstock.runtime.timestamp import MIN_TIMESTAMP
 from penstock.runtime.user_code import FAILURES
 
 _T = TypeVar("_T")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from penstock.runtime.exchange.elements import BLOCK_SIZE, MIN_TIMESTAMP, Block
+from penstock.runtime.exchange.elements import BLOCK_SIZE, Block
+from penstock.runtime.timestamp import MIN_TIMESTAMP
 
 _Record = tuple[int, int, int, Any, int | None]
 """What it is sorted by (timestamp, input, arrival), value and timestamp."""

@@ -17,8 +17,6 @@ from penstock.runtime.exchange.buffer import (
 )
 from penstock.runtime.exchange.elements import (
     BLOCK_SIZE,
-    MAX_TIMESTAMP,
-    MIN_TIMESTAMP,
     Block,
     ChannelWatermark,
     CheckpointBarrier,
@@ -50,6 +48,7 @@ from penstock.runtime.timers.processing_time_service import (
     SystemProcessingTimeService,
     system_clock,
 )
+from penstock.runtime.timestamp import MAX_TIMESTAMP, MIN_TIMESTAMP
 from penstock.runtime.user_code import function_failure, naming_operator
 
 _PATIENCE = 0.2

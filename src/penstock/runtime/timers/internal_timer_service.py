@@ -6,13 +6,13 @@ import operator
 from typing import Any, Protocol
 
 from penstock.errors import InvalidTimerError
-from penstock.runtime.exchange.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
 from penstock.runtime.timers.internal_timer import InternalTimer, new_timer
 from penstock.runtime.timers.key_grouped_priority_queue import KeyGroupedInternalPriorityQueue
 from penstock.runtime.timers.processing_time_service import (
     ProcessingTimeService,
     ScheduledCallback,
 )
+from penstock.runtime.timestamp import MAX_TIMESTAMP, MIN_TIMESTAMP
 
 
 class KeyContext(Protocol):

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from enum import Enum
 
 from penstock.errors import ProcessingTimeServiceShutDownError
-from penstock.runtime.exchange.elements import MIN_TIMESTAMP
 from penstock.runtime.timers.heap_priority_queue import NOT_IN_QUEUE, HeapPriorityQueue
+from penstock.runtime.timestamp import MIN_TIMESTAMP
 
 Clock = Callable[[], int]
 """Returns the time in milliseconds since the epoch."""

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import gcd
 from typing import Any, Final
 
-from penstock.runtime.exchange.elements import MAX_TIMESTAMP
 from penstock.runtime.keys.window_values import TimeWindow, time_window
+from penstock.runtime.timestamp import MAX_TIMESTAMP
 
 
 class PaneWindows(dict[int, tuple[TimeWindow, ...]]):

@@ -20,11 +20,12 @@ from penstock.errors import (
 from penstock.executors.driver.job_description import describe
 from penstock.executors.driver.recovery.restoring import restored, with_key_groups_of
 from penstock.runtime.epoch import SHARED
-from penstock.runtime.exchange.elements import MIN_TIMESTAMP, ChannelWatermark
+from penstock.runtime.exchange.elements import ChannelWatermark
 from penstock.runtime.exchange.partitioners import KeyGroupStreamPartitioner
 from penstock.runtime.operator import StreamOperator
 from penstock.runtime.program import NetworkEdge, OperatorSpec, Program, Vertex
 from penstock.runtime.progress import SubtaskProgress
+from penstock.runtime.timestamp import MIN_TIMESTAMP
 
 GROUPS = 16
 A, B, C = (letter * 32 for letter in "abc")

@@ -5,11 +5,12 @@ import pickle
 from penstock.checkpoint.epoch_record import EpochRecord
 from penstock.common import WatermarkStrategy
 from penstock.executors.driver.recovery.restoring import begun_anew
-from penstock.runtime.exchange.elements import MAX_TIMESTAMP, ChannelWatermark
+from penstock.runtime.exchange.elements import ChannelWatermark
 from penstock.runtime.operator import StreamOperator
 from penstock.runtime.operators.source import SourceOperator
 from penstock.runtime.program import OperatorSpec, Program, Vertex
 from penstock.runtime.progress import SubtaskProgress
+from penstock.runtime.timestamp import MAX_TIMESTAMP
 
 SOURCE, OTHER = "a" * 32, "b" * 32
 STRATEGY: WatermarkStrategy = WatermarkStrategy.for_monotonous_timestamps()

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 from penstock.executors.spark.frames.buffer_rows import ORDER, from_batches, to_batches
 from penstock.runtime.exchange.buffer import ABORT, Buffer
-from penstock.runtime.exchange.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
 from penstock.runtime.program import DRIVER
+from penstock.runtime.timestamp import MAX_TIMESTAMP, MIN_TIMESTAMP
 
 SMALL = st.integers(0, 2**31 - 1)
 BUFFERS = st.builds(

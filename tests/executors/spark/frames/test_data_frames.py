@@ -22,7 +22,7 @@ from penstock.errors import (
     SourceNotReadableError,
     UnsupportedOperationError,
 )
-from penstock.runtime.exchange.elements import MAX_TIMESTAMP
+from penstock.runtime.timestamp import MAX_TIMESTAMP
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

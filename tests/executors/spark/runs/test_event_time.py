@@ -11,7 +11,7 @@ from tests.executors.spark.conftest import StreamOf
 from penstock.common import Duration, WatermarkStrategy
 from penstock.datastream import KeyedProcessFunction, StreamExecutionEnvironment
 from penstock.errors import UnsupportedOperationError
-from penstock.runtime.exchange.elements import MAX_TIMESTAMP
+from penstock.runtime.timestamp import MAX_TIMESTAMP
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -27,7 +27,7 @@ from penstock.datastream import (
     StreamExecutionEnvironment,
 )
 from penstock.errors import PortInUseError, UserFunctionError
-from penstock.runtime.exchange.elements import MAX_TIMESTAMP
+from penstock.runtime.timestamp import MAX_TIMESTAMP
 
 pytestmark = pytest.mark.spark
 

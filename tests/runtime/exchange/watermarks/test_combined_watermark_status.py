@@ -3,8 +3,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.runtime.exchange.elements import MIN_TIMESTAMP, ChannelWatermark, WatermarkStatus
+from penstock.runtime.exchange.elements import ChannelWatermark, WatermarkStatus
 from penstock.runtime.exchange.watermarks.combined_watermark_status import CombinedWatermarkStatus
+from penstock.runtime.timestamp import MIN_TIMESTAMP
 
 IDLE, ACTIVE = WatermarkStatus.IDLE, WatermarkStatus.ACTIVE
 

@@ -18,19 +18,14 @@ from penstock.errors import (
     UserFunctionError,
     ValueNotSerializableError,
 )
-from penstock.runtime.exchange.elements import (
-    MAX_TIMESTAMP,
-    MIN_TIMESTAMP,
-    Block,
-    ChannelWatermark,
-    WatermarkStatus,
-)
+from penstock.runtime.exchange.elements import Block, ChannelWatermark, WatermarkStatus
 from penstock.runtime.exchange.watermarks.event_time import (
     EventTime,
     _Split,
     least_event_time,
     merge_event_time,
 )
+from penstock.runtime.timestamp import MAX_TIMESTAMP, MIN_TIMESTAMP
 
 IDLE, ACTIVE = WatermarkStatus.IDLE, WatermarkStatus.ACTIVE
 

@@ -15,12 +15,13 @@ from penstock.common.watermark_strategy import WatermarkStrategy
 from penstock.executors.driver.epoch_outcome import EpochOutcome
 from penstock.runtime.epoch import SHARED, Epoch
 from penstock.runtime.exchange.buffer import Buffer
-from penstock.runtime.exchange.elements import MAX_TIMESTAMP, MIN_TIMESTAMP, Block
+from penstock.runtime.exchange.elements import Block
 from penstock.runtime.exchange.partitioners import RebalancePartitioner
 from penstock.runtime.operators.function_operator import MapOperator
 from penstock.runtime.operators.source import SourceOperator
 from penstock.runtime.program import Program
 from penstock.runtime.task.carrier import Carrier
+from penstock.runtime.timestamp import MAX_TIMESTAMP, MIN_TIMESTAMP
 
 Reads = list[tuple[int, str, list[int]]]
 """What the tasks of Spark read in one epoch: task, split, and timestamps."""

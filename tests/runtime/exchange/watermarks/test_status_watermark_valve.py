@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.runtime.exchange.elements import MIN_TIMESTAMP, WatermarkStatus
+from penstock.runtime.exchange.elements import WatermarkStatus
 from penstock.runtime.exchange.watermarks.status_watermark_valve import StatusWatermarkValve
+from penstock.runtime.timestamp import MIN_TIMESTAMP
 
 IDLE, ACTIVE = WatermarkStatus.IDLE, WatermarkStatus.ACTIVE
 

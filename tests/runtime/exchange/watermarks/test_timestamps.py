@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.errors import InvalidTimestampError, UserFunctionError
-from penstock.runtime.exchange.elements import MAX_TIMESTAMP, MIN_TIMESTAMP, Block
+from penstock.runtime.exchange.elements import Block
 from penstock.runtime.exchange.watermarks.timestamps import checked_watermark, timestamps_of
+from penstock.runtime.timestamp import MAX_TIMESTAMP, MIN_TIMESTAMP
 
 valid = st.integers(MIN_TIMESTAMP + 1, MAX_TIMESTAMP)
 

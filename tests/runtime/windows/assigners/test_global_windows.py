@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from tests.runtime.windows.fakes import FakeAssignerContext, FakeTriggerContext
 
-from penstock.runtime.exchange.elements import MAX_TIMESTAMP
 from penstock.runtime.keys.window_values import GlobalWindow
+from penstock.runtime.timestamp import MAX_TIMESTAMP
 from penstock.runtime.windows.assigners.global_windows import GlobalWindows
 from penstock.runtime.windows.serializers import GlobalWindowSerializer
 from penstock.runtime.windows.triggers.global_triggers import EndOfStreamTrigger, NeverTrigger

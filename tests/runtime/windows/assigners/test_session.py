@@ -16,8 +16,8 @@ from penstock.errors import (
     InvalidTimestampError,
     InvalidWindowError,
 )
-from penstock.runtime.exchange.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
 from penstock.runtime.keys.window_values import TimeWindow
+from penstock.runtime.timestamp import MAX_TIMESTAMP, MIN_TIMESTAMP
 from penstock.runtime.windows.assigners.session import (
     DynamicEventTimeSessionWindows,
     DynamicProcessingTimeSessionWindows,

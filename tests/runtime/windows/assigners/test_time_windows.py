@@ -13,8 +13,8 @@ from tests.runtime.windows.fakes import FakeAssignerContext
 
 from penstock.common import Duration, Time
 from penstock.errors import InvalidTimestampError, InvalidWindowError
-from penstock.runtime.exchange.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
 from penstock.runtime.keys.window_values import TimeWindow
+from penstock.runtime.timestamp import MAX_TIMESTAMP, MIN_TIMESTAMP
 from penstock.runtime.windows.assigners.sliding import (
     SlidingEventTimeWindows,
     SlidingProcessingTimeWindows,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.runtime.programs import Harness
 
-from penstock.common import Types
+from penstock.common import Duration, Types
 from penstock.errors import (
     InvalidTimestampError,
     InvalidTriggerError,
@@ -15,7 +15,6 @@ from penstock.errors import (
     TypeMismatchError,
     UnsupportedOperationError,
 )
-from penstock.runtime.exchange.elements import MAX_TIMESTAMP
 from penstock.runtime.keys.window_values import TimeWindow
 from penstock.runtime.output_tag import OutputTag
 from penstock.runtime.state.descriptors import (
@@ -23,6 +22,7 @@ from penstock.runtime.state.descriptors import (
     ReducingStateDescriptor,
     ValueStateDescriptor,
 )
+from penstock.runtime.timestamp import MAX_TIMESTAMP
 from penstock.runtime.windows.assigners.count_windows import CountSlidingWindowAssigner
 from penstock.runtime.windows.assigners.global_windows import GlobalWindows
 from penstock.runtime.windows.assigners.sliding import SlidingEventTimeWindows
@@ -294,6 +294,19 @@ def test_in_batch_mode_the_end_of_the_input_is_the_end_of_time(backend: str, con
     assert sorted(harness.output.records()) == [(5, 9), (7, 9)]
 
 
+def test_in_batch_mode_windows_of_event_time_are_gone_when_timers_of_the_clock_fire() -> None:
+    """In Flink, too, event time ends first."""
+    harness = ready(
+        TumblingEventTimeWindows.of(10),
+        ProcessingTimeoutTrigger.of(EventTimeTrigger(), Duration.of_seconds(5)),
+        batch=True,
+    )
+    harness.process([5, 7], [5, 7], ["k", "k"])
+    harness.operator.process_watermark(MAX_TIMESTAMP)
+
+    assert harness.output.values() == [5, 7]
+
+
 @pytest.mark.parametrize("make", [general_operator, window_operator])
 def test_windows_of_event_time_need_timestamps(make: Any) -> None:
     harness = ready(TumblingEventTimeWindows.of(10), make=make)
@@ -339,7 +352,8 @@ def test_a_function_that_joins_records_has_no_state() -> None:
             runtime_context.get_state(ValueStateDescriptor("x", Types.LONG()))
 
     with pytest.raises(
-        UnsupportedOperationError, match="joins the records of the windows of 'Mine'"
+        UnsupportedOperationError,
+        match=r"'Mine' .* a function that joins the records of windows has none",
     ):
         ready(TumblingEventTimeWindows.of(10), contents=AggregatedRecords(Stateful()))
 

@@ -12,8 +12,8 @@ from tests.runtime.programs import Harness
 from tests.runtime.windows.operator.test_window_operator import general_operator
 
 from penstock.errors import StateTypeMismatchError, UserFunctionError
-from penstock.runtime.exchange.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
 from penstock.runtime.output_tag import OutputTag
+from penstock.runtime.timestamp import MAX_TIMESTAMP, MIN_TIMESTAMP
 from penstock.runtime.windows.assigners.session import (
     EventTimeSessionWindows,
     ProcessingTimeSessionWindows,

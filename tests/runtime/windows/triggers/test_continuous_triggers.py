@@ -8,8 +8,8 @@ from tests.runtime.windows.fakes import FakeTriggerContext
 
 from penstock.common import Duration, Time
 from penstock.errors import InvalidTimestampError, InvalidTriggerError
-from penstock.runtime.exchange.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
 from penstock.runtime.keys.window_values import GlobalWindow, TimeWindow
+from penstock.runtime.timestamp import MAX_TIMESTAMP, MIN_TIMESTAMP
 from penstock.runtime.windows.triggers.continuous_triggers import (
     ContinuousEventTimeTrigger,
     ContinuousProcessingTimeTrigger,

@@ -13,8 +13,8 @@ from tests.runtime.windows.fakes import FakeTriggerContext
 
 from penstock.common import Time, Types
 from penstock.errors import InvalidFunctionError, InvalidTriggerError, UnsupportedOperationError
-from penstock.runtime.exchange.elements import MAX_TIMESTAMP
 from penstock.runtime.keys.window_values import GlobalWindow, TimeWindow
+from penstock.runtime.timestamp import MAX_TIMESTAMP
 from penstock.runtime.windows.triggers.continuous_triggers import ContinuousEventTimeTrigger
 from penstock.runtime.windows.triggers.count_trigger import CountTrigger
 from penstock.runtime.windows.triggers.delta_trigger import DeltaTrigger

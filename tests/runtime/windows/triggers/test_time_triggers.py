@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from tests.runtime.windows.fakes import FakeTriggerContext
 
-from penstock.runtime.exchange.elements import MAX_TIMESTAMP
 from penstock.runtime.keys.window_values import TimeWindow
+from penstock.runtime.timestamp import MAX_TIMESTAMP
 from penstock.runtime.windows.triggers.continuous_triggers import ContinuousEventTimeTrigger
 from penstock.runtime.windows.triggers.time_triggers import EventTimeTrigger, ProcessingTimeTrigger
 from penstock.runtime.windows.triggers.trigger import TriggerResult

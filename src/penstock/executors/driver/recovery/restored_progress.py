@@ -10,13 +10,14 @@ from penstock.checkpoint.handles import StateHandle
 from penstock.checkpoint.storage import Storage
 from penstock.errors import StateNotRescalableError
 from penstock.runtime.epoch import SHARED
-from penstock.runtime.exchange.elements import MIN_TIMESTAMP, Block, ChannelWatermark
+from penstock.runtime.exchange.elements import Block, ChannelWatermark
 from penstock.runtime.exchange.partitioners import KeyGroupStreamPartitioner, StreamPartitioner
 from penstock.runtime.job_pickle import load_code
 from penstock.runtime.operator import OperatorPart, StreamOperator
 from penstock.runtime.program import NetworkEdge, OperatorSpec, Program, Vertex
 from penstock.runtime.progress import SubtaskProgress
 from penstock.runtime.task.stored_snapshots import Snapshot, content_of
+from penstock.runtime.timestamp import MIN_TIMESTAMP
 from penstock.runtime.user_code import naming_operator
 
 _Edge = tuple[str, str, int]

@@ -14,16 +14,11 @@ from penstock.errors import (
     ValueNotSerializableError,
 )
 from penstock.runtime.exchange.column_block import ColumnBlock
-from penstock.runtime.exchange.elements import (
-    MAX_TIMESTAMP,
-    MIN_TIMESTAMP,
-    Block,
-    ChannelWatermark,
-    WatermarkStatus,
-)
+from penstock.runtime.exchange.elements import Block, ChannelWatermark, WatermarkStatus
 from penstock.runtime.exchange.output import Output
 from penstock.runtime.exchange.watermarks.timestamps import checked_watermark, timed_block
 from penstock.runtime.job_pickle import dumps, loads
+from penstock.runtime.timestamp import MAX_TIMESTAMP, MIN_TIMESTAMP
 from penstock.runtime.user_code import function_failure, record_text
 
 _RECORDS_PER_EMIT: Final = 8192

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 
-from penstock.runtime.exchange.elements import MIN_TIMESTAMP, WatermarkStatus
+from penstock.runtime.exchange.elements import WatermarkStatus
 from penstock.runtime.timers.heap_priority_queue import NOT_IN_QUEUE, HeapPriorityQueue
+from penstock.runtime.timestamp import MIN_TIMESTAMP
 
 
 class _Channel:

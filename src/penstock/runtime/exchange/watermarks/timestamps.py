@@ -10,8 +10,9 @@ from penstock.common.rows.field_reader import ColumnTimestamp, FieldReader
 from penstock.common.typeinfo.with_article import with_article
 from penstock.errors import InvalidTimestampError
 from penstock.runtime.exchange.column_block import ColumnBlock
-from penstock.runtime.exchange.elements import MAX_TIMESTAMP, MIN_TIMESTAMP, Block
+from penstock.runtime.exchange.elements import Block
 from penstock.runtime.objects.mutability import copied_if_possible
+from penstock.runtime.timestamp import MAX_TIMESTAMP, MIN_TIMESTAMP
 from penstock.runtime.user_code import failing_record, function_failure, record_text
 
 Assigner = Callable[[Any, int | None], int]

@@ -7,13 +7,14 @@ from typing import Any, Final
 
 from penstock.common.typeinfo.types import Types
 from penstock.errors import InvalidTriggerError, InvalidWindowError, LateMergedWindowError
-from penstock.runtime.exchange.elements import MAX_TIMESTAMP, Block
+from penstock.runtime.exchange.elements import Block
 from penstock.runtime.keys.window_values import CountWindow, Window
 from penstock.runtime.objects.mutability import given
 from penstock.runtime.state.descriptors import MapStateDescriptor
 from penstock.runtime.state.states import KeyedMapState
 from penstock.runtime.state.tables import ABSENT
 from penstock.runtime.timers.internal_timer import InternalTimer
+from penstock.runtime.timestamp import MAX_TIMESTAMP
 from penstock.runtime.user_code import record_text
 from penstock.runtime.windows.assigners.assigner import MergingWindowAssigner
 from penstock.runtime.windows.evictors import TimestampedValue

@@ -13,13 +13,14 @@ from operator import attrgetter, itemgetter
 from typing import Any, Final, cast
 
 from penstock.common.typeinfo.types import Types
-from penstock.runtime.exchange.elements import MAX_TIMESTAMP, Block
+from penstock.runtime.exchange.elements import Block
 from penstock.runtime.keys.key_types import VOID_NAMESPACE
 from penstock.runtime.keys.window_values import TimeWindow, time_window
 from penstock.runtime.objects.mutability import are_immutable, given, kept, own
 from penstock.runtime.state.descriptors import MapStateDescriptor
 from penstock.runtime.state.tables import ABSENT
 from penstock.runtime.timers.internal_timer import InternalTimer, new_timer
+from penstock.runtime.timestamp import MAX_TIMESTAMP
 from penstock.runtime.windows.assigners.sliding import SlidingEventTimeWindows
 from penstock.runtime.windows.assigners.stagger import WindowStagger
 from penstock.runtime.windows.assigners.tumbling import TumblingEventTimeWindows
@@ -104,7 +105,7 @@ class AlignedWindows(WindowSet):
         for window, parts in by_window.items():
             operator.window = window
             operator.kept.set_current_namespace(window)
-            run = part_of(block, parts[0] if len(parts) == 1 else sorted(chain(*parts)))
+            run = block.picked(parts[0] if len(parts) == 1 else sorted(chain(*parts)))
             rest = operator.reading(run, list(map(own, run.values)) if are_shared else run.values)
             new = operator.contents.put_run(operator.kept, run.keys or [], rest)
             for time in {window.max_timestamp(), operator.cleanup_time(window)}:
@@ -202,7 +203,7 @@ class SharedPanes(AlignedWindows):
     def _put_panes(self, block: Block, by_pane: ByPane, late: Windows | None = None) -> None:
         view, hold, watermark = self._map.view, self._map.hold, self._service.current_watermark
         for pane, indexes in by_pane.items():
-            run = part_of(block, indexes)
+            run = block.picked(indexes)
             keys = run.keys or []
             if self._check is not None and self._check.wants_records:
                 self._check.look_at_records(keys, run.values)
@@ -286,12 +287,3 @@ class SharedPanes(AlignedWindows):
             # What panes hold may be changed where it is joined, and a pane is in other windows too.
             found = reduce(self._merge, inside if are_immutable(inside) else map(own, inside))
         self._operator.fire(window, found)
-
-
-def part_of(block: Block, indexes: Sequence[int]) -> Block:
-    """Return some of the records of a block, or all, in their order, with their keys."""
-    first, end = indexes[0], indexes[-1] + 1
-    if end - first == len(indexes):
-        return block if len(indexes) == len(block) else block.part(first, end)
-    values, keys = block.values, block.keys or []
-    return Block([values[index] for index in indexes], None, [keys[index] for index in indexes])

@@ -9,7 +9,7 @@ from operator import itemgetter
 from typing import Any, Final, cast
 
 from penstock.common.typeinfo.types import Types
-from penstock.runtime.exchange.elements import MAX_TIMESTAMP, Block
+from penstock.runtime.exchange.elements import Block
 from penstock.runtime.keys.key_types import VOID_NAMESPACE
 from penstock.runtime.keys.window_values import TimeWindow
 from penstock.runtime.objects.mutability import IMMUTABLE_TYPES, Kept, given
@@ -17,6 +17,7 @@ from penstock.runtime.state.descriptors import ValueStateDescriptor
 from penstock.runtime.state.states import KeyedListState
 from penstock.runtime.state.tables import Keep, ValueView
 from penstock.runtime.timers.internal_timer import InternalTimer, new_timer
+from penstock.runtime.timestamp import MAX_TIMESTAMP
 from penstock.runtime.windows.assigners.session import EventTimeSessionWindows
 from penstock.runtime.windows.operator.window_contents import JoinedContents
 from penstock.runtime.windows.operator.window_operator import WindowOperator, WindowSet

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Collection
-from typing import Any, NoReturn
+from typing import Any
 
 from penstock.errors import UnsupportedOperationError, WindowStateError
 from penstock.runtime.context import RuntimeContext
-from penstock.runtime.exchange.elements import MAX_TIMESTAMP
 from penstock.runtime.keys.key_types import VOID_NAMESPACE
 from penstock.runtime.metrics import MetricGroup
 from penstock.runtime.state.api import KeyedStateStore
@@ -16,6 +15,7 @@ from penstock.runtime.state.backend import KeyedStateBackend
 from penstock.runtime.state.descriptors import StateDescriptor
 from penstock.runtime.state.states import KeyedMergingState
 from penstock.runtime.timers.internal_timer_service import InternalTimerService
+from penstock.runtime.timestamp import MAX_TIMESTAMP
 from penstock.runtime.windows.assigners.assigner import WindowAssigner
 from penstock.runtime.windows.evictors import Evictor
 from penstock.runtime.windows.triggers.trigger import Trigger
@@ -156,14 +156,3 @@ class WindowContext(Clocks):
 
     def global_state(self) -> KeyedStateStore:
         return self._context
-
-
-class StatelessContext(RuntimeContext):
-    """What a function may ask that joins the records of windows: all but keyed state."""
-
-    def _state(self, descriptor: StateDescriptor) -> NoReturn:
-        raise UnsupportedOperationError(
-            f"A function that joins the records of the windows of {self.task_name!r} asks for the state "
-            f"{descriptor.name!r}.",
-            hint="It has none but what it returns. A window function may have state: see ProcessWindowFunction.",
-        )

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Final
 
 from penstock.errors import StateTypeMismatchError, TypeMismatchError
 from penstock.runtime.epoch import Epoch
-from penstock.runtime.exchange.elements import MAX_TIMESTAMP, Block
+from penstock.runtime.exchange.elements import Block
 from penstock.runtime.job_pickle import dumps, loads
 from penstock.runtime.keys.window_values import last_timestamp
 from penstock.runtime.metrics import LATE_RECORDS
@@ -17,6 +18,7 @@ from penstock.runtime.operator import BatchOrder, OperatorPart, StreamOperator
 from penstock.runtime.operators.collector import Collector
 from penstock.runtime.output_tag import OutputTag
 from penstock.runtime.timers.internal_timer import InternalTimer
+from penstock.runtime.timestamp import MAX_TIMESTAMP
 from penstock.runtime.user_code import FAILURES, described_failure, failing_record, record_text
 from penstock.runtime.windows.assigners.assigner import MergingWindowAssigner, WindowAssigner
 from penstock.runtime.windows.assigners.global_windows import GlobalWindows
@@ -29,7 +31,7 @@ from penstock.runtime.windows.operator.window_contents import (
     ListedRecords,
     WindowContents,
 )
-from penstock.runtime.windows.operator.window_contexts import StatelessContext, WindowContext
+from penstock.runtime.windows.operator.window_contexts import WindowContext
 from penstock.runtime.windows.triggers.global_triggers import EndOfStreamTrigger
 from penstock.runtime.windows.triggers.time_triggers import EventTimeTrigger
 from penstock.runtime.windows.triggers.trigger import Trigger
@@ -127,7 +129,10 @@ class WindowOperator(StreamOperator):
         self._late_records = self.metrics.user.counter(LATE_RECORDS)
         # The window that is at work, for messages.
         self.window: Any = None
-        self._guarded(lambda: self.contents.open(StatelessContext(**vars(self.context))))
+        stateless = replace(
+            self.context, without_state="a function that joins the records of windows"
+        )
+        self._guarded(lambda: self.contents.open(stateless))
         self._guarded(lambda: self.call.open(self.context))
         self._set = self.windows(self)
 
@@ -207,9 +212,9 @@ class WindowOperator(StreamOperator):
     def process_watermark(self, timestamp: int) -> None:
         assert self.timers is not None
         try:
+            self._set.advance(timestamp)
             if self.batch and timestamp == MAX_TIMESTAMP:
                 self.timers.fire_processing_time_timers()
-            self._set.advance(timestamp)
         except FAILURES as error:
             raise self._failure(error) from error
         self.collector.flush()

@@ -7,10 +7,10 @@ from typing import Any, Final
 
 from penstock.common.typeinfo.types import Types
 from penstock.errors import InvalidTimestampError, InvalidTriggerError
-from penstock.runtime.exchange.elements import MAX_TIMESTAMP
 from penstock.runtime.keys.window_values import Window, last_timestamp
 from penstock.runtime.state.api import ReducingState
 from penstock.runtime.state.descriptors import ReducingStateDescriptor
+from penstock.runtime.timestamp import MAX_TIMESTAMP
 from penstock.runtime.user_code import record_text
 from penstock.runtime.windows.arguments import TimeLength, positive_millis
 from penstock.runtime.windows.triggers.trigger import Trigger, TriggerResult

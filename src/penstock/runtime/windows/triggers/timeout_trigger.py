@@ -6,9 +6,9 @@ from typing import Any, Final
 
 from penstock.common.typeinfo.types import Types
 from penstock.errors import InvalidTriggerError
-from penstock.runtime.exchange.elements import MAX_TIMESTAMP
 from penstock.runtime.keys.window_values import Window
 from penstock.runtime.state.descriptors import ValueStateDescriptor
+from penstock.runtime.timestamp import MAX_TIMESTAMP
 from penstock.runtime.windows.arguments import TimeLength, positive_millis
 from penstock.runtime.windows.triggers.trigger import Trigger, TriggerResult, trigger_of
 
