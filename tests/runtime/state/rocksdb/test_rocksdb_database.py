@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
@@ -43,6 +44,23 @@ def test_a_process_has_one_database_a_directory_until_the_last_user_leaves(tmp_p
     database.remove_user(one)
     assert len(folders(tmp_path)) == 1
     database.remove_user(other)
+    assert folders(tmp_path) == []
+
+
+def test_threads_have_databases_of_their_own_and_leave_those_of_others(tmp_path: Path) -> None:
+    ours = RocksDatabase.in_directory(str(tmp_path))
+    user = ours.add_user(lambda: None)
+    put(ours, user + b"x", b"1")
+    os.utime(tmp_path / folders(tmp_path)[0], (0, 0))  # as old as what a dead process left
+    with ThreadPoolExecutor(1) as thread:
+        theirs = thread.submit(RocksDatabase.in_directory, str(tmp_path)).result()
+        assert theirs is not ours
+        other = theirs.add_user(lambda: None)
+        assert len(folders(tmp_path)) == 2
+        theirs.remove_user(other)
+        assert len(folders(tmp_path)) == 1
+    assert ours.get(user + b"x") == b"1"
+    ours.remove_user(user)
     assert folders(tmp_path) == []
 
 

@@ -30,7 +30,7 @@ _TABLES: Final[Mapping[Shape, type[RocksTable]]] = {
 class RocksDBKeyedStateBackend(KeyedStateBackend):
     """Keeps state on the local disk: larger than memory, if need be.
 
-    All backends of a process share a database, where each has rows and timers of its own. An epoch's
+    All backends of a thread share a database, where each has rows and timers of its own. An epoch's
     writes stay in caches until the epoch ends or the caches are full. In the latter case, rows that
     changed are noted in the database.
 

@@ -1,4 +1,4 @@
-"""The RocksDB database that all keyed states of this process share."""
+"""The RocksDB database that all keyed states of a thread share."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import shutil
 import struct
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
@@ -33,7 +34,8 @@ _PREFIX: Final = struct.Struct(">I").pack
 class RocksDatabase:
     """One database in a folder of its own, which goes when the last of its users has closed it.
 
-    It is no durable store but the working copy of this process: durable are the frames.
+    It is no durable store but the working copy of this process: durable are the frames. A job runs in one
+    thread, so each thread has its own: users of another one could not be told to spill while they are at work.
 
     Args:
         directory: Where the folder is made.
@@ -41,26 +43,27 @@ class RocksDatabase:
             RocksDB can do with is not heeded.
 
     Attributes:
+        folder: Where it is.
         cached: About how many bytes its users hold in caches.
         block_cache: RocksDB's cache, for blocks, indexes and what is yet to be written.
     """
 
-    _open: Final[dict[str, RocksDatabase]] = {}
+    _open: Final[dict[tuple[str, int], RocksDatabase]] = {}
 
     def __init__(self, directory: str, memory: int | None = None) -> None:
-        self._directory = directory
+        self._place = directory, threading.get_ident()
         os.makedirs(directory, exist_ok=True)
-        self._remove_orphans()
+        self._remove_orphans(directory)
         memory = default_limit() if memory is None else memory
         self._cache_limit = memory // 4
-        self._folder, self._db, self._unlogged, self.block_cache = _open_database(directory, memory)
+        self.folder, self._db, self._unlogged, self.block_cache = _open_database(directory, memory)
         self._users: dict[bytes, Callable[[], None]] = {}
         self._next_prefix = 0
         self.cached = 0
 
     @classmethod
     def in_directory(cls, directory: str | None, memory: int | None = None) -> RocksDatabase:
-        """Return the database of this process in a directory.
+        """Return the database of this thread in a directory.
 
         Args:
             directory: The directory; None for that of temporary files.
@@ -70,18 +73,20 @@ class RocksDatabase:
             RocksDBNotFoundError: If rocksdict is not installed.
         """
         directory = os.path.realpath(directory or tempfile.gettempdir())
-        database = cls._open.get(directory)
+        place = directory, threading.get_ident()
+        database = cls._open.get(place)
         if database is None:
-            database = cls._open[directory] = cls(directory, memory)
+            database = cls._open[place] = cls(directory, memory)
         return database
 
-    def _remove_orphans(self) -> None:
+    def _remove_orphans(self, directory: str) -> None:
         """Remove what processes left behind that did not live to close their databases."""
-        for name in os.listdir(self._directory):
-            if not name.startswith(_FOLDER):
+        # Of this process a lock says nothing, and is lost by asking.
+        ours = {database.folder for database in list(self._open.values())}
+        for name in os.listdir(directory):
+            folder = os.path.join(directory, name)
+            if not name.startswith(_FOLDER) or folder in ours:
                 continue
-            folder = os.path.join(self._directory, name)
-            # A directory has one database of this process at most, and it is not open yet.
             if is_private(folder) and _is_old(folder) and _is_free(os.path.join(folder, _LOCK)):
                 shutil.rmtree(folder, ignore_errors=True)
 
@@ -103,9 +108,9 @@ class RocksDatabase:
         if self._users:
             self.delete_all(prefix)
             return
-        del self._open[self._directory]
         self._db.close()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        shutil.rmtree(self.folder, ignore_errors=True)
+        del self._open[self._place]
 
     def note_cached(self, size: int) -> None:
         """Note that a user cached so many bytes more, and let all spill if it is too much."""
