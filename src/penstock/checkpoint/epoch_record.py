@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from penstock.checkpoint.handles import GO_BACK_HINT, StateHandle
@@ -197,7 +197,7 @@ def encode(record: EpochRecord) -> bytes:
     """Return a record as a line with its SHA-256 digest, and JSON."""
     plain = {
         "format": FORMAT,
-        **asdict(record),
+        **vars(record),
         "job": _job_to_plain(record.job),
         "handles": [[*owner, list(map(list, found))] for owner, found in record.handles.items()],
         "progress": [[*owner, found] for owner, found in record.progress.items()],

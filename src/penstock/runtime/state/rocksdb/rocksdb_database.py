@@ -174,6 +174,8 @@ def _open_database(directory: str, memory: int) -> tuple[str, Rdict, WriteOption
     # It is an attribute, whatever the package's stub says.
     unlogged.disable_wal = True  # type: ignore[method-assign,assignment]
     options = Options(raw_mode=True)
+    # The database is new, and goes with its files when it is closed.
+    options.set_max_file_opening_threads(1)
     # Half of the memory is for blocks, and of that half for what is yet to be written; a quarter of it is for
     # the caches of users.
     size = max(_LEAST_BLOCKS, min(_MOST_BLOCKS, memory // 2))
