@@ -14,6 +14,8 @@ import pytest
 from _pytest.doctest import DoctestModule
 from hypothesis import HealthCheck, settings
 
+from penstock.runtime.task.garbage import collect_rarely
+
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
@@ -65,10 +67,15 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         ensure_java()
 
 
+# Thousands of tests are made, and stay until the end: nothing of it is garbage.
+gc.disable()
+
+
 def pytest_collection_finish() -> None:
-    """Keep thousands of tests, which stay until the end, out of all garbage collections."""
-    gc.collect()
+    """Keep what was collected out of all garbage collections, which are rare, as in the workers of a job."""
+    collect_rarely()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)

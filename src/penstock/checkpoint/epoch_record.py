@@ -215,7 +215,12 @@ def digest_of(body: bytes) -> str:
 
 def digest_of_record(record: EpochRecord) -> str:
     """Return the digest of a record, as the next one names it."""
-    return encode(record).partition(b"\n")[0].decode()
+    return digest_in(encode(record))
+
+
+def digest_in(encoded: bytes) -> str:
+    """Return the digest that a record was written with."""
+    return encoded.partition(b"\n")[0].decode()
 
 
 def decode(data: bytes, where: str) -> EpochRecord:

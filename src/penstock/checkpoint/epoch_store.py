@@ -12,6 +12,7 @@ from typing import Final, NamedTuple, Protocol
 from penstock.checkpoint.epoch_record import (
     EpochRecord,
     decode,
+    digest_in,
     digest_of,
     digest_of_record,
     encode,
@@ -239,19 +240,20 @@ class StoredEpochs:
         return self._create(record, _Place(self._era, record.number))
 
     def _create(self, record: EpochRecord, place: _Place) -> str:
+        encoded = encode(record)
         try:
-            self._storage.create(place.name, encode(record))
+            self._storage.create(place.name, encoded)
         except FileExistsError as error:
             other = None
             with contextlib.suppress(Exception):
                 other = self.get(record.number)
             raise _taken(record, other, self._storage.url(place.name)) from error
         self._known = {**self._known, record.number: place}
-        return digest_of_record(record)
+        return digest_in(encoded)
 
     def digest(self, number: int) -> str:
         # As it stands there: encoded again, what an earlier version wrote would be other bytes.
-        return self._storage.read(self.name_of(number)).partition(b"\n")[0].decode()
+        return digest_in(self._storage.read(self.name_of(number)))
 
     def forget(self, number: int) -> None:
         place = self._known.get(number)

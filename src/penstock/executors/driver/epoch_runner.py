@@ -256,7 +256,7 @@ class EpochRunner:
             record.finished,
             self._read_after(epoch),
         )
-        operators = {key: dataclasses.asdict(report) for key, report in outcome.operators.items()}
+        operators = {key: dict(vars(report)) for key, report in outcome.operators.items()}
         self._feed.put(EpochResult(record, outcome.printed, outcome.collected, operators))
         self._deliver(record)
         self._checkpoints.collect(record)
