@@ -35,7 +35,7 @@ os.environ["PYSPARK_PYTHON"] = sys.executable
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-# Thousands of small databases are made and removed: in memory, where there is room, that takes half the time.
+# Thousands of small databases are made and removed: in memory, where there is room, that takes a third of the time.
 MEMORY = Path("/dev/shm")
 if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > 4 << 30:
     tempfile.tempdir = os.environ["TMPDIR"] = str(MEMORY)

@@ -171,9 +171,9 @@ class LocalStorage:
         found = []
         top = self.url(prefix) if prefix else self.location
         for folder, _, files in os.walk(top, onerror=self._raise_unless_gone):
-            place = os.path.relpath(folder, self.location)
-            parts = [] if place == "." else place.split(os.sep)
-            found += ["/".join([*parts, file]) for file in files if not file.startswith(".")]
+            place = folder[len(self.location) :].strip(os.sep).replace(os.sep, "/")
+            inside = f"{place}/" if place else ""
+            found += [inside + file for file in files if not file.startswith(".")]
         return sorted(found)
 
     def _raise_unless_gone(self, error: OSError) -> None:
