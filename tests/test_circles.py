@@ -72,11 +72,12 @@ def circles(imports: dict[When, Graph], until: When) -> list[list[str]]:
 
 def reachable(module: str, imports: dict[When, Graph], until: When) -> set[str]:
     """Return the modules that one imports, and those that these import, and so on."""
+    graphs = [imports[when] for when in When if when <= until]
     found: set[str] = set()
     left = [module]
     while left:
         one = left.pop()
-        new = set().union(*(imports[when][one] for when in When if when <= until)) - found
+        new = set().union(*(graph[one] for graph in graphs)) - found
         found |= new
         left += new
     return found
@@ -87,16 +88,14 @@ def imports_in(folder: Path) -> dict[When, Graph]:
 
     What is imported from a package is the module of that name, if there is one, else the package.
     """
-    trees = {
-        module_of(path.relative_to(folder)): ast.parse(path.read_text(encoding="utf-8"))
-        for path in folder.rglob("*.py")
-    }
-    found: dict[When, Graph] = {when: {module: set() for module in trees} for when in When}
-    for module, tree in trees.items():
-        for when, name in names_in(tree, When.LOADING):
+    paths = {module_of(path.relative_to(folder)): path for path in folder.rglob("*.py")}
+    found: dict[When, Graph] = {when: {module: set() for module in paths} for when in When}
+    for module, path in paths.items():
+        # One tree at a time: many at once are looked through for garbage again and again.
+        for when, name in names_in(ast.parse(path.read_text(encoding="utf-8")), When.LOADING):
             parts = name.split(".")
             beginnings = (".".join(parts[:count]) for count in range(len(parts), 0, -1))
-            target = next((one for one in beginnings if one in trees), module)
+            target = next((one for one in beginnings if one in paths), module)
             if target != module:
                 found[when][module].add(target)
     return found
