@@ -6,6 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.graph.programs import Programs
+from tests.strategies import any_of
 
 from penstock.graph.chaining import chained_edges, is_chainable
 from penstock.graph.compiler import compile_program
@@ -131,22 +132,25 @@ PARTITIONERS: dict[str, Any] = {
     "shuffle": ShufflePartitioner,
 }
 
-options = st.fixed_dictionaries(
-    {},
-    optional={
-        "chaining_strategy": st.sampled_from(ChainingStrategy),
-        "slot_sharing_group": st.sampled_from(["a", "b"]),
-        "max_parallelism": st.sampled_from([8, 16]),
-    },
+OPTIONS = "chaining_strategy", "slot_sharing_group", "max_parallelism"
+A_STEP = any_of(
+    [None, None, None, "key_by", *PARTITIONERS],
+    [False, True],
+    [1, 1, 1, 2],
+    # Each option is left out by half.
+    [*[None] * len(ChainingStrategy), *ChainingStrategy],
+    [None, None, "a", "b"],
+    [None, None, 8, 16],
 )
-steps = st.builds(
-    Step,
-    inputs=st.lists(st.integers(0, 30), max_size=3).map(tuple),
-    partitioning=st.sampled_from([None, None, None, "key_by", *PARTITIONERS]),
-    side_output=st.booleans(),
-    parallelism=st.sampled_from([1, 1, 1, 2]),
-    options=options.map(lambda found: tuple(found.items())),
-)
+
+
+def a_step(drawn: tuple[list[int], tuple[Any, ...]]) -> Step:
+    inputs, (partitioning, side_output, parallelism, *values) = drawn
+    options = [pair for pair in zip(OPTIONS, values, strict=True) if pair[1] is not None]
+    return Step(tuple(inputs), partitioning, side_output, parallelism, tuple(options))
+
+
+steps = st.tuples(st.lists(st.integers(0, 30), max_size=3), A_STEP).map(a_step)
 
 
 def random_program(drawn: list[Step]) -> Programs:
@@ -178,8 +182,8 @@ def random_program(drawn: list[Step]) -> Programs:
 
 
 programs = st.lists(steps, max_size=12).map(random_program)
-switches = st.fixed_dictionaries(
-    {"chaining_enabled": st.booleans(), "chain_different_max_parallelism": st.booleans()}
+switches = any_of([False, True], [False, True]).map(
+    lambda drawn: {"chaining_enabled": drawn[0], "chain_different_max_parallelism": drawn[1]}
 )
 
 
@@ -257,8 +261,7 @@ def test_every_program_has_a_plan_that_names_all(
     program: Programs, switched: dict[str, bool]
 ) -> None:
     plan = ExecutionPlan(program.job_graph(**switched))
+    shown = str(plan), plan._repr_html_(), plan.to_json()
     for step in program.made:
         if hasattr(step, "operator"):
-            assert step.name in str(plan)
-            assert step.name in plan._repr_html_()
-            assert step.name in plan.to_json()
+            assert all(step.name in text for text in shown)

@@ -3,9 +3,9 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from collections.abc import Iterable
 from datetime import date, datetime, time
 from decimal import Decimal
+from functools import cache
 from typing import Any
 
 import pyarrow as pa
@@ -62,14 +62,19 @@ def names(count: int) -> st.SearchStrategy[list[str]]:
     return st.lists(st.text(min_size=1), min_size=count, max_size=count, unique=True)
 
 
+KINDS = st.sampled_from(["scalar", "list", "map", "tuple", "row"])
+one_of_all = cache(st.sampled_from)
+
+
+@cache
 @st.composite
 def typed_values(
-    draw: st.DrawFn, depth: int = 2, scalars: Iterable[TypeInformation] = tuple(SCALARS)
+    draw: st.DrawFn, depth: int = 2, scalars: tuple[TypeInformation, ...] = tuple(SCALARS)
 ) -> tuple[TypeInformation, Any]:
     """A type, however nested, and a value of it or None."""
-    kind = draw(st.sampled_from(["scalar", "list", "map", "tuple", "row"] if depth else ["scalar"]))
+    kind = draw(KINDS) if depth else "scalar"
     if kind == "scalar":
-        info = draw(st.sampled_from(list(scalars)))
+        info = draw(one_of_all(scalars))
         value = draw(SCALARS[info][1])
         return info, value
     if kind == "list":
@@ -192,7 +197,7 @@ def test_other_arrow_types_become_the_narrowest_that_holds_them(
     assert from_arrow_type(arrow_type) == info
 
 
-@given(typed_values(scalars=[info for info in SCALARS if info != Types.BIG_INT()]))
+@given(typed_values(scalars=tuple(info for info in SCALARS if info != Types.BIG_INT())))
 def test_an_arrow_type_survives_the_way_there_and_back(typed: tuple[TypeInformation, Any]) -> None:
     arrow_type = to_arrow_type(typed[0])
 

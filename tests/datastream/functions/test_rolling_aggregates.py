@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.strategies import any_of, from_zero
 
 from penstock.common import Row
 from penstock.common.rows.data_frame_row import row_factory
@@ -56,7 +57,8 @@ METHODS: dict[str, type[Aggregation]] = {
     "min_by": MinBy,
     "max_by": MaxBy,
 }
-pairs = st.lists(st.tuples(st.integers(0, 3), st.integers(-5, 5)), min_size=1, max_size=20)
+pairs = st.lists(any_of(range(4), from_zero(-5, 5)), min_size=1, max_size=20)
+triples = any_of(range(4), from_zero(-2, 2), range(10))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -77,7 +79,7 @@ def test_every_result_is_that_of_the_model(
 
 
 @pytest.mark.parametrize("method", METHODS)
-@given(data=st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 3), st.integers(-5, 5))))
+@given(data=st.lists(any_of("abc", range(4), from_zero(-5, 5))))
 def test_keyed_streams_agree_with_the_model(method: str, data: list[tuple[str, int, int]]) -> None:
     keyed = local_environment().from_collection(data).key_by(lambda record: record[0])
     found = list(getattr(keyed, method)(2).execute_and_collect())
@@ -135,12 +137,8 @@ def test_in_windows_too(aggregate: type[aggregates.Aggregate]) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-@given(
-    records=st.lists(
-        st.tuples(st.integers(0, 3), st.integers(-2, 2), st.integers(0, 9)), min_size=3, max_size=3
-    )
-)
-def test_all_are_associative(method: str, records: list[tuple[int, ...]]) -> None:
+@given(records=st.tuples(triples, triples, triples))
+def test_all_are_associative(method: str, records: tuple[tuple[int, ...], ...]) -> None:
     reduce = METHODS[method](1).reduce
     a, b, c = records
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.runtime.programs import Harness
 from tests.runtime.windows.operator.test_window_operator import general_operator
+from tests.strategies import any_of, from_zero
 
 from penstock.errors import StateTypeMismatchError, UserFunctionError
 from penstock.runtime.output_tag import OutputTag
@@ -102,17 +103,26 @@ def assigners(draw: st.DrawFn) -> Any:
     return SlidingEventTimeWindows.of(size, slide, offset)
 
 
-NEAR = st.integers(-30, 40)
-FAR = st.integers(MAX_TIMESTAMP - 8, MAX_TIMESTAMP) | st.integers(MIN_TIMESTAMP, MIN_TIMESTAMP + 8)
+NEAR = from_zero(-30, 40)
+LAST = range(MAX_TIMESTAMP, MAX_TIMESTAMP - 9, -1)
+FIRST = range(MIN_TIMESTAMP, MIN_TIMESTAMP + 9)
+
+
+def blocks_and_times(*ranges: Iterable[int]) -> st.SearchStrategy[list[tuple[Any, Any]]]:
+    """Blocks of keys and timestamps, each with another timestamp; as many of one range as of another."""
+    records = st.one_of([any_of("abc", times) for times in ranges])
+    times = st.one_of([st.sampled_from(times) for times in ranges])
+    return st.lists(st.tuples(st.lists(records, max_size=12), times), max_size=6)
+
+
+BLOCKS_AND_TIMES = blocks_and_times(NEAR) | blocks_and_times(NEAR, LAST, FIRST)
 
 
 @st.composite
 def inputs(draw: st.DrawFn) -> list[Any]:
     """Blocks of keys and timestamps, and watermarks that rise between them."""
-    times = NEAR if draw(st.booleans()) else NEAR | FAR
-    block = st.lists(st.tuples(st.sampled_from("abc"), times), max_size=12)
     steps: list[Any] = []
-    for records, watermark in draw(st.lists(st.tuples(block, times), max_size=6)):
+    for records, watermark in draw(BLOCKS_AND_TIMES):
         steps += [records, watermark]
     known = MIN_TIMESTAMP
     for index in range(1, len(steps), 2):
@@ -175,14 +185,18 @@ def in_no_order(results: list[list[Any]]) -> list[list[str]]:
     return [sorted(map(repr, records)) for records in results]
 
 
+ASSIGNERS = assigners()
+GAPS = st.integers(1, 12)
+INPUTS = inputs()
+BACKENDS = ["hashmap"] * 9 + ["rocksdb"]
+LATENESS = [0, 0, 3, 20, MAX_TIMESTAMP]
+OF_SESSIONS = ["list", "reduce", "aggregate"]
+
+
 @settings(max_examples=400, deadline=None)
-@given(st.data())
-def test_all_sets_give_the_results_of_the_general_one(data: st.DataObject) -> None:
-    assigner, steps = data.draw(assigners()), data.draw(inputs())
-    backend = data.draw(st.sampled_from(["hashmap"] * 9 + ["rocksdb"]))
-    contents = data.draw(st.sampled_from(sorted(CONTENTS)))
-    call = data.draw(st.sampled_from(sorted(CALLS)))
-    lateness = data.draw(st.sampled_from([0, 0, 3, 20, MAX_TIMESTAMP]))
+@given(st.tuples(ASSIGNERS, INPUTS, any_of(sorted(CONTENTS), sorted(CALLS), LATENESS, BACKENDS)))
+def test_all_sets_give_the_results_of_the_general_one(drawn: Any) -> None:
+    assigner, steps, (contents, call, lateness, backend) = drawn
 
     def made(make: Callable[..., WindowOperator]) -> WindowOperator:
         trigger = EventTimeTrigger()
@@ -206,15 +220,16 @@ def test_all_sets_give_the_results_of_the_general_one(data: st.DataObject) -> No
 
 
 @settings(max_examples=400, deadline=None)
-@given(st.data())
-def test_sessions_give_the_results_of_windows_that_merge(data: st.DataObject) -> None:
-    assigner = EventTimeSessionWindows.with_gap(data.draw(st.integers(1, 12)))
-    steps = until_the_end(data.draw(inputs()))
-    backend = data.draw(st.sampled_from(["hashmap"] * 9 + ["rocksdb"]))
-    contents = data.draw(st.sampled_from(["list", "reduce", "aggregate"]))
-    call = data.draw(st.sampled_from(sorted(CALLS)))
-    lateness = data.draw(st.sampled_from([0, 0, 3, 20, MAX_TIMESTAMP]))
-    is_moved = data.draw(st.booleans())
+@given(
+    st.tuples(
+        GAPS,
+        INPUTS.map(until_the_end),
+        any_of(OF_SESSIONS, sorted(CALLS), LATENESS, [False, True], BACKENDS),
+    )
+)
+def test_sessions_give_the_results_of_windows_that_merge(drawn: Any) -> None:
+    gap, steps, (contents, call, lateness, is_moved, backend) = drawn
+    assigner = EventTimeSessionWindows.with_gap(gap)
 
     def made(make: Callable[..., WindowOperator]) -> WindowOperator:
         options: dict[str, Any] = {"allowed_lateness": lateness, "late_tag": LATE}
@@ -485,16 +500,25 @@ def test_a_late_record_has_its_open_windows_fire_where_the_trigger_was_changed()
     assert left_by(harness) == []
 
 
+EPOCHS = st.lists(
+    st.tuples(
+        st.lists(any_of("abc", NEAR), max_size=12),
+        any_of(from_zero(-10, 40), [0, 3, 20]),
+    ),
+    max_size=6,
+)
+
+
 @settings(max_examples=200, deadline=None)
-@given(st.data())
-def test_no_window_is_left_behind_whatever_was_changed_between_starts(data: st.DataObject) -> None:
-    is_session = data.draw(st.booleans())
-    assigner = data.draw(assigners())
-    if is_session:
-        assigner = EventTimeSessionWindows.with_gap(data.draw(st.integers(1, 12)))
-    contents = data.draw(st.sampled_from(["list", "reduce", "aggregate"]))
-    shares = data.draw(st.booleans())
-    backend = data.draw(st.sampled_from(["hashmap"] * 9 + ["rocksdb"]))
+@given(
+    st.tuples(
+        ASSIGNERS | GAPS.map(EventTimeSessionWindows.with_gap),
+        EPOCHS,
+        any_of(OF_SESSIONS, [0, 3, 20], [False, True], [False, True], BACKENDS),
+    )
+)
+def test_no_window_is_left_behind_whatever_was_changed_between_starts(drawn: Any) -> None:
+    assigner, epochs, (contents, first_lateness, shares, counts, backend) = drawn
 
     def made(lateness: int, *, may_count: bool = False) -> WindowOperator:
         # Sessions and shared panes are kept otherwise under another trigger, and are refused then.
@@ -502,21 +526,19 @@ def test_no_window_is_left_behind_whatever_was_changed_between_starts(data: st.D
         kept = CONTENTS[contents]()
         kept.is_joinable = kept.is_joinable if shares else False
         fast = window_operator(assigner, trigger, kept, WindowCall(), allowed_lateness=lateness)
-        if may_count and fast.windows is AlignedWindows and data.draw(st.booleans()):
+        if may_count and counts and fast.windows is AlignedWindows:
             fast.windows, fast.trigger = GeneralWindows, CountTrigger.of(2)
         return fast
 
-    block = st.lists(st.tuples(st.sampled_from("abc"), NEAR), max_size=12)
-    lateness = st.sampled_from([0, 3, 20])
-    first = made(data.draw(lateness), may_count=True)
+    first = made(first_lateness, may_count=True)
     watermark, harness = MIN_TIMESTAMP, Harness(first, backend=backend)
-    for records, rise in data.draw(st.lists(st.tuples(block, st.integers(-10, 40)), max_size=6)):
+    for records, (rise, lateness) in epochs:
         if records:
             keys, times = zip(*records, strict=True)
             harness.process(["x"] * len(records), times, keys)
         watermark = max(watermark, rise)
         harness.operator.process_watermark(watermark)
-        harness = moved(harness, made(data.draw(lateness)), watermark, backend)
+        harness = moved(harness, made(lateness), watermark, backend)
     harness.operator.process_watermark(1000)
 
     assert left_by(harness) == []
