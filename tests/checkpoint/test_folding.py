@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from operator import lt
 
 import pytest
 from hypothesis import given
@@ -68,7 +68,7 @@ class Subtask:
 
     def _check(self) -> None:
         versions = [int(handle.version) for handle in self.handles]
-        assert all(one < other for one, other in pairwise(versions))
+        assert all(map(lt, versions, versions[1:]))
         assert self.handles[0].is_snapshot
         start = round_start(self.handles)
         held = sum(handle.groups for handle in self.handles[:start])
