@@ -64,10 +64,15 @@ class Hands:
                 _spoil(value)
 
 
+CHANGED = 10**6
+"""What is behind all that a record has seen, once it was changed; more by one for each time."""
+
+
 def _spoil(value: Any) -> None:
     if isinstance(value, dict):
         value["n"] = -1000
-        value["seen"] = [*value.get("seen", []), "changed"]
+        *seen, last = value.get("seen") or [CHANGED]
+        value["seen"] = [*seen, last + 1] if last >= CHANGED else [*seen, last, CHANGED]
     elif isinstance(value, (list, tuple)):
         for item in value:
             _spoil(item)

@@ -411,10 +411,13 @@ pipelines = steps(IN_ORDER).map(lambda found: (found, True)) | steps(IN_ANY_ORDE
 )
 
 
+A_FEW_VALUES = st.lists(values(), min_size=1, max_size=4)
+
+
 @st.composite
 def epochs(draw: st.DrawFn) -> list[list[Any]]:
     """Some values in some epochs; some of them one and the same object."""
-    found = draw(st.lists(values(), min_size=1, max_size=4))
+    found = draw(A_FEW_VALUES)
     places = draw(st.lists(st.sampled_from(range(len(found))), max_size=8))
     given = [*found, *(found[place] for place in places)]
     cut = draw(st.integers(0, len(given)))
