@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import sys
 import threading
@@ -25,6 +26,13 @@ from penstock.runtime.exchange.elements import Block
 from penstock.runtime.metrics import OperatorMetrics
 from penstock.runtime.timers.processing_time_service import TestProcessingTimeService
 from penstock.testing.captured_output import CapturedOutput
+
+
+@pytest.fixture
+def _leaves_no_garbage() -> Iterator[None]:
+    """Have asyncio complain of tasks that are never done now, not in whatever test runs later."""
+    yield
+    gc.collect()
 
 
 @pytest.fixture
@@ -164,6 +172,7 @@ def test_plain_functions_run_in_a_bounded_pool() -> None:
     operator.close()
 
 
+@pytest.mark.usefixtures("_leaves_no_garbage")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 @pytest.mark.parametrize("how", ["stop", "exit"])
 def test_a_loop_that_dies(loop: EventLoopThread, how: str) -> None:
