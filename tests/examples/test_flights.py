@@ -3,6 +3,7 @@ from __future__ import annotations
 import importlib
 import subprocess
 import sys
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
@@ -51,7 +52,11 @@ def test_hours_days_and_wind_are_what_pandas_computes(tmp_path: Path) -> None:
     assert picture.read_text(encoding="utf-8").count("<polyline") == 3
 
 
-def test_departures_are_when_the_clocks_of_new_york_say_so(example: SimpleNamespace) -> None:
+def test_departures_are_when_the_clocks_of_new_york_say_so(
+    example: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The file takes long to read: once is enough.
+    monkeypatch.setattr(example.data, "_read", cache(example.data._read))
     flights = example.data.read_flights(12)
     shown = example.data._read("flights.csv.zip", 12)["dep_time"].dropna().astype(int) % 2400
     departed = pd.to_datetime(flights["departed"], unit="ms", utc=True)
