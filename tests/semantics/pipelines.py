@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from hypothesis import strategies as st
+from tests.strategies import any_of
 
 from penstock.datastream import DataStream, OutputTag
 
@@ -160,14 +161,11 @@ def steps(
         places = st.integers(0, sources + len(drawn) - 1)
         # Most steps go on from the last one, so that programs get long.
         last = sources + len(drawn) - 1
-        others = draw(st.lists(places, max_size=2))
-        drawn.append(
-            Step(
-                kind,
-                tuple({last, *others}) if kind == "union" else (draw(st.just(last) | places),),
-                draw(st.integers(1, parallelism)),
-            )
-        )
+        if kind == "union":
+            read = tuple({last, *draw(st.lists(places, max_size=2))})
+        else:
+            read = (draw(st.just(last) | places),)
+        drawn.append(Step(kind, read, draw(st.integers(1, parallelism))))
     if unions and draw(st.booleans()):
         place = draw(st.integers(0, sources + len(drawn) - 1))
         drawn.append(Step("broadcast", (place,), draw(st.integers(2, parallelism))))
@@ -175,12 +173,14 @@ def steps(
     return drawn
 
 
+RECORDS = any_of(LETTERS, range(21))
+
+
 @st.composite
 def inputs(draw: st.DrawFn, *, most: int = 60) -> Records:
     """Draw the records of a source: few of any kind, or many of a pattern."""
     if draw(st.booleans()):
-        record = st.tuples(st.sampled_from(LETTERS), st.integers(0, 20))
-        return draw(st.lists(record, max_size=most))
+        return draw(st.lists(RECORDS, max_size=most))
     count, factor = draw(st.integers(0, most * 60)), draw(st.integers(1, 30))
     return [(LETTERS[index * index % 7], index * factor % 31) for index in range(count)]
 

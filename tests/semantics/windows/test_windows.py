@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from itertools import accumulate
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from tests.semantics.pipelines import cut
 from tests.semantics.running import collect, epochs, operators
 from tests.semantics.windows import model
 from tests.semantics.windows.model import END, Model, Record, Rules
+from tests.strategies import any_of, from_zero
 
 from penstock.common import Configuration, Duration, WatermarkStrategy
 from penstock.common.watermark_generator import WatermarkGenerator
@@ -145,36 +147,41 @@ def triggers(draw: st.DrawFn) -> tuple[Any, str, int, bool]:
     return PurgingTrigger.of(trigger) if purges else trigger, kind, limit, purges
 
 
-RECORDS = st.lists(
-    st.tuples(st.sampled_from("abcd"), st.integers(-10, 25)), min_size=1, max_size=40
-).map(lambda found: [Record(key, time, (i,)) for i, (key, time) in enumerate(found)])
+RECORDS = st.lists(any_of("abcd", from_zero(-10, 25)), min_size=1, max_size=40).map(
+    lambda found: [Record(key, time, (i,)) for i, (key, time) in enumerate(found)]
+)
+CUT_RECORDS = RECORDS.flatmap(lambda records: st.tuples(st.just(records), cut(records)))
 
 
 @settings(max_examples=150, deadline=None)
-@given(st.data())
-def test_random_windows(data: st.DataObject) -> None:
-    records, bound = data.draw(RECORDS), data.draw(st.integers(0, 6))
-    assigner, assign, merges = data.draw(assigners())
-    trigger, kind, limit, purges = data.draw(triggers())
-    if isinstance(assigner, GlobalWindows):
-        trigger, kind, purges = CountTrigger.of(limit), "count", False
-    lateness = (
-        0 if isinstance(assigner, GlobalWindows) else data.draw(st.sampled_from([0, 0, 3, 12]))
+@given(
+    st.tuples(
+        CUT_RECORDS,
+        assigners(),
+        triggers(),
+        any_of(
+            sorted(FUNCTIONS), range(7), [0, 0, 3, 12], [1, 2, 5], ["hashmap"] * 2 + ["rocksdb"]
+        ),
     )
-    env = local_environment(data.draw(st.sampled_from([1, 2, 5])))
-    backend = data.draw(st.sampled_from(["hashmap", "hashmap", "rocksdb"]))
+)
+def test_random_windows(drawn: Any) -> None:
+    (records, epochs), (assigner, assign, merges), (trigger, kind, limit, purges), others = drawn
+    function, bound, lateness, parallelism, backend = others
+    if isinstance(assigner, GlobalWindows):
+        trigger, kind, purges, lateness = CountTrigger.of(limit), "count", False, 0
+    env = local_environment(parallelism)
     env.configure(Configuration().set_string("state.backend.type", backend))
 
-    windows = timed(env, data.draw(cut(records)), bound).key_by(lambda record: record.key)
+    windows = timed(env, epochs, bound).key_by(lambda record: record.key)
     windowed = windows.window(assigner).trigger(trigger).allowed_lateness(lateness)
-    function = data.draw(st.sampled_from(sorted(FUNCTIONS)))
     results = FUNCTIONS[function](windowed.side_output_late_data(LATE))
     found = collect({"results": results, "late": results.get_side_output(LATE)})
 
     expected = Model(Rules(assign, merges, kind, limit, purges, lateness))
-    for record in records:
+    latest = accumulate((record.time for record in records), max)
+    for record, time in zip(records, latest, strict=True):
         expected.add(record)
-        expected.advance(max(r.time for r in records[: records.index(record) + 1]) - bound - 1)
+        expected.advance(time - bound - 1)
     expected.advance(END)
     assert Counter(found["results"]) == Counter(expected.results)
     if assign is not model.everything:
@@ -183,12 +190,11 @@ def test_random_windows(data: st.DataObject) -> None:
 
 
 @settings(max_examples=50, deadline=None)
-@given(st.data())
-def test_random_count_windows(data: st.DataObject) -> None:
-    records, size = data.draw(RECORDS), data.draw(st.integers(1, 5))
-    slide = data.draw(st.integers(0, 6))
-    env = local_environment(data.draw(st.sampled_from([1, 2, 5])))
-    stream = timed(env, data.draw(cut(records)), 0).key_by(lambda record: record.key)
+@given(CUT_RECORDS, any_of(range(1, 6), range(7), [1, 2, 5]))
+def test_random_count_windows(cut_records: Any, sizes: tuple[int, int, int]) -> None:
+    (records, epochs), (size, slide, parallelism) = cut_records, sizes
+    env = local_environment(parallelism)
+    stream = timed(env, epochs, 0).key_by(lambda record: record.key)
     results = stream.count_window(size, slide).reduce(join).map(lambda record: record.numbers)
 
     expected = []
