@@ -71,8 +71,11 @@ CHANGED = 10**6
 def _spoil(value: Any) -> None:
     if isinstance(value, dict):
         value["n"] = -1000
-        *seen, last = value.get("seen") or [CHANGED]
-        value["seen"] = [*seen, last + 1] if last >= CHANGED else [*seen, last, CHANGED]
+        seen = value["seen"] = list(value.get("seen", []))
+        if seen and seen[-1] >= CHANGED:
+            seen[-1] += 1
+        else:
+            seen.append(CHANGED)
     elif isinstance(value, (list, tuple)):
         for item in value:
             _spoil(item)
