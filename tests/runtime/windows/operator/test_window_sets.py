@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -108,7 +108,7 @@ LAST = range(MAX_TIMESTAMP, MAX_TIMESTAMP - 9, -1)
 FIRST = range(MIN_TIMESTAMP, MIN_TIMESTAMP + 9)
 
 
-def blocks_and_times(*ranges: Iterable[int]) -> st.SearchStrategy[list[tuple[Any, Any]]]:
+def blocks_and_times(*ranges: Sequence[int]) -> st.SearchStrategy[list[tuple[Any, Any]]]:
     """Blocks of keys and timestamps, each with another timestamp; as many of one range as of another."""
     records = st.one_of([any_of("abc", times) for times in ranges])
     times = st.one_of([st.sampled_from(times) for times in ranges])
