@@ -195,6 +195,25 @@ def test_plain_data_is_what_it_is_where_classes_are_not_imported() -> None:
     assert [*found[:2], found[2][:-1], *found[3:]] == [*values[:2], values[2][:-1], *values[3:]]
 
 
+class ByName:
+    """Pickled as Python 3.11.0 to 3.11.3 pickle a member of an enum."""
+
+    def __init__(self, owner: Any, name: str) -> None:
+        self._parts = owner, name
+
+    def __reduce__(self) -> Any:
+        return getattr, self._parts
+
+
+def test_members_of_enums_may_be_named() -> None:
+    fire, plus, method = only_looked_at(
+        ByName(TriggerResult, "FIRE"), Sign.PLUS, ByName(str, "upper")
+    )
+    assert fire is TriggerResult.FIRE
+    assert repr(plus) == "Sign('PLUS')"
+    assert repr(method) == "getattr(<class 'str'>, 'upper')"
+
+
 def test_objects_of_other_classes_are_shown_though_they_could_be_imported() -> None:
     sys.modules["gone_module"] = sys.modules[__name__]
     (found,) = only_looked_at(Order(7))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import pickle
 from collections.abc import Iterable, Iterator
+from enum import EnumType
 from functools import cache, partial
 from reprlib import recursive_repr
 from typing import Any, Final, Self
@@ -145,10 +146,24 @@ class _PlainUnpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str, /) -> Any:
         if is_class_of_main(module, name):
             return partial(_stand_in, "__main__")
+        if (module, name) == ("builtins", "getattr"):
+            return _member
         now = module_now(module)
         if name in _PLAIN.get(now, ()):
             return super().find_class(now, name)
         return _stand_in(module, name)
+
+
+def _member(kind: Any, name: str) -> Any:
+    """Return a member of an enum that is plain data, or what stands for any other attribute of anything.
+
+    By its name is how Pythons before 3.11.4 pickle it.
+    """
+    if isinstance(kind, EnumType):
+        return kind[name]
+    if isinstance(kind, _StandIn) and not name.startswith("_"):
+        return getattr(kind, name)
+    return _stand_in("builtins", "getattr")(kind, name)
 
 
 @contextlib.contextmanager
