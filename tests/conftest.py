@@ -14,8 +14,6 @@ import pytest
 from _pytest.doctest import DoctestModule
 from hypothesis import HealthCheck, settings
 
-from penstock.runtime.task.garbage import collect_rarely
-
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
@@ -67,15 +65,15 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         ensure_java()
 
 
-# Thousands of tests are made, and stay until the end: nothing of it is garbage.
+# Tests stay until the end: nothing of what is made of them is garbage.
 gc.disable()
 
 
 def pytest_collection_finish() -> None:
-    """Keep what was collected out of all garbage collections, which are rare, as in the workers of a job."""
-    collect_rarely()
+    """Keep thousands of tests out of all garbage collections, and these few, but their objects in a core's cache."""
     gc.freeze()
     gc.enable()
+    gc.set_threshold(10_000, 10, 10)
 
 
 @pytest.fixture(scope="session", autouse=True)
