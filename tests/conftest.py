@@ -65,15 +65,19 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         ensure_java()
 
 
-# Tests stay until the end: nothing of what is made of them is garbage.
-gc.disable()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Keep thousands of tests, which stay until the end, out of all garbage collections, and their making too.
 
-
-def pytest_collection_finish() -> None:
-    """Keep thousands of tests out of all garbage collections, and these few, but their objects in a core's cache."""
-    gc.freeze()
-    gc.enable()
-    gc.set_threshold(10_000, 10, 10)
+    After that few are made, but of objects that are in a core's cache.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+        gc.set_threshold(10_000, 10, 10)
 
 
 @pytest.fixture(scope="session", autouse=True)

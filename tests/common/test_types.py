@@ -16,10 +16,7 @@ from penstock.errors import PenstockError, RowFieldNamesError, UnknownFieldError
 scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
 keys = st.recursive(scalars, lambda inner: st.tuples(inner, inner), max_leaves=5)
 values_of_rows = st.recursive(
-    scalars,
-    # Longer ones would be drawn, and thrown away for their number of leaves.
-    lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.text(), inner, max_size=5),
-    max_leaves=5,
+    scalars, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=5
 )
 names = st.text(min_size=1, max_size=5)
 

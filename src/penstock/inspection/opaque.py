@@ -159,10 +159,10 @@ def _member(kind: Any, name: str) -> Any:
 
     By its name is how Pythons before 3.11.4 pickle it.
     """
-    if isinstance(kind, EnumType):
+    if isinstance(kind, EnumType) and name in kind.__members__:
         return kind[name]
-    if isinstance(kind, _StandIn) and not name.startswith("_"):
-        return getattr(kind, name)
+    if isinstance(kind, _StandIn):
+        return kind(name)
     return _stand_in("builtins", "getattr")(kind, name)
 
 

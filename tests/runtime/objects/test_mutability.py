@@ -6,7 +6,6 @@ import enum
 import functools
 import threading
 import types
-from math import lcm
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -428,47 +427,25 @@ leaves |= st.text(max_size=2) | st.sampled_from([Link(1), Order, b"ab", 2j])
 keys = st.text(max_size=2) | st.integers(0, 9)
 
 
-class Again(NamedTuple):
-    """Stands for a part that was made before; any of up to ten is as likely as another."""
-
-    number: int
-
-    def among(self, made: list[Any]) -> Any:
-        return made[self.number % len(made)]
-
-
-parts = st.integers(0, lcm(*range(1, 11)) - 1).map(Again) | leaves
-CONTENTS: dict[type[Any], st.SearchStrategy[Any]] = {
-    list: st.lists(parts, max_size=3),
-    dict: st.dictionaries(keys, parts, max_size=3),
-    tuple: st.lists(parts, max_size=3),
-    set: st.sets(keys, max_size=3),
-    bytearray: st.binary(max_size=3),
-    Row: st.lists(parts, min_size=1, max_size=3),
-    Thing: parts,
-}
-kinds = st.sampled_from(list(CONTENTS))
-
-
 @st.composite
 def values(draw: st.DrawFn, holds_itself: bool = True) -> Any:
     """A value, parts of which may be in it again and again, or hold it."""
     made: list[Any] = [draw(leaves), [], {}]
-
-    def part(drawn: Any) -> Any:
-        return drawn.among(made) if type(drawn) is Again else drawn
-
     for _ in range(draw(st.integers(1, 8))):
-        kind = draw(kinds)
-        content = draw(CONTENTS[kind])
+        parts = st.sampled_from(made) | leaves
+        kind = draw(st.sampled_from([list, dict, tuple, set, bytearray, Row, Thing]))
         if kind is dict:
-            made.append({key: part(value) for key, value in content.items()})
+            made.append(draw(st.dictionaries(keys, parts, max_size=3)))
+        elif kind is set:
+            made.append(draw(st.sets(keys, max_size=3)))
+        elif kind is bytearray:
+            made.append(bytearray(draw(st.binary(max_size=3))))
         elif kind is Thing:
-            made.append(Thing(part(content)))
+            made.append(Thing(draw(parts)))
         elif kind is Row:
-            made.append(Row(*map(part, content)))
+            made.append(Row(*draw(st.lists(parts, min_size=1, max_size=3))))
         else:
-            made.append(kind(content if kind in (set, bytearray) else map(part, content)))
+            made.append(kind(draw(st.lists(parts, max_size=3))))
     value = made[-1]
     if holds_itself and draw(st.booleans()):
         inside = [part for part in made if type(part) is list]

@@ -64,18 +64,10 @@ class Hands:
                 _spoil(value)
 
 
-CHANGED = 10**6
-"""What is behind all that a record has seen, once it was changed; more by one for each time."""
-
-
 def _spoil(value: Any) -> None:
     if isinstance(value, dict):
         value["n"] = -1000
-        seen = value["seen"] = list(value.get("seen", []))
-        if seen and seen[-1] >= CHANGED:
-            seen[-1] += 1
-        else:
-            seen.append(CHANGED)
+        value["seen"] = [*value.get("seen", []), "changed"]
     elif isinstance(value, (list, tuple)):
         for item in value:
             _spoil(item)
