@@ -51,11 +51,22 @@ settings.register_profile(
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
-    """Look for examples in docstrings in the sources alone: of tests, it takes a second and finds none."""
-    found = yield
-    return [collector for collector in found if not isinstance(collector, DoctestModule)]
+class WhereExamplesAre:
+    """Has pytest look for examples in docstrings only in files that have one: to find none takes seconds."""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_collect_file(
+        self, file_path: Path
+    ) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+        found = yield
+        if not found or b">>>" in file_path.read_bytes():
+            return found
+        return [collector for collector in found if not isinstance(collector, DoctestModule)]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Have it look so in the sources as well, of which hooks in this file are not asked."""
+    config.pluginmanager.register(WhereExamplesAre())
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

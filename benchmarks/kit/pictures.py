@@ -1,4 +1,7 @@
-"""Pictures of what was measured: SVG that is the same each time, and legible on light and dark pages."""
+"""Pictures of what was measured: SVG that is the same each time, and legible on light and dark pages.
+
+What draws them is imported where one is drawn: most who import this module draw none.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,13 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from math import ceil, floor, log10
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import matplotlib as mpl
 from benchmarks.kit.measure import Row, short
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import EngFormatter, LogLocator, NullLocator
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 INK = "#123456"
 """Stands for the colour of text and lines until the picture is written: the page's reader decides."""
@@ -40,8 +44,10 @@ def bars(rows: Sequence[Row], path: Path) -> None:
     drawn = [row for row in rows if row.other]
     if not drawn:
         return
+    from matplotlib.ticker import LogLocator, NullLocator
+
     with _style():
-        figure = Figure(figsize=(WIDTH, 0.8 + 0.7 * len(drawn)), layout="constrained")
+        figure = _figure(0.8 + 0.7 * len(drawn))
         axes = figure.add_subplot()
         for place, row in enumerate(drawn):
             _bar(axes, place, row)
@@ -80,7 +86,7 @@ def curve(
         log_y: Whether the second ones are; otherwise their axis begins at 0.
     """
     with _style():
-        figure = Figure(figsize=(WIDTH, 0.55 * WIDTH), layout="constrained")
+        figure = _figure(0.55 * WIDTH)
         axes = figure.add_subplot()
         for colour, (name, points) in zip(CURVES * len(series), series.items(), strict=False):
             xs, ys = zip(*points, strict=True)
@@ -115,8 +121,10 @@ def growth(
         path: The picture's file.
         x_label: What they depend on.
     """
+    from matplotlib.ticker import EngFormatter, NullLocator
+
     with _style():
-        figure = Figure(figsize=(WIDTH, 0.42 * WIDTH), layout="constrained")
+        figure = _figure(0.42 * WIDTH)
         every = figure.subplots(1, len(panels), squeeze=False)[0]
         for axes, colour, (name, spans) in zip(every, CURVES, panels.items(), strict=False):
             least, medians, most = zip(*spans, strict=True)
@@ -167,6 +175,8 @@ def _bar(axes: Axes, place: int, row: Row) -> None:
 
 
 def _style() -> AbstractContextManager[None]:
+    import matplotlib as mpl
+
     return mpl.rc_context(
         {
             "text.color": INK,
@@ -182,6 +192,12 @@ def _style() -> AbstractContextManager[None]:
             "svg.hashsalt": "penstock",
         }
     )
+
+
+def _figure(height: float) -> Figure:
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(WIDTH, height), layout="constrained")
 
 
 def _write(figure: Figure, path: Path) -> None:

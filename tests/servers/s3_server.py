@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable
 from typing import Any
 from urllib.request import Request, urlopen
 
-from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import WSGIRequestHandler, make_server
 
 BUCKET = "checkpoints"
@@ -34,6 +33,9 @@ class S3Server:
     """
 
     def __init__(self) -> None:
+        # It takes as long as a hundred modules of tests, and whoever has no S3 needs it not.
+        from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
+
         self._app = DomainDispatcherApplication(create_backend_app)
         self.requests = 0
         self.lost_answers = 0
