@@ -11,7 +11,12 @@ from tests.graph.programs import Programs
 
 from penstock.errors import FunctionNotSerializableError
 from penstock.graph.compiler import compile_program
-from penstock.runtime.exchange.partitioners import KeyGroupStreamPartitioner
+from penstock.runtime.exchange.partitioners import (
+    BroadcastPartitioner,
+    KeyGroupStreamPartitioner,
+    RebalancePartitioner,
+    StreamPartitioner,
+)
 from penstock.runtime.operators.function_operator import MapOperator
 from penstock.runtime.program import ChainedEdge, Program
 
@@ -66,6 +71,19 @@ def test_a_side_output_that_crosses() -> None:
     program.sink(program.key_by(program.side_output(program.source(), "late")))
     [edge] = compiled(program).vertices[1].inputs
     assert edge.tag == "late"
+
+
+@pytest.mark.parametrize(
+    ("partitioner", "is_broadcast"),
+    [(BroadcastPartitioner(), True), (RebalancePartitioner(), False)],
+)
+def test_an_edge_tells_whether_all_get_every_record(
+    partitioner: StreamPartitioner, is_broadcast: bool
+) -> None:
+    program = Programs()
+    program.sink(program.partition(program.source(), partitioner), parallelism=2)
+    [edge] = compiled(program).vertices[1].inputs
+    assert edge.is_broadcast is is_broadcast
 
 
 def test_sources_are_numbered_like_those_of_the_job_graph() -> None:

@@ -235,8 +235,9 @@ def network_edge(
     target: int = 1,
     tag: str | None = None,
 ) -> NetworkEdge:
-    pickled = cloudpickle.dumps(partitioner or ForwardPartitioner())
-    return NetworkEdge(index, source, target, 0, pickled, tag)
+    chosen = partitioner or ForwardPartitioner()
+    pickled = cloudpickle.dumps(chosen)
+    return NetworkEdge(index, source, target, 0, pickled, tag, chosen.is_broadcast)
 
 
 def set_up(

@@ -56,6 +56,7 @@ def _network_edge(edge: JobEdge, job_graph: JobGraph) -> NetworkEdge:
         input=edge.stream_edge.input,
         partitioner=pickle_by_value(edge.stream_edge.partitioner, what),
         tag=_tag_id(edge.stream_edge),
+        is_broadcast=edge.stream_edge.partitioner.is_broadcast,
     )
 
 

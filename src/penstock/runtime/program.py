@@ -36,6 +36,7 @@ class NetworkEdge:
         input: The number of the input of the receiving vertex's head operator that it feeds.
         partitioner: Chooses the receiving subtasks of a record; pickled, as it holds user functions.
         tag: The id of the side output that passes; None for the main output.
+        is_broadcast: Whether every subtask receives every record.
     """
 
     index: int
@@ -44,6 +45,7 @@ class NetworkEdge:
     input: int
     partitioner: bytes
     tag: str | None = None
+    is_broadcast: bool = False
 
 
 @dataclass(frozen=True)

@@ -87,10 +87,7 @@ class Subtask:
             edge.index for edge in vertex.inputs if layout.program.vertices[edge.source].is_shared
         )
         # Broadcast buffers come first, so they say nothing of how far the others are.
-        self._highest_rank = max(
-            (0 if load_code(edge.partitioner).is_broadcast else 1 for edge in vertex.inputs),
-            default=0,
-        )
+        self._highest_rank = 0 if all(edge.is_broadcast for edge in vertex.inputs) else 1
         self._writers: list[tuple[int, RecordWriterOutput]] = []
         self._messages = 0
         self._is_half_way = False
