@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from penstock.datastream import StreamExecutionEnvironment
 
-EVENTS = 10_000
-RATE = 500  # in event time, so that they fill several windows
+EVENTS = 4_000
+RATE = 100  # in event time: they fill five windows, and some bidders have two sessions
 STATELESS = {"q0", "q1", "q2", "q13"}
 
 
