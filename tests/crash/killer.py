@@ -26,7 +26,7 @@ from tests.servers.spark_cluster import SparkCluster
 from tests.servers.zygote import ForkedSession, Zygote
 
 from penstock.checkpoint.epoch_store import StoredEpochs
-from penstock.checkpoint.storage import open_storage
+from penstock.checkpoint.storage import Storage, open_storage
 
 
 def number_of(name: str) -> int:
@@ -36,8 +36,8 @@ def number_of(name: str) -> int:
 
 
 _POLL: Final = 0.003
-_POLL_FORKED: Final = 0.01
-_POLL_STORE: Final = 0.03
+_POLL_FORKED: Final = 0.02
+_POLL_STORE: Final = 0.1
 _STANDSTILL: Final = 4.0
 """After how many seconds those who stand still go on, even if the one that took their place waits for them."""
 _SETTLED: Final = 10.0
@@ -120,6 +120,7 @@ class Trial:
     _suspended: list[tuple[Running, Path]] = field(default_factory=list)
     _resumed: list[Running] = field(default_factory=list)
     _zombies: list[Path] = field(default_factory=list)
+    _storage: tuple[str, Storage] | None = None
     _epoch_seconds: float = 0.05
     _start_seconds: float = 0.0
 
@@ -143,7 +144,7 @@ class Trial:
     def location(self) -> str:
         """The checkpoint location."""
         name = f"location-{self._moves}" if self._moves else "location"
-        return f"{self.around.store[0]}/{name}" if self.around.store else str(self.disk / name)
+        return f"{self.around.store[0] if self.around.store else self.disk}/{name}"
 
     @property
     def disk(self) -> Path:
@@ -191,12 +192,18 @@ class Trial:
     def committed(self) -> int:
         """Return the last epoch that is committed; -1 for none."""
         if self.around.store:
-            names = open_storage(self.location).names("epochs")
+            names = self._opened().names("epochs")
             return max((number_of(name.rpartition("/")[2]) for name in names), default=-1)
         with contextlib.suppress(FileNotFoundError):
-            names = os.listdir(Path(self.location) / "epochs")
+            names = os.listdir(f"{self.location}/epochs")
             return max(map(number_of, names), default=-1)
         return -1
+
+    def _opened(self) -> Storage:
+        """Return the storage at the location: to open an object store takes longer than to ask it."""
+        if self._storage is None or self._storage[0] != self.location:
+            self._storage = self.location, open_storage(self.location)
+        return self._storage[1]
 
     def live(self, master: str, parallelism: int, kill: Kill | None = None) -> Life:
         """Start a driver, and see it through to its end; see `run`."""

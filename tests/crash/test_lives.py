@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
 @pytest.fixture
 def trial(tmp_path: Path, zygotes: Iterator[Zygote]) -> Iterator[Trial]:
-    trial = Trial(tmp_path, 41, 14, zygotes=zygotes)
+    trial = Trial(tmp_path, 41, 11, zygotes=zygotes)
     yield trial
     trial.close()
 
@@ -100,7 +100,7 @@ def test_only_what_was_not_published_may_be_dropped(trial: Trial, loses_more: bo
 def test_who_stands_still_before_the_claim_never_goes_on(
     tmp_path: Path, zygotes: Iterator[Zygote]
 ) -> None:
-    trial = Trial(tmp_path, 41, 14, around=Surroundings(has_locks=False), zygotes=zygotes)
+    trial = Trial(tmp_path, 41, 6, 20, around=Surroundings(has_locks=False), zygotes=zygotes)
     try:
         trial.run(Plan("local", 1, Kill("suspend", "generations.before")))
         assert trial.run(Plan("local", 1)).outcome == "finished"

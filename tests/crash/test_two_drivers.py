@@ -59,7 +59,7 @@ def error_of(trial: Trial, number: int) -> str:
 
 @pytest.fixture
 def trial(tmp_path: Path, zygotes: Iterator[Zygote]) -> Iterator[Trial]:
-    trial = Trial(tmp_path, 21, 10, zygotes=zygotes)
+    trial = Trial(tmp_path, 21, 8, 20, zygotes=zygotes)
     yield trial
     trial.close()
 
@@ -108,7 +108,7 @@ def test_one_that_goes_on_while_the_next_begins(
 def test_one_that_stands_still_until_another_has_its_place(
     tmp_path: Path, zygotes: Iterator[Zygote]
 ) -> None:
-    trial = Trial(tmp_path, 22, 10, around=Surroundings(has_locks=False), zygotes=zygotes)
+    trial = Trial(tmp_path, 22, 8, 20, around=Surroundings(has_locks=False), zygotes=zygotes)
     plans = iter([Plan("local", 2, Kill("suspend", "state.after", ahead=2))])
 
     killed_until_done(trial, lambda trial: next(plans, Plan("local", 3)))
@@ -122,7 +122,7 @@ def test_one_on_an_object_store(
 ) -> None:
     server, place = s3
     trial = Trial(
-        tmp_path, 23, 6, around=Surroundings(store=(place, server.environment)), zygotes=zygotes
+        tmp_path, 23, 6, 20, around=Surroundings(store=(place, server.environment)), zygotes=zygotes
     )
     plans = iter([Plan("local", 2, Kill("suspend", "epochs.in", ahead=1))])
 

@@ -173,7 +173,7 @@ def test_what_a_file_sink_published_lasts(disk: Disk, place: Path) -> None:
 
 def test_a_job_whose_power_goes(tmp_path: Path, zygotes: Iterator[Zygote]) -> None:
     around = Surroundings(disk=Disk(tmp_path / "synced", [tmp_path / "disk"]))
-    trial = Trial(tmp_path, 31, 14, around=around, zygotes=zygotes)
+    trial = Trial(tmp_path, 31, 10, 20, around=around, zygotes=zygotes)
     points = ("files.commit.after", "epochs.after", "publish.after", "delete.after")
     try:
         for point in points:
