@@ -246,7 +246,7 @@ def test_winning_bids_are_what_a_loop_over_auctions_gives(
 
 @pytest.fixture(scope="module")
 def generated() -> Tables:
-    nexmark = Nexmark(100_000)
+    nexmark = Nexmark(20_000, events_per_second=2_000)
     side = pa.table({"key": range(10_000), "value": range(10_000)})
     return {kind: nexmark.table(kind) for kind in KINDS} | {"side": side}
 
@@ -258,9 +258,8 @@ def test_generated_events_give_every_query_something_to_do(generated: Tables, qu
 
 def test_generated_events_have_bids_in_and_out_of_their_auctions_time(generated: Tables) -> None:
     winners = sum(count for _, _, count in expected("q4", generated))
-    assert 1_000 < winners < generated["auction"].num_rows
+    assert 200 < winners < generated["auction"].num_rows
 
 
-def test_generated_bidders_pause() -> None:
-    tables = {"bid": Nexmark(100_000).table("bid")}
-    assert len(expected("q11", tables, gap=1_000)) > 1.2 * len(expected("q12", tables))
+def test_generated_bidders_pause(generated: Tables) -> None:
+    assert len(expected("q11", generated, gap=1_000)) > 1.2 * len(expected("q12", generated))
