@@ -21,8 +21,8 @@ from penstock.datastream.connectors.file_writer import FileWriter
 from penstock.errors import CheckpointNotWritableError, SinkNotWritableError, UserFunctionError
 from penstock.testing import TestingSource
 
-INPUT = records.generate(seed=5, files=12, records=20)
-MIDDLE = INPUT[6][0].id
+INPUT = records.generate(seed=5, files=8, records=20)
+MIDDLE = INPUT[4][0].id
 
 
 @contextmanager
