@@ -129,29 +129,37 @@ class TestFigures:
 
 
 class TestPage:
-    def test_has_each_curve_between_its_marks(self, tmp_path: Path) -> None:
+    def test_has_each_curve_between_its_marks_and_the_same_picture_each_time(
+        self, tmp_path: Path
+    ) -> None:
         page = tmp_path / "growth.md"
         page.write_text("before\n<!-- steps -->old<!-- end of steps -->\nafter\n")
 
         report.write([figures()], page)
         once = page.read_text()
+        picture = (tmp_path / "growth-steps.svg").read_bytes()
         report.write([figures()], page)
 
         assert page.read_text() == once
+        assert (tmp_path / "growth-steps.svg").read_bytes() == picture
+        assert b"<svg" in picture
+        assert "(growth-steps.svg)" in once
         assert once.startswith("before\n<!-- steps -->\n")
         assert once.endswith("<!-- end of steps -->\nafter\n")
         assert "old" not in once
         assert "| 10 | **5,000** (2,500 to 10,000) | **20.0** (10.0 to 40.0) | 100 |" in once
         assert "commit abc" in once
 
-    def test_shows_a_picture_that_is_the_same_each_time(self, tmp_path: Path) -> None:
-        report.write([figures()], tmp_path / "one.md")
-        first = (tmp_path / "growth-steps.svg").read_bytes()
-        report.write([figures()], tmp_path / "one.md")
+    def test_gets_a_curve_at_its_end_that_it_has_no_marks_for(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(report, "draw", lambda *_: None)
 
-        assert (tmp_path / "growth-steps.svg").read_bytes() == first
-        assert b"<svg" in first
-        assert "(growth-steps.svg)" in (tmp_path / "one.md").read_text()
+        report.write([figures()], tmp_path / "new.md")
+
+        text = (tmp_path / "new.md").read_text()
+        assert text.startswith("<!-- steps -->\n")
+        assert text.endswith("<!-- end of steps -->\n")
 
     @pytest.mark.parametrize("name", CURVES)
     def test_of_the_documentation_has_every_curve(self, name: str) -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import shutil
 import subprocess
 import sys
 from base64 import b64encode
@@ -47,10 +48,17 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
     return run
 
 
+@pytest.fixture(scope="module")
+def remembered(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What a job has left, to be copied."""
+    folder = tmp_path_factory.mktemp("remembered")
+    remember(str(folder), [[("ann", 1), ("bob", 2)], [("ann", 3)]])
+    return folder
+
+
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    remember(str(tmp_path), [[("ann", 1), ("bob", 2)], [("ann", 3)]])
-    return tmp_path
+def folder(tmp_path: Path, remembered: Path) -> Path:
+    return shutil.copytree(remembered, tmp_path, dirs_exist_ok=True)
 
 
 def state_files(folder: Path) -> list[Path]:

@@ -54,10 +54,18 @@ def values(table: pa.Table, *names: str) -> list[tuple[Any, ...]]:
     return sorted(tuple(row[name] for name in names) for row in table.to_pylist())
 
 
+@pytest.fixture(scope="module")
+def locations(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Where a job with each backend has left its checkpoints: for reading alone."""
+    found = {name: str(tmp_path_factory.mktemp(name)) for name in ("hashmap", "rocksdb")}
+    for backend, location in found.items():
+        remember(location, [RECORDS[:2], RECORDS[2:]], backend=backend)
+    return found
+
+
 @pytest.fixture(params=["hashmap", "rocksdb"])
-def checkpoint(request: pytest.FixtureRequest, tmp_path: Path) -> Checkpoint:
-    remember(str(tmp_path), [RECORDS[:2], RECORDS[2:]], backend=request.param)
-    return read_checkpoint(str(tmp_path))
+def checkpoint(request: pytest.FixtureRequest, locations: dict[str, str]) -> Checkpoint:
+    return read_checkpoint(locations[request.param])
 
 
 class TestOperators:
