@@ -30,6 +30,11 @@ class Parcel:
         object.__setattr__(self, "stamps", [])
 
 
+ATOMS = frozenset({int, float, bool, str, bytes, type(None)})
+"""What nothing can be changed in."""
+CHANGEABLE = (list, bytearray, dict, Holder, np.ndarray, Row)
+
+
 def text(value: Any) -> str:
     """Return all that a value holds."""
     if isinstance(value, Parcel):
@@ -57,25 +62,50 @@ def parts_of(value: Any) -> list[Any]:
 
 
 def spoil(value: Any, but: frozenset[int] = frozenset()) -> None:
-    """Change a value, and all in it, in place; but not the objects with these ids."""
+    """Change a value, and all in it, in place; but not the objects with these ids.
+
+    However often that is done, it grows but once: what grows each time takes longer each time.
+    """
     for part in parts_of(value):
-        spoil(part, but)
+        if type(part) not in ATOMS:
+            spoil(part, but)
     if id(value) in but:
         return
-    if isinstance(value, (list, bytearray)):
+    if isinstance(value, list):
+        _spoil_end(value)
+    elif isinstance(value, bytearray):
         value.append(66)
     elif isinstance(value, dict):
-        value["spoilt"] = len(value)
+        value["spoilt"] = value.get("spoilt", 0) + 1
     elif isinstance(value, Holder):
-        value.content = [value.content]
+        content = value.content
+        if not isinstance(content, CHANGEABLE) or id(content) in but:
+            value.content = [content]
     elif isinstance(value, np.ndarray):
         value += 66
     elif isinstance(value, Row):
         value[0] = "spoilt"
 
 
+def _spoil_end(value: list[Any]) -> None:
+    if value and type(value[-1]) is int and value[-1] >= 66:
+        value[-1] += 1
+    else:
+        value.append(66)
+
+
 def ids_in(value: Any) -> frozenset[int]:
-    return frozenset({id(value)}.union(*map(ids_in, parts_of(value))))
+    """Return the ids of a value and of all in it that can be changed or holds what can be."""
+    found: set[int] = set()
+    _add_ids(value, found)
+    return frozenset(found)
+
+
+def _add_ids(value: Any, found: set[int]) -> None:
+    found.add(id(value))
+    for part in parts_of(value):
+        if type(part) not in ATOMS:
+            _add_ids(part, found)
 
 
 class Spoiling:
