@@ -37,6 +37,8 @@ CHANGEABLE = (list, bytearray, dict, Holder, np.ndarray, Row)
 
 def text(value: Any) -> str:
     """Return all that a value holds."""
+    if type(value) in ATOMS:
+        return repr(value)
     if isinstance(value, Parcel):
         return f"Parcel({text(parts_of(value))})"
     if isinstance(value, Holder):

@@ -46,7 +46,7 @@ Record = dict[str, Any]
 
 
 class Hands:
-    """Holds on to whatever passes through them, and changes all of it whenever something else does.
+    """Holds on to what passed through them last, and changes all of it whenever something else does.
 
     Args:
         busy: Whether they do.
@@ -59,7 +59,7 @@ class Hands:
     def on(self, *values: Any) -> None:
         """Change all that is held, and hold these too."""
         if self._busy:
-            self._held += values
+            self._held = [*self._held, *values][-100:]
             for value in self._held:
                 _spoil(value)
 
@@ -67,7 +67,9 @@ class Hands:
 def _spoil(value: Any) -> None:
     if isinstance(value, dict):
         value["n"] = -1000
-        value["seen"] = [*value.get("seen", []), "changed"]
+        seen = value.get("seen", [])
+        if seen[-1:] != ["changed"]:
+            value["seen"] = [*seen, "changed"]
     elif isinstance(value, (list, tuple)):
         for item in value:
             _spoil(item)
@@ -150,7 +152,7 @@ class Texts(ProcessWindowFunction[Any, str, Any, Any]):
         fired = list(state.get())
         state.add({"n": len(fired)})
         self._hands.on(fired)
-        return [text, repr(len(fired))]
+        return [text, f"{key} fired {len(fired)} times"]
 
 
 class TimeOf(TimestampAssigner):
@@ -183,7 +185,7 @@ class AllStates(KeyedProcessFunction):
         count = self._value.value() or {"n": 0}
         count["n"] += 1
         self._value.update(count)
-        yield f"value {count['n']}"
+        yield f"{value['key']} value {count['n']}"
         self._hands.on(count)
         self._list.add(record)
         self._map.put(("time", value["time"]), record)
@@ -191,7 +193,8 @@ class AllStates(KeyedProcessFunction):
         self._reducing.add(copy.deepcopy(value))
         self._aggregating.add(copy.deepcopy(value))
         found: list[Any] = [list(self._list.get()), self._reducing.get(), self._aggregating.get()]
-        found += [dict(self._map.items()), list(self._map.values())]
+        # In which order a map has its items is a backend's own.
+        found += [dict(sorted(self._map.items())), sorted(self._map.values(), key=repr)]
         yield f"{value['key']} {found}"
         self._hands.on(*found)
         self._hands.on(*found[0], *found[3].values(), *found[4])
@@ -228,7 +231,7 @@ def _interval_joined(keyed: KeyedStream, busy: bool) -> DataStream:
     hands = Hands(busy)
 
     def join(left: Any, right: Any, _: Any) -> list[str]:
-        text = f"{left} {right}"
+        text = f"{left['key']} {left} {right}"
         hands.on(left, right)
         return [text]
 
@@ -240,7 +243,7 @@ def _window_joined(keyed: KeyedStream, busy: bool) -> DataStream:
     hands = Hands(busy)
 
     def join(left: Any, right: Any) -> str:
-        text = f"{left} {right}"
+        text = f"{left['key']} {left} {right}"
         hands.on(left, right)
         return text
 
@@ -270,7 +273,8 @@ PROGRAMS: dict[str, Program] = {
 }
 
 
-def results(program: Program, epochs: list[list[Record]], *, busy: bool, backend: str) -> list[Any]:
+def results(program: Program, epochs: list[list[Record]], *, busy: bool, backend: str) -> list[str]:
+    """Return what comes out for one key and then for the other: in which order they come is a backend's own."""
     settings = Configuration().set_string("execution.target", "local")
     settings.set_string("state.backend.type", backend)
     env = StreamExecutionEnvironment.get_execution_environment(settings).set_parallelism(1)
@@ -279,7 +283,7 @@ def results(program: Program, epochs: list[list[Record]], *, busy: bool, backend
     records = env.from_source(source, WatermarkStrategy.no_watermarks(), "records")
     timed = records.assign_timestamps_and_watermarks(strategy.with_timestamp_assigner(TimeOf()))
     stream = program(timed.key_by(lambda record: record["key"]), busy)
-    return list(stream.execute_and_collect())
+    return sorted(stream.execute_and_collect(), key=lambda text: text[0])
 
 
 def records(count: int) -> list[Record]:
@@ -297,10 +301,10 @@ def records(count: int) -> list[Record]:
 
 
 @pytest.mark.filterwarnings("ignore::penstock.errors.LateRecordsDroppedWarning")
-@pytest.mark.parametrize("backend", ["hashmap", "rocksdb"])
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_what_is_kept_is_not_changed(name: str, backend: str) -> None:
+def test_what_is_kept_is_not_changed(name: str) -> None:
     program, epochs = PROGRAMS[name], [records(25), [], records(9), records(30)]
-    quiet = results(program, epochs, busy=False, backend=backend)
-    assert results(program, epochs, busy=True, backend=backend) == quiet
+    quiet = results(program, epochs, busy=False, backend="hashmap")
     assert len(quiet) > 5
+    for backend in ("hashmap", "rocksdb"):
+        assert results(program, epochs, busy=True, backend=backend) == quiet, backend
