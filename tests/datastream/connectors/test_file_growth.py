@@ -71,7 +71,7 @@ def test_starts_that_are_killed_one_after_the_other_leave_what_the_last_of_them_
     tmp_path: Path, number: int
 ) -> None:
     counts = []
-    for _ in range(50):
+    for _ in range(20):
         with pytest.MonkeyPatch.context() as patch:
             kill_at(patch, number)
             env = environment(tmp_path, "job")
