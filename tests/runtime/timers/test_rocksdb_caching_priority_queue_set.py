@@ -50,6 +50,23 @@ def test_what_the_store_holds_already_is_found() -> None:
     assert polled(queue) == list(range(10))
 
 
+def test_a_new_queue_does_not_read_the_store_before_its_cache_is_full() -> None:
+    store = SortedStore()
+    queue = RocksDBCachingPriorityQueueSet(store, PREFIX, 3, is_new=True)
+    assert (queue.peek(), queue.size(), list(queue.iterate())) == (None, 0, [])
+    for timestamp in (5, 1, 3):
+        queue.add(timer(timestamp))
+    assert [found.timestamp for found in queue.iterate()] == [1, 3, 5]
+    queue.remove(timer(3))
+    assert (queue.size(), polled(queue)) == (2, [1, 5])
+    assert store.calls["scan"] == 0
+
+    for timestamp in range(9):
+        queue.add(timer(timestamp))
+    assert queue.size() == 9
+    assert polled(queue) == list(range(9))
+
+
 def test_the_neighbours_in_the_store_are_left_alone() -> None:
     store = SortedStore()
     neighbours = [b"\x00\x04\xff", b"\x00\x06"]

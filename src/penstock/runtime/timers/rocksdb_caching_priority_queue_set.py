@@ -49,16 +49,22 @@ class RocksDBCachingPriorityQueueSet:
         store: Keeps the timers.
         prefix: What all names in the store begin with that are this queue's.
         cache_size: The most timers in the cache.
+        is_new: Whether the store is known to have no timers yet.
     """
 
     def __init__(
-        self, store: OrderedStore, prefix: bytes, cache_size: int = DEFAULT_CACHE_SIZE
+        self,
+        store: OrderedStore,
+        prefix: bytes,
+        cache_size: int = DEFAULT_CACHE_SIZE,
+        *,
+        is_new: bool = False,
     ) -> None:
         self._store = store
         self._prefix = prefix
         self._cache_size = cache_size
         self._cache: list[bytes] = []
-        self._all_in_cache = False
+        self._all_in_cache = is_new
         # No name in the store is below this one while the cache is empty: what is deleted leaves
         # traces that a scan from further down would have to step over.
         self._seek_hint = prefix
@@ -126,16 +132,18 @@ class RocksDBCachingPriorityQueueSet:
 
     def iterate(self) -> Iterator[InternalTimer]:
         """Iterate over all timers. The queue must not change meanwhile."""
-        return map(self._timer, self._names(self._prefix))
+        return map(self._timer, self._all_names())
 
     def size(self) -> int:
         """Return the number of timers."""
-        return sum(1 for _ in self._names(self._prefix))
+        return sum(1 for _ in self._all_names())
 
     def _has_head(self) -> bool:
         """Whether there is a timer; fills the cache if only the store knows."""
         if not self._cache and not self._all_in_cache:
-            self._cache = list(islice(self._names(self._seek_hint), self._cache_size))
+            self._cache = list(
+                islice(self._store.scan(self._seek_hint, self._prefix), self._cache_size)
+            )
             self._all_in_cache = len(self._cache) < self._cache_size
         return bool(self._cache)
 
@@ -146,8 +154,10 @@ class RocksDBCachingPriorityQueueSet:
         if index == 0:
             self._head = None
 
-    def _names(self, start: bytes) -> Iterator[bytes]:
-        return self._store.scan(start, self._prefix)
+    def _all_names(self) -> Iterator[bytes]:
+        if self._all_in_cache:
+            return iter(self._cache)
+        return self._store.scan(self._prefix, self._prefix)
 
     def _timer(self, name: bytes) -> InternalTimer:
         kept = self._store.get(name)

@@ -82,10 +82,13 @@ class RocksDBKeyedStateBackend(KeyedStateBackend):
 
     def _make_queue(self, name: str) -> KeyGroupPartitionedPriorityQueue:
         store = self.ordered_store(name.encode())
+        # No backend before this one had its prefix, and no queue before this one its name.
         return KeyGroupPartitionedPriorityQueue(
             self.key_groups,
             self._key_groups.__getitem__,
-            lambda group: RocksDBCachingPriorityQueueSet(store, group.to_bytes(2, "big")),
+            lambda group: RocksDBCachingPriorityQueueSet(
+                store, group.to_bytes(2, "big"), is_new=True
+            ),
         )
 
     def _changed_parts(self) -> Iterator[TablePart]:

@@ -84,8 +84,10 @@ class RocksDatabase:
         # Of this process a lock says nothing, and is lost by asking.
         ours = {database.folder for database in list(self._open.values())}
         for name in os.listdir(directory):
+            if not name.startswith(_FOLDER):
+                continue
             folder = os.path.join(directory, name)
-            if not name.startswith(_FOLDER) or folder in ours:
+            if folder in ours:
                 continue
             if is_private(folder) and _is_old(folder) and _is_free(os.path.join(folder, _LOCK)):
                 shutil.rmtree(folder, ignore_errors=True)
