@@ -13,7 +13,7 @@ import pytest
 from tests.executors.control import holding
 from tests.executors.rescaling import TIMES, input_of, new_environment, run
 
-from penstock.checkpoint.epoch_record import decode, digest_of, encode
+from penstock.checkpoint.epoch_record import EpochRecord, decode, digest_of, encode
 from penstock.checkpoint.epoch_store import StoredEpochs
 from penstock.checkpoint.storage import LocalStorage
 from penstock.common import Time, WatermarkStrategy
@@ -33,6 +33,8 @@ from penstock.datastream.window import (
     TumblingProcessingTimeWindows,
 )
 from penstock.errors import MaxParallelismChangedError, WindowsChangedError
+from penstock.executors.driver.compiled_job import compile_job
+from penstock.executors.driver.recovery.restoring import restored
 from penstock.testing import TestingSource
 
 CUTS: Final = [
@@ -183,10 +185,21 @@ def started(
     **settings: str,
 ) -> list[Any]:
     environment = new_environment(2, location, backend, **settings)
+    return run(environment, built(environment, name, until).uid(uid))
+
+
+def built(environment: Any, name: str | Build, until: int | None = None) -> DataStream:
     records = input_of(environment, CUTS, until).assign_timestamps_and_watermarks(TIMES)
     keyed = records.uid("times").key_by(lambda record: record[0])
     build = BUILD[name] if isinstance(name, str) else name
-    return run(environment, build(keyed).uid(uid))
+    return build(keyed).uid("windows")
+
+
+def last_epoch(location: Path) -> EpochRecord:
+    epochs = StoredEpochs(LocalStorage(str(location)))
+    record = epochs.get(epochs.numbers()[-1])
+    assert record is not None
+    return record
 
 
 Stopped = Callable[[str, str], Path]
@@ -224,16 +237,28 @@ def keeps_all(found: list[Any]) -> bool:
 
 
 @pytest.mark.parametrize("after", NAMES)
-def test_is_refused_unless_it_finds_what_is_open(
-    after: str, original: Stopped, stopped: Stopped
-) -> None:
+def test_goes_on_from_those_of_its_group(after: str, stopped: Stopped) -> None:
     for before in NAMES:
         if GROUP_OF[before] == GROUP_OF[after]:
             found = started(after, stopped(before, "hashmap"))
             assert before in NOT_OF_EVENT_TIME or keeps_all(found) or "processing" in before
-        else:
-            with pytest.raises(WindowsChangedError):
-                started(after, original(before, "hashmap"))
+
+
+def test_what_a_start_takes_up_is_refused_of_all_other_groups(
+    original: Stopped, tmp_path: Path
+) -> None:
+    """One of each two that are neighbours is started: see `test_on_both_backends`."""
+    records = {name: last_epoch(original(name, "hashmap")) for name in NAMES}
+    for after in NAMES:
+        environment = new_environment(2, tmp_path)
+        built(environment, after).print()
+        program = compile_job(environment.create_job_request(), "job", lambda _: False).program
+        for before, record in records.items():
+            if GROUP_OF[before] == GROUP_OF[after]:
+                restored(record, program)
+            else:
+                with pytest.raises(WindowsChangedError):
+                    restored(record, program)
 
 
 @pytest.mark.parametrize("backend", ["hashmap", "rocksdb"])
