@@ -100,6 +100,8 @@ def with_file(handles: Sequence[StateHandle], new: StateHandle, groups: int) -> 
 
 def joinable(handles: Sequence[StateHandle]) -> slice | None:
     """Return the place of files that should be joined, if there are any."""
+    if len(handles) < _JOINED:
+        return None
     begin = 0
     for place in range(1, len(handles) + 1):
         if place < len(handles) and _are_alike(handles[place - 1], handles[place]):
