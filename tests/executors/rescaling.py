@@ -86,7 +86,7 @@ def rescaled(
     cuts: Sequence[Sequence[Any]],
     location: Path,
     backend: str,
-    stages: Sequence[tuple[int, int | None]] = ((2, 3), (5, 6), (1, None)),
+    stages: Sequence[tuple[int, int | None]] = ((2, 2), (5, 4), (1, None)),
     **settings: str,
 ) -> list[Any]:
     """Run a program in stages and return all results.
