@@ -49,22 +49,39 @@ def until_the_third_epoch(record: Any) -> Any:
     return record
 
 
+@pytest.fixture(scope="module")
+def at_once() -> Counter[str]:
+    """The results of a job that is not stopped."""
+    return results(item_and_shop)
+
+
+@pytest.fixture(scope="module")
+def before(tmp_path_factory: pytest.TempPathFactory) -> Counter[str]:
+    """The results up to the epoch that the checkpoints are of."""
+    return results(item_and_shop, until_the_third_epoch, 2, tmp_path_factory.mktemp("first"))
+
+
 @pytest.mark.parametrize("parallelism", [1, 2, 3])
 @pytest.mark.parametrize("moves", [True, False])
 def test_state_timers_and_windows_go_on(
-    moves: bool, parallelism: int, backend: str, location: Path, tmp_path: Path
+    moves: bool,
+    parallelism: int,
+    backend: str,
+    location: Path,
+    tmp_path: Path,
+    before: Counter[str],
+    at_once: Counter[str],
 ) -> None:
     place = location / "stopped"
     settings: dict[str, Any] = {}
     if moves:
         settings = {"execution__state_recovery__path": str(place)}
         place = tmp_path / "new"
-    before = results(item_and_shop, until_the_third_epoch, 2, tmp_path / "first")
 
     found = results(item_and_shop, itself, parallelism, place, backend, **settings)
 
     assert before
-    assert before + found == results(item_and_shop)
+    assert before + found == at_once
 
 
 def test_keys_that_are_others_now_are_refused(backend: str, location: Path) -> None:
@@ -79,10 +96,12 @@ def test_keys_that_are_others_now_are_refused(backend: str, location: Path) -> N
 
 
 @pytest.mark.parametrize("parallelism", [1, 2, 3])
-def test_a_job_that_was_drained_reads_on(parallelism: int, backend: str, location: Path) -> None:
+def test_a_job_that_was_drained_reads_on(
+    parallelism: int, backend: str, location: Path, at_once: Counter[str]
+) -> None:
     found = results(item_and_shop, itself, parallelism, location / "drained", backend)
 
-    counts = {text for text in results(item_and_shop) if text.startswith("((")}
+    counts = {text for text in at_once if text.startswith("((")}
     late = {text for text in counts if int(text.split(", ")[1].rstrip(")")) >= 300}
     assert late
     assert late <= set(found)

@@ -112,5 +112,5 @@ def test_windows_do_not_pile_up(
         return watched.take()
 
     # Buffers come whole: a channel may be one ahead of the others.
-    short, long = peak_of(4_000), peak_of(12_000)
+    short, long = peak_of(2_000), peak_of(6_000)
     assert 0 < long <= short * 1.2
