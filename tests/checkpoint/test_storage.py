@@ -26,7 +26,8 @@ from penstock.errors import (
 if TYPE_CHECKING:
     from tests.servers.s3_server import S3Server
 
-BIG = 20 << 20
+BIG = 17 << 20
+"""To an object store it goes in three parts."""
 
 
 @pytest.fixture(params=["disk", "memory", "s3"])

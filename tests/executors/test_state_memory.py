@@ -81,10 +81,20 @@ def run(program: Any, limit: str | None, backend: str) -> list[Any]:
     return list(program(events.assign_timestamps_and_watermarks(strategy)).execute_and_collect())
 
 
-@pytest.mark.parametrize("program", [processed, summed, windowed])
+@pytest.fixture(scope="module", params=[processed, summed, windowed])
+def program(request: pytest.FixtureRequest) -> Any:
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def expected(program: Any) -> tuple[Any, ...]:
+    """What the program gives with all memory."""
+    return tuple(run(program, None, "hashmap"))
+
+
 @pytest.mark.parametrize("limit", ["4 kb"])
 def test_results_do_not_depend_on_memory(
-    program: Any, limit: str, monkeypatch: pytest.MonkeyPatch
+    program: Any, expected: tuple[Any, ...], limit: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gone: list[Any] = []
     forget = StateMemory.forget
@@ -93,10 +103,9 @@ def test_results_do_not_depend_on_memory(
         gone.append(state)
         forget(memory, state)
 
-    expected = run(program, None, "hashmap")
     monkeypatch.setattr(StateMemory, "forget", noting)
 
-    assert run(program, limit, "hashmap") == expected
+    assert tuple(run(program, limit, "hashmap")) == expected
     # Besides the five that are closed at the end.
     assert len(gone) > 5
 
@@ -108,8 +117,7 @@ def test_functions_stay_open() -> None:
     assert len(OPENED) == 5
 
 
-@pytest.mark.parametrize("program", [processed, summed, windowed])
-def test_rocksdb_with_little_memory(program: Any) -> None:
+def test_rocksdb_with_little_memory(program: Any, expected: tuple[Any, ...]) -> None:
     found = run(program, "1 mb", "rocksdb")
 
-    assert sorted(map(repr, found)) == sorted(map(repr, run(program, None, "hashmap")))
+    assert sorted(map(repr, found)) == sorted(map(repr, expected))
