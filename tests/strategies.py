@@ -20,3 +20,14 @@ def any_of(*choices: Iterable[Any]) -> st.SearchStrategy[tuple[Any, ...]]:
 def from_zero(least: int, most: int) -> list[int]:
     """Return the integers of a range, those near zero first."""
     return sorted(range(least, most + 1), key=abs)
+
+
+def many_of(choices: Iterable[Any], *, max_size: int) -> st.SearchStrategy[list[Any]]:
+    """Return lists of these, with repetitions; the first are the simplest, and the likelier ones.
+
+    That is one draw, of bytes, each of which stands for a choice: there are at most 256.
+    """
+    found = list(choices)
+    assert len(found) <= 256
+    table = [found[byte % len(found)] for byte in range(256)]
+    return st.binary(max_size=max_size).map(lambda drawn: [table[byte] for byte in drawn])

@@ -46,7 +46,9 @@ def stored_queue(
     return KeyGroupPartitionedPriorityQueue(
         range(MAX_PARALLELISM),
         group_of,
-        lambda group: RocksDBCachingPriorityQueueSet(kept, bytes([group]), cache_size),
+        lambda group: RocksDBCachingPriorityQueueSet(
+            kept, bytes([group]), cache_size, is_new=store is None
+        ),
     )
 
 

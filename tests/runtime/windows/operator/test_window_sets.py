@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import product
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.runtime.programs import Harness
 from tests.runtime.windows.operator.test_window_operator import general_operator
-from tests.strategies import any_of, from_zero
+from tests.strategies import any_of, from_zero, many_of
 
 from penstock.errors import StateTypeMismatchError, UserFunctionError
 from penstock.runtime.output_tag import OutputTag
@@ -92,15 +93,24 @@ CALLS: dict[str, Callable[[], WindowCall]] = {
 }
 
 
-@st.composite
-def assigners(draw: st.DrawFn) -> Any:
-    if draw(st.booleans()):
-        size = draw(st.integers(1, 12))
-        return TumblingEventTimeWindows.of(size, draw(st.integers(1 - size, size - 1)))
-    slide = draw(st.integers(1, 6))
-    offset = draw(st.integers(1 - slide, slide - 1))
-    size = slide * draw(st.integers(1, 5)) if draw(st.booleans()) else draw(st.integers(1, 20))
-    return SlidingEventTimeWindows.of(size, slide, offset)
+TUMBLING = [
+    TumblingEventTimeWindows.of(size, offset)
+    for size in range(1, 13)
+    for offset in from_zero(1 - size, size - 1)
+]
+SLIDING = [
+    SlidingEventTimeWindows.of(size, slide, offset)
+    for slide in range(1, 7)
+    for size in range(1, 21)
+    for offset in from_zero(1 - slide, slide - 1)
+]
+WHOLE_SLIDES = [
+    SlidingEventTimeWindows.of(slide * slides, slide, offset)
+    for slide in range(1, 7)
+    for slides in range(1, 6)
+    for offset in from_zero(1 - slide, slide - 1)
+]
+ASSIGNERS = st.one_of([st.sampled_from(kind) for kind in (TUMBLING, SLIDING, WHOLE_SLIDES)])
 
 
 NEAR = from_zero(-30, 40)
@@ -108,25 +118,24 @@ LAST = range(MAX_TIMESTAMP, MAX_TIMESTAMP - 9, -1)
 FIRST = range(MIN_TIMESTAMP, MIN_TIMESTAMP + 9)
 
 
-def blocks_and_times(*ranges: Sequence[int]) -> st.SearchStrategy[list[tuple[Any, Any]]]:
-    """Blocks of keys and timestamps, each with another timestamp; as many of one range as of another."""
-    records = st.one_of([any_of("abc", times) for times in ranges])
-    times = st.one_of([st.sampled_from(times) for times in ranges])
-    return st.lists(st.tuples(st.lists(records, max_size=12), times), max_size=6)
+def blocks_and_times(times: Sequence[int]) -> st.SearchStrategy[list[tuple[Any, Any]]]:
+    """Blocks of keys and timestamps, each with another timestamp."""
+    records = product("abc", times)
+    return st.lists(st.tuples(many_of(records, max_size=12), st.sampled_from(times)), min_size=1, max_size=6)
 
 
-BLOCKS_AND_TIMES = blocks_and_times(NEAR) | blocks_and_times(NEAR, LAST, FIRST)
+# As many at each limit of 64 bits as between.
+FAR = [time for times in zip(from_zero(-4, 4), LAST, FIRST, strict=True) for time in times]
+BLOCKS_AND_TIMES = blocks_and_times(NEAR) | blocks_and_times(FAR)
 
 
-@st.composite
-def inputs(draw: st.DrawFn) -> list[Any]:
-    """Blocks of keys and timestamps, and watermarks that rise between them."""
+def rising(blocks: list[tuple[Any, Any]]) -> list[Any]:
+    """Return blocks of keys and timestamps, and watermarks that rise between them."""
     steps: list[Any] = []
-    for records, watermark in draw(BLOCKS_AND_TIMES):
-        steps += [records, watermark]
     known = MIN_TIMESTAMP
-    for index in range(1, len(steps), 2):
-        known = steps[index] = max(known, steps[index])
+    for records, watermark in blocks:
+        known = max(known, watermark)
+        steps += [records, known]
     return [*steps, MAX_TIMESTAMP]
 
 
@@ -185,9 +194,8 @@ def in_no_order(results: list[list[Any]]) -> list[list[str]]:
     return [sorted(map(repr, records)) for records in results]
 
 
-ASSIGNERS = assigners()
 GAPS = st.integers(1, 12)
-INPUTS = inputs()
+INPUTS = BLOCKS_AND_TIMES.map(rising)
 BACKENDS = ["hashmap"] * 9 + ["rocksdb"]
 LATENESS = [0, 0, 3, 20, MAX_TIMESTAMP]
 OF_SESSIONS = ["list", "reduce", "aggregate"]
@@ -502,7 +510,7 @@ def test_a_late_record_has_its_open_windows_fire_where_the_trigger_was_changed()
 
 EPOCHS = st.lists(
     st.tuples(
-        st.lists(any_of("abc", NEAR), max_size=12),
+        many_of(product("abc", NEAR), max_size=12),
         any_of(from_zero(-10, 40), [0, 3, 20]),
     ),
     max_size=6,
