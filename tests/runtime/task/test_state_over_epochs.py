@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.strategies import any_of, from_zero
 
 from penstock.checkpoint.folding import Handles
 from penstock.checkpoint.storage import LocalStorage
@@ -141,11 +142,11 @@ _NAMESPACES = (None, "w1", "w2")
 _KEYS = [(None, key, None) for key in ("a", "b", "c", "d", 1, 2, ("t", 3))]
 
 operations = st.lists(
-    st.tuples(
-        st.sampled_from([*DESCRIPTORS, "timer", "rule"]),
-        st.sampled_from([key for _, key, _ in _KEYS]),
-        st.sampled_from(_NAMESPACES),
-        st.integers(-3, 9),
+    any_of(
+        [*DESCRIPTORS, "timer", "rule"],
+        [key for _, key, _ in _KEYS],
+        _NAMESPACES,
+        from_zero(-3, 9),
     ),
     max_size=8,
 )
@@ -184,11 +185,10 @@ def visible(model: Model, now: int) -> Model:
 
 epochs = st.lists(
     st.tuples(
-        st.integers(0, 2),  # the process that runs it
+        # The process that runs it, whether it may fold, and whether its process dies afterwards.
+        any_of(range(3), [False, True], [False, True]),
         operations,
-        st.booleans(),  # whether it may fold
         st.lists(st.tuples(st.integers(0, 2), operations), max_size=1),  # attempts that fail
-        st.booleans(),  # whether its process dies afterwards
     ),
     min_size=3,
     max_size=25,
@@ -199,21 +199,16 @@ epochs = st.lists(
 @settings(max_examples=40, deadline=None)
 @given(
     epochs=epochs,
-    least_part=st.sampled_from([1, 200, 1 << 18]),
-    kept=st.integers(0, 3),
-    step=st.sampled_from([1, 8192]),
-    limit=st.sampled_from([0, 1000, None]),
+    limits=any_of([1, 200, 1 << 18], range(4), [1, 8192], [0, 1000, None]),
 )
 def test_all_processes_have_what_was_committed(
     tmp_path_factory: pytest.TempPathFactory,
     backend: str,
     epochs: list[Any],
-    least_part: int,
-    kept: int,
-    step: int,
-    limit: int | None,
+    limits: tuple[int, int, int, int | None],
 ) -> None:
     """They share their memory, as the subtasks of one process do, which may be too little for all."""
+    least_part, kept, step, limit = limits
     directory = str(tmp_path_factory.getbasetemp() / "rocksdb")
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         for name, value in {
@@ -241,7 +236,7 @@ def test_all_processes_have_what_was_committed(
             assert processes[place].contents() == visible(model, number * 10)
             return processes[place]
 
-        for number, (owner, work, may_fold, failed, dies) in enumerate(epochs):
+        for number, ((owner, may_fold, dies), work, failed) in enumerate(epochs):
             for place, wrong in failed:
                 process = ready(place, number)
                 for operation in wrong:
