@@ -22,12 +22,15 @@ def from_zero(least: int, most: int) -> list[int]:
     return sorted(range(least, most + 1), key=abs)
 
 
-def many_of(choices: Iterable[Any], *, max_size: int) -> st.SearchStrategy[list[Any]]:
+def many_of(
+    choices: Iterable[Any], *, min_size: int = 0, max_size: int
+) -> st.SearchStrategy[list[Any]]:
     """Return lists of these, with repetitions; the first are the simplest, and the likelier ones.
 
     That is one draw, of bytes, each of which stands for a choice: there are at most 256.
     """
     found = list(choices)
-    assert len(found) <= 256
+    assert 0 < len(found) <= 256
     table = [found[byte % len(found)] for byte in range(256)]
-    return st.binary(max_size=max_size).map(lambda drawn: [table[byte] for byte in drawn])
+    drawn = st.binary(min_size=min_size, max_size=max_size)
+    return drawn.map(lambda numbers: [table[number] for number in numbers])

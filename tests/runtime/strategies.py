@@ -2,33 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from hypothesis import strategies as st
+from tests.strategies import any_of, from_zero, many_of
 
 from penstock.runtime.exchange.elements import Block
 
-timestamps = st.none() | st.integers(-(2**62), 2**62)
-values = st.integers(-1000, 1000) | st.text(max_size=3)
+_POWERS = [sign * 2**power for power in range(6, 63, 4) for sign in (1, -1)]
+_NUMBERS = [*from_zero(-20, 20), *_POWERS]
+_TEXTS = ["", "a", "b", "0", "ab", "abc", "\n", "\0", "ä", "€", "😀"]
+VALUES: list[Any] = [*_NUMBERS, *_TEXTS, *from_zero(-1000, -990), *_TEXTS]
+_TIMES = [None, *(time for number in _NUMBERS for time in (number, None))]
+# Each time with some keys.
+TIMES_AND_KEYS = [
+    (_TIMES[place % len(_TIMES)], _NUMBERS[place % len(_NUMBERS)]) for place in range(256)
+]
 
 
-@st.composite
 def blocks(
-    draw: st.DrawFn,
-    values: st.SearchStrategy[Any] = values,
+    values: Sequence[Any] | st.SearchStrategy[Any] = VALUES,
     *,
     min_size: int = 0,
     max_size: int = 20,
     with_timestamps: bool | None = None,
     with_keys: bool | None = False,
-) -> Block:
+) -> st.SearchStrategy[Block]:
     """Blocks with and without timestamps and keys; None leaves that to chance."""
-    content = draw(st.lists(values, min_size=min_size, max_size=max_size))
-    size = len(content)
+    if isinstance(values, st.SearchStrategy):
+        contents = st.lists(values, min_size=min_size, max_size=max_size)
+    else:
+        contents = many_of(values, min_size=min_size, max_size=max_size)
 
-    def column(strategy: st.SearchStrategy[Any], wanted: bool | None) -> list[Any] | None:
-        if not (draw(st.booleans()) if wanted is None else wanted):
-            return None
-        return draw(st.lists(strategy, min_size=size, max_size=size))
+    def choices(wanted: bool | None) -> list[bool]:
+        return [False, True] if wanted is None else [wanted]
 
-    return Block(content, column(timestamps, with_timestamps), column(st.integers(), with_keys))
+    def block(drawn: Any) -> Block:
+        content, (is_timed, is_keyed), more = drawn
+        times, keys = zip(*more[: len(content)], strict=True) if content else ((), ())
+        return Block(content, list(times) if is_timed else None, list(keys) if is_keyed else None)
+
+    return st.tuples(
+        contents,
+        any_of(choices(with_timestamps), choices(with_keys)),
+        many_of(TIMES_AND_KEYS, min_size=max_size, max_size=max_size),
+    ).map(block)

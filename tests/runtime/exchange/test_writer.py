@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import copy
 from collections import defaultdict
+from itertools import accumulate
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.runtime.programs import Unpicklable, contents, network_edge, records_of, set_up
 from tests.runtime.strategies import blocks
+from tests.strategies import any_of
 
 from penstock.errors import ValueNotSerializableError
 from penstock.runtime.exchange.buffer import BUFFER_SIZE, Buffer, channel_number, decode
@@ -77,23 +79,15 @@ class Writer:
         return contents(own)
 
 
-@st.composite
-def streams(draw: st.DrawFn) -> list[Element]:
-    """Blocks of all forms, with what comes between them; watermarks rise."""
-    stream: list[Element] = []
-    watermark = 0
-    for _ in range(draw(st.integers(0, 12))):
-        kind = draw(st.sampled_from(["block"] * 4 + ["watermark", "status", "end"]))
-        if kind == "block":
-            stream.append(draw(blocks(max_size=8, with_timestamps=None, with_keys=None)))
-        elif kind == "watermark":
-            watermark += draw(st.integers(1, 10))
-            stream.append(Watermark(watermark))
-        elif kind == "status":
-            stream.append(draw(st.sampled_from(WatermarkStatus)))
-        else:
-            stream.append(EndOfInput())
-    return stream
+def rising(stream: list[Any]) -> list[Element]:
+    """Make watermarks of numbers, each as much later than the one before."""
+    times = accumulate(item for item in stream if isinstance(item, int))
+    return [Watermark(next(times)) if isinstance(item, int) else item for item in stream]
+
+
+BLOCKS = blocks(max_size=8, with_timestamps=None, with_keys=None)
+IN_BAND = st.sampled_from([1, *WatermarkStatus, EndOfInput(), 10])
+STREAMS = st.lists(BLOCKS | BLOCKS | IN_BAND, max_size=12).map(rising)
 
 
 def model(
@@ -133,14 +127,13 @@ def model(
     ids=repr,
 )
 @settings(max_examples=40)
-@given(stream=streams(), targets=st.integers(1, 4), size=st.integers(1, 10), in_band=st.booleans())
+@given(STREAMS, any_of(range(1, 5), range(1, 11), [False, True]))
 def test_what_is_read_on_a_channel_is_what_was_written(
     partitioner: StreamPartitioner,
     stream: list[Element],
-    targets: int,
-    size: int,
-    in_band: bool,
+    drawn: tuple[int, int, bool],
 ) -> None:
+    targets, size, in_band = drawn
     before = copy.deepcopy([records_of(item) for item in stream if isinstance(item, Block)])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("penstock.runtime.exchange.record_size.BUFFER_SIZE", size)

@@ -30,7 +30,7 @@ def routed(value: int, context: ProcessContext) -> Iterable[Any] | None:
     return [value, (ODD, value), (LATE, str(value))]
 
 
-@given(blocks(st.integers(0, 100), with_timestamps=None))
+@given(blocks(range(101), with_timestamps=None))
 def test_emits_results_and_side_results_with_their_timestamps(block: Block) -> None:
     harness = Harness(ProcessOperator(routed))
     harness.process(block.values, block.timestamps)

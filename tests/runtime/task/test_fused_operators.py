@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tests.runtime.programs import Journal, Unprintable, network_edge, operator_spec
 from tests.runtime.strategies import blocks
 from tests.runtime.task.test_chain import Built, line
+from tests.strategies import from_zero
 
 from penstock.errors import UserFunctionError
 from penstock.runtime.exchange.elements import BLOCK_SIZE, Block
@@ -136,7 +137,7 @@ STEPS: list[StreamOperator] = [
     st.lists(st.sampled_from(STEPS), min_size=2, max_size=6),
     st.booleans(),
     st.lists(
-        blocks(st.integers(-50, 50), with_timestamps=None, with_keys=True), min_size=1, max_size=3
+        blocks(from_zero(-50, 50), with_timestamps=None, with_keys=True), min_size=1, max_size=3
     ),
 )
 def test_give_and_count_what_they_give_apart(

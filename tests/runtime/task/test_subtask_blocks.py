@@ -83,7 +83,7 @@ class TestBlocks:
         assert max(self.sizes([0.0] * 100_000)) == BLOCK_SIZE
 
     @settings(max_examples=50)
-    @given(st.floats(0.0001, 0.3), st.lists(st.integers(1, 2000), min_size=1, max_size=10))
+    @given(st.floats(0.0001, 0.3), st.lists(st.integers(1, 2000), min_size=1, max_size=4))
     def test_let_no_record_wait_longer_than_the_watermark_interval(
         self, cost: float, lengths: list[int]
     ) -> None:
@@ -97,7 +97,7 @@ class TestBlocks:
     @given(
         stream=st.lists(
             blocks(
-                st.sampled_from([0.0, 0.001, 0.05, 1.0]),
+                [0.0, 0.001, 0.05, 1.0],
                 max_size=60,
                 with_timestamps=None,
                 with_keys=None,

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.strategies import any_of
 
 from penstock.runtime.exchange.elements import WatermarkStatus
 from penstock.runtime.exchange.watermarks.status_watermark_valve import StatusWatermarkValve
@@ -95,14 +96,15 @@ class Model:
             self._be_active()
 
 
-watermarks = st.integers(0, 30) | st.just(MIN_TIMESTAMP)
 steps = st.lists(
     st.tuples(
-        st.sampled_from(["watermark"] * 5 + ["idle", "active", "add", "remove"]),
-        st.integers(0, 9),
-        watermarks,
-        st.booleans(),
-        st.booleans(),
+        any_of(
+            ["watermark"] * 5 + ["idle", "active", "add", "remove"],
+            range(10),
+            [False, True],
+            [False, True],
+        ),
+        st.sampled_from([*range(31), *[MIN_TIMESTAMP] * 9]),
     ),
     max_size=60,
 )
@@ -116,7 +118,7 @@ def test_does_what_the_model_does(channels: int, steps: list[Any]) -> None:
     for name in names:
         valve.add_channel(name)
         model.add_channel(name, MIN_TIMESTAMP, is_idle=False, holds_back=False)
-    for step, place, watermark, is_idle, holds_back in steps:
+    for (step, place, is_idle, holds_back), watermark in steps:
         if step == "add":
             names.append(max(names, default=0) + 1)
             valve.add_channel(
