@@ -453,6 +453,14 @@ def values(draw: st.DrawFn, holds_itself: bool = True) -> Any:
     return value
 
 
+# Few leaves: among many there always is one that is not plain.
+small_values = st.recursive(
+    leaves,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(keys, inner, max_size=4),
+    max_leaves=6,
+)
+
+
 @settings(max_examples=100, deadline=None)
 @given(values())
 def test_a_copy_has_the_same_in_it_and_shares_nothing_that_can_be_changed(value: Any) -> None:
@@ -479,7 +487,7 @@ def test_a_copy_has_the_same_in_it_and_shares_nothing_that_can_be_changed(value:
 
 
 @settings(max_examples=100, deadline=None)
-@given(st.recursive(leaves, lambda inner: st.lists(inner) | st.dictionaries(keys, inner)))
+@given(small_values)
 def test_plain_are_only_numbers_texts_and_what_holds_them(value: Any) -> None:
     def is_plain(part: Any) -> bool:
         if type(part) in (list, dict):

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.runtime.state.kit import Clock, MakeBackend
+from tests.strategies import any_of
 
 from penstock.common import Row, Time, Types
 from penstock.datastream import AggregateFunction
@@ -201,20 +202,16 @@ values = st.recursive(
     ),
     max_leaves=4,
 )
-kinds = st.sampled_from(["value", "list", "map", "reducing", "aggregating"])
-namespaces = st.sampled_from([None, 5, "n"])
-keys = st.sampled_from([1, "b"])
+acts = any_of(
+    ["value", "list", "map", "reducing", "aggregating"],
+    ["add", "add", "add_all", "update", "clear"],
+    [None, 5, "n"],
+    [1, "b"],
+)
 steps = st.one_of(
-    st.tuples(
-        st.just("act"),
-        kinds,
-        st.sampled_from(["add", "add", "add_all", "update", "clear"]),
-        namespaces,
-        keys,
-        values,
-    ),
-    st.tuples(st.sampled_from(["read", "read", "cut", "move"])),
-    st.tuples(st.just("merge"), st.sampled_from(["list", "reducing", "aggregating"]), keys),
+    st.tuples(acts, values).map(lambda drawn: ("act", *drawn[0], drawn[1])),
+    st.sampled_from([("read",), ("read",), ("cut",), ("move",)]),
+    any_of(["merge"], ["list", "reducing", "aggregating"], [1, "b"]),
 )
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import product
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.runtime.timers.sorted_store import SortedStore
+from tests.strategies import any_of, from_zero
 
 from penstock.runtime.keys.key_groups import key_group
 from penstock.runtime.timers.heap_priority_queue_set import HeapPriorityQueueSet
@@ -196,16 +198,15 @@ def test_queues_of_one_kind_read_what_the_other_wrote(write: Maker, read: Maker)
     assert list(copy.changes()) == []
 
 
-KEYS = st.sampled_from(["a", "b", 0, 1, True, 1.0, ("a", 1), None])
-TIMERS = st.builds(
-    InternalTimer,
-    st.integers(-4, 4) | st.sampled_from([MIN_TIMESTAMP, MAX_TIMESTAMP]),
-    KEYS,
-    st.sampled_from([None, Span(0, 1), Span(0, 2)]),
-)
-OPERATIONS = st.lists(
-    st.tuples(st.sampled_from(["add", "add", "add", "remove", "poll"]), TIMERS), max_size=80
-)
+TIMERS = [
+    InternalTimer(*parts)
+    for parts in product(
+        [*from_zero(-4, 4), MIN_TIMESTAMP, MAX_TIMESTAMP],
+        ["a", "b", 0, 1, True, 1.0, ("a", 1), None],
+        [None, Span(0, 1), Span(0, 2)],
+    )
+]
+OPERATIONS = st.lists(any_of(["add", "add", "add", "remove", "poll"], TIMERS), max_size=80)
 Operations = list[tuple[str, InternalTimer]]
 
 

@@ -121,7 +121,9 @@ FIRST = range(MIN_TIMESTAMP, MIN_TIMESTAMP + 9)
 def blocks_and_times(times: Sequence[int]) -> st.SearchStrategy[list[tuple[Any, Any]]]:
     """Blocks of keys and timestamps, each with another timestamp."""
     records = product("abc", times)
-    return st.lists(st.tuples(many_of(records, max_size=12), st.sampled_from(times)), min_size=1, max_size=6)
+    return st.lists(
+        st.tuples(many_of(records, max_size=12), st.sampled_from(times)), min_size=1, max_size=6
+    )
 
 
 # As many at each limit of 64 bits as between.
