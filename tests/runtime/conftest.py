@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from types import SimpleNamespace
 
 import pytest
+
+from penstock.runtime.state.rocksdb.rocksdb_database import RocksDatabase
 
 
 @pytest.fixture
@@ -10,3 +13,13 @@ def _no_time_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     """A busy machine would cut blocks, and so buffers, in another way on every run."""
     clock = SimpleNamespace(perf_counter=lambda: 0.0)
     monkeypatch.setattr("penstock.runtime.task.subtask.time", clock)
+
+
+@pytest.fixture(scope="session")
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A directory whose database stays open, as opening one takes longer than most tests."""
+    path = str(tmp_path_factory.mktemp("rocksdb"))
+    database = RocksDatabase.in_directory(path)
+    user = database.add_user(lambda: None)
+    yield path
+    database.remove_user(user)

@@ -7,22 +7,11 @@ from tests.runtime.state.kit import Clock, MakeBackend
 
 from penstock.runtime.state.backend import KeyedStateBackend
 from penstock.runtime.state.factory import create_backend
-from penstock.runtime.state.rocksdb.rocksdb_database import RocksDatabase
 
 
 @pytest.fixture
 def clock() -> Clock:
     return Clock()
-
-
-@pytest.fixture(scope="session")
-def directory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A directory whose database stays open, as opening one takes longer than most tests."""
-    path = str(tmp_path_factory.mktemp("rocksdb"))
-    database = RocksDatabase.in_directory(path)
-    user = database.add_user(lambda: None)
-    yield path
-    database.remove_user(user)
 
 
 @pytest.fixture(scope="session")

@@ -202,14 +202,13 @@ epochs = st.lists(
     limits=any_of([1, 200, 1 << 18], range(4), [1, 8192], [0, 1000, None]),
 )
 def test_all_processes_have_what_was_committed(
-    tmp_path_factory: pytest.TempPathFactory,
+    directory: str,
     backend: str,
     epochs: list[Any],
     limits: tuple[int, int, int, int | None],
 ) -> None:
     """They share their memory, as the subtasks of one process do, which may be too little for all."""
     least_part, kept, step, limit = limits
-    directory = str(tmp_path_factory.getbasetemp() / "rocksdb")
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         for name, value in {
             "checkpoint.folding._SMALL": 0,
@@ -264,14 +263,13 @@ def test_all_processes_have_what_was_committed(
 @settings(max_examples=20, deadline=None)
 @given(work=operations, more=operations, parallelism=st.integers(1, 5))
 def test_others_take_over_what_is_of_their_key_groups(
-    tmp_path_factory: pytest.TempPathFactory,
+    directory: str,
     backends: tuple[str, str],
     work: list[Any],
     more: list[Any],
     parallelism: int,
 ) -> None:
     """One subtask's files, taken up by several, of another backend."""
-    directory = str(tmp_path_factory.getbasetemp() / "rocksdb")
     with tempfile.TemporaryDirectory() as folder:
         old = Process(folder, backends[0], directory)
         handles: Handles = ()

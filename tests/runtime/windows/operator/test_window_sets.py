@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from typing import Any
 
@@ -15,6 +15,7 @@ from tests.strategies import any_of, from_zero, many_of
 
 from penstock.errors import StateTypeMismatchError, UserFunctionError
 from penstock.runtime.output_tag import OutputTag
+from penstock.runtime.state.rocksdb.rocksdb_database import RocksDatabase
 from penstock.runtime.timestamp import MAX_TIMESTAMP, MIN_TIMESTAMP
 from penstock.runtime.windows.assigners.session import (
     EventTimeSessionWindows,
@@ -139,6 +140,15 @@ def rising(blocks: list[tuple[Any, Any]]) -> list[Any]:
         known = max(known, watermark)
         steps += [records, known]
     return [*steps, MAX_TIMESTAMP]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _open_database() -> Iterator[None]:
+    """The database of all operators stays open, as opening one takes longer than most of what they do."""
+    database = RocksDatabase.in_directory(None)
+    user = database.add_user(lambda: None)
+    yield
+    database.remove_user(user)
 
 
 def run(
