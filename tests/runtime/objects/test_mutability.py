@@ -455,7 +455,7 @@ def values(draw: st.DrawFn, holds_itself: bool = True) -> Any:
 
 # Few leaves, of which few are not plain: else there is always one of these in a value.
 PLAIN = [None, False, 1, 300, 0.5, "", "ab", "ä"]
-small_values = st.recursive(
+small_values: st.SearchStrategy[Any] = st.recursive(
     st.sampled_from([*PLAIN * 2, Link(1), Order, b"ab", 2j, frozenset(), len]),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(keys, inner, max_size=4),
     max_leaves=6,
