@@ -8,22 +8,11 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.strategies import from_zero, many_of
 
 from penstock.runtime.exchange.arrow_numbers import floored, milliseconds
 
 NUMBERS = st.integers(-(2**60), 2**60)
-# From 1938 on to 2001, with the edges of minutes, days and of what 32 bits hold.
-SECONDS = [
-    *from_zero(-60, 60),
-    *(
-        sign * (day * 86_400 + more)
-        for day in (1, 90, 365)
-        for more in (-1, 0, 1)
-        for sign in (1, -1)
-    ),
-    *range(-(10**9), 10**9, 17_171_717),
-]
+SECONDS = st.lists(st.integers(-(10**9), 10**9), min_size=1, max_size=20)
 
 
 @given(
@@ -38,7 +27,7 @@ def test_floors_as_python_does(numbers: list[int], step: int, offset: int) -> No
 
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
 @pytest.mark.parametrize("zone", [None, "UTC", "Europe/Berlin"])
-@given(seconds=many_of(SECONDS, min_size=1, max_size=20), part=st.integers(0, 10**9 - 1))
+@given(seconds=SECONDS, part=st.integers(0, 10**9 - 1))
 def test_times_are_milliseconds(unit: str, zone: str | None, seconds: list[int], part: int) -> None:
     per_second = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[unit]
     numbers = [second * per_second + part % per_second for second in seconds]
