@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from tests.semantics.running import operators
+from tests.semantics.running import Label, collect, operators
 from tests.strategies import any_of, from_zero
 
 from penstock.common import Duration, WatermarkStrategy
@@ -116,13 +116,22 @@ TABLES = st.lists(
 )
 
 
-def run(stream: DataStream) -> tuple[list[str], int, bool]:
-    """The results, how many records were late, and whether they were aggregated column by column."""
-    results = stream.execute_and_collect()
-    found = list(map(repr, results))
-    reports = operators(results._client.wait().metrics)
-    late = sum(report["user"].get("num_late_records_dropped", 0) for report in reports.values())
-    return found, late, "Pre-Aggregate" in reports
+BOTH = {"columns": True, "rows": False}
+"""Whether windows are aggregated column by column."""
+
+
+def run(streams: dict[str, DataStream]) -> tuple[dict[str, list[str]], dict[str, int], int]:
+    """The results of each stream, how many of its records were late, and how many go by columns."""
+    named = [stream.name(name).map(Label(name)) for name, stream in streams.items()]
+    results = named[0].union(*named[1:]).execute_and_collect()
+    found: dict[str, list[str]] = {name: [] for name in streams}
+    for name, value in results:
+        found[name].append(repr(value))
+    metrics = results._client.wait().metrics
+    reports = operators(metrics)
+    late = {name: reports[name]["user"].get("num_late_records_dropped", 0) for name in streams}
+    every = metrics["operators"].values()
+    return found, late, sum(report["name"] == "Pre-Aggregate" for report in every)
 
 
 class Nowhere(SinkFunction):
@@ -137,7 +146,6 @@ def metrics_of(stream: DataStream) -> dict[str, Any]:
     return stream.get_execution_environment().execute().metrics
 
 
-@pytest.mark.parametrize("name", OPERATIONS)
 @given(tables=TABLES, assigner=assigners())
 @example(
     # Many groups to one batch, and two that differ in which of their records comes first.
@@ -145,15 +153,18 @@ def metrics_of(stream: DataStream) -> dict[str, Any]:
     assigner=SlidingEventTimeWindows.of(5, 3),
 )
 @settings(max_examples=40, deadline=None)
-def test_gives_the_same_results(name: str, tables: list[pa.Table], assigner: Any) -> None:
-    streams = [
-        OPERATIONS[name](windows_of(tables, assigner, columnar=columnar))
-        for columnar in (True, False)
-    ]
-    (columns, late, is_columnar), (rows, late_rows, are_columnar) = map(run, streams)
-    assert (is_columnar, are_columnar) == (True, False)
-    assert sorted(columns) == sorted(rows)
-    assert late == late_rows
+def test_gives_the_same_results(tables: list[pa.Table], assigner: Any) -> None:
+    env = local_environment(parallelism=2)
+    streams = {}
+    for way, columnar in BOTH.items():
+        windows = windows_of(tables, assigner, columnar=columnar, env=env)
+        streams |= {f"{way}: {name}": make(windows) for name, make in OPERATIONS.items()}
+    found, late, columnar_windows = run(streams)
+    assert columnar_windows == len(OPERATIONS)
+    for name in OPERATIONS:
+        columns, rows = (f"{way}: {name}" for way in BOTH)
+        assert sorted(found[columns]) == sorted(found[rows]), name
+        assert late[columns] == late[rows], name
 
 
 @given(tables=TABLES, assigner=assigners(), lateness=st.integers(1, 40))
@@ -161,15 +172,20 @@ def test_gives_the_same_results(name: str, tables: list[pa.Table], assigner: Any
 def test_late_batches_fire_once_with_the_same_last_results(
     tables: list[pa.Table], assigner: Any, lateness: int
 ) -> None:
-    last: list[dict[Any, Any]] = []
-    counts = []
-    for columnar in (True, False):
-        windows = windows_of(tables, assigner, columnar=columnar).allowed_lateness(lateness)
-        found = list(windows.aggregate(ALL, with_bounds).execute_and_collect())
-        last.append({(key, start): value for key, start, value in found})
-        counts.append(len(found))
-    assert last[0] == last[1]
-    assert counts[0] <= counts[1]
+    env = local_environment(parallelism=2)
+    found = collect(
+        {
+            way: windows_of(tables, assigner, columnar=columnar, env=env)
+            .allowed_lateness(lateness)
+            .aggregate(ALL, with_bounds)
+            for way, columnar in BOTH.items()
+        }
+    )
+    columns, rows = (
+        {(key, start): value for key, start, value in found[way]} for way in ("columns", "rows")
+    )
+    assert columns == rows
+    assert len(found["columns"]) <= len(found["rows"])
 
 
 def test_a_late_batch_fires_a_window_once_for_each_key() -> None:
