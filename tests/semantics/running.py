@@ -7,7 +7,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from penstock.common import WatermarkStrategy
 from penstock.datastream import (
@@ -25,10 +25,13 @@ def epochs(env: StreamExecutionEnvironment, *cuts: Sequence[Any], **options: Any
     return env.from_source(source, WatermarkStrategy.no_watermarks(), "epochs")
 
 
-def collect(streams: Mapping[str, DataStream]) -> dict[str, list[Any]]:
+Name = TypeVar("Name")
+
+
+def collect(streams: Mapping[Name, DataStream]) -> dict[Name, list[Any]]:
     """Run a program once, and return the records of several of its streams by their names."""
     labelled = [stream.map(Label(name)) for name, stream in streams.items()]
-    found: dict[str, list[Any]] = defaultdict(list)
+    found: dict[Name, list[Any]] = defaultdict(list)
     with labelled[0].union(*labelled[1:]).execute_and_collect() as results:
         for name, value in results:
             found[name].append(value)
@@ -38,7 +41,7 @@ def collect(streams: Mapping[str, DataStream]) -> dict[str, list[Any]]:
 class Label(MapFunction):
     """Puts a name before each record."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: Any) -> None:
         self._name = name
 
     def map(self, value: Any) -> Any:

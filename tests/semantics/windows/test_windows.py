@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import accumulate
+from math import fmod
 from typing import Any
 
 import pytest
@@ -116,16 +117,13 @@ FUNCTIONS = {
 }
 
 
-@st.composite
-def assigners(draw: st.DrawFn) -> tuple[Any, Any, bool]:
+def assigner_of(kind: str, size: int, slide: int, offset: int) -> tuple[Any, Any, bool]:
     """An assigner, its model, and whether its windows merge."""
-    kind = draw(st.sampled_from(["tumbling", "sliding", "session", "global"]))
-    size, slide = draw(st.integers(1, 12)), draw(st.integers(1, 5))
     if kind == "tumbling":
-        offset = draw(st.integers(1 - size, size - 1))
+        offset = int(fmod(offset, size))
         return TumblingEventTimeWindows.of(size, offset), model.tumbling(size, offset), False
     if kind == "sliding":
-        offset = draw(st.integers(1 - slide, slide - 1))
+        offset = int(fmod(offset, slide))
         assigner = SlidingEventTimeWindows.of(size, slide, offset)
         return assigner, model.sliding(size, slide, offset), False
     if kind == "session":
@@ -133,18 +131,13 @@ def assigners(draw: st.DrawFn) -> tuple[Any, Any, bool]:
     return GlobalWindows.create(), model.everything, False
 
 
-@st.composite
-def triggers(draw: st.DrawFn) -> tuple[Any, str, int, bool]:
-    """A trigger, its kind, its limit, and whether it purges."""
-    limit, purges = draw(st.integers(1, 5)), draw(st.booleans())
-    kind = draw(st.sampled_from(["event", "event", "count", "continuous"]))
+def trigger_of(kind: str, limit: int, purges: bool) -> Any:
     makers: dict[str, Callable[[], Any]] = {
         "event": EventTimeTrigger.create,
         "count": lambda: CountTrigger.of(limit),
         "continuous": lambda: ContinuousEventTimeTrigger.of(limit),
     }
-    trigger = makers[kind]()
-    return PurgingTrigger.of(trigger) if purges else trigger, kind, limit, purges
+    return PurgingTrigger.of(makers[kind]()) if purges else makers[kind]()
 
 
 RECORDS = st.lists(any_of("abcd", from_zero(-10, 25)), min_size=1, max_size=40).map(
@@ -153,40 +146,62 @@ RECORDS = st.lists(any_of("abcd", from_zero(-10, 25)), min_size=1, max_size=40).
 CUT_RECORDS = RECORDS.flatmap(lambda records: st.tuples(st.just(records), cut(records)))
 
 
-@settings(max_examples=150, deadline=None)
-@given(
+PROGRAMS = st.lists(
     st.tuples(
-        CUT_RECORDS,
-        assigners(),
-        triggers(),
         any_of(
-            sorted(FUNCTIONS), range(7), [0, 0, 3, 12], [1, 2, 5], ["hashmap"] * 2 + ["rocksdb"]
+            ["tumbling", "sliding", "session", "global"],
+            range(1, 13),
+            range(1, 6),
+            from_zero(-11, 11),
         ),
-    )
+        any_of(["event", "event", "count", "continuous"], range(1, 6), [False, True]),
+        any_of(sorted(FUNCTIONS), [0, 0, 3, 12]),
+    ),
+    min_size=1,
+    max_size=5,
 )
-def test_random_windows(drawn: Any) -> None:
-    (records, epochs), (assigner, assign, merges), (trigger, kind, limit, purges), others = drawn
-    function, bound, lateness, parallelism, backend = others
+"""Windows side by side in one job, which takes much less than a job for each."""
+
+
+def build(
+    keyed: Any, windows: Any, firing: tuple[str, int, bool], how: tuple[str, int]
+) -> tuple[DataStream, Rules]:
+    """Windows as they were drawn, and the rules of their model."""
+    assigner, assign, merges = assigner_of(*windows)
+    (kind, limit, purges), (function, lateness) = firing, how
     if isinstance(assigner, GlobalWindows):
-        trigger, kind, purges, lateness = CountTrigger.of(limit), "count", False, 0
+        kind, purges, lateness = "count", False, 0
+    windowed = keyed.window(assigner).trigger(trigger_of(kind, limit, purges))
+    late = windowed.allowed_lateness(lateness).side_output_late_data(LATE)
+    return FUNCTIONS[function](late), Rules(assign, merges, kind, limit, purges, lateness)
+
+
+@settings(max_examples=50, deadline=None)
+@given(CUT_RECORDS, PROGRAMS, any_of(range(7), [1, 2, 5], ["hashmap"] * 2 + ["rocksdb"]))
+def test_random_windows(cut_records: Any, programs: list[Any], others: tuple[Any, ...]) -> None:
+    (records, epochs), (bound, parallelism, backend) = cut_records, others
     env = local_environment(parallelism)
     env.configure(Configuration().set_string("state.backend.type", backend))
+    keyed = timed(env, epochs, bound).key_by(lambda record: record.key)
 
-    windows = timed(env, epochs, bound).key_by(lambda record: record.key)
-    windowed = windows.window(assigner).trigger(trigger).allowed_lateness(lateness)
-    results = FUNCTIONS[function](windowed.side_output_late_data(LATE))
-    found = collect({"results": results, "late": results.get_side_output(LATE)})
+    streams, models = {}, []
+    for number, program in enumerate(programs):
+        results, rules = build(keyed, *program)
+        streams |= {("results", number): results, ("late", number): results.get_side_output(LATE)}
+        models.append(Model(rules))
+    found = collect(streams)
 
-    expected = Model(Rules(assign, merges, kind, limit, purges, lateness))
-    latest = accumulate((record.time for record in records), max)
-    for record, time in zip(records, latest, strict=True):
-        expected.add(record)
-        expected.advance(time - bound - 1)
-    expected.advance(END)
-    assert Counter(found["results"]) == Counter(expected.results)
-    if assign is not model.everything:
-        assert found["late"] == expected.late or env.get_parallelism() > 1
-        assert Counter(found["late"]) == Counter(expected.late)
+    for number, expected in enumerate(models):
+        latest = accumulate((record.time for record in records), max)
+        for record, time in zip(records, latest, strict=True):
+            expected.add(record)
+            expected.advance(time - bound - 1)
+        expected.advance(END)
+        late = found["late", number]
+        assert Counter(found["results", number]) == Counter(expected.results)
+        if expected.rules.assign is not model.everything:
+            assert late == expected.late or parallelism > 1
+            assert Counter(late) == Counter(expected.late)
 
 
 @settings(max_examples=50, deadline=None)
