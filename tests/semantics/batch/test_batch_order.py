@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.semantics.conftest import NewEnvironment
 from tests.semantics.running import collect
+from tests.strategies import any_of
 
 from penstock.common import Configuration, Types, WatermarkStrategy
 from penstock.datastream import (
@@ -232,27 +234,29 @@ def timed(env: StreamExecutionEnvironment, records: list[Record]) -> DataStream:
 
 
 # Records of one time keep the order in which they come.
-RECORDS = st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 50)), max_size=40).map(
+RECORDS = st.lists(any_of("abc", range(51)), max_size=40).map(
     lambda found: [(key, time, (place,)) for place, (key, time) in enumerate(found)]
 )
+PROGRAMS = st.lists(any_of(sorted(KINDS), sorted(JOINS)), min_size=1, max_size=5)
+"""Windows side by side in one job, which takes much less than a job for each."""
 
 
-@settings(max_examples=150, deadline=None)
-@given(
-    RECORDS,
-    st.sampled_from(sorted(KINDS)),
-    st.sampled_from(sorted(JOINS)),
-    st.sampled_from([1, 2, 5]),
-    st.sampled_from(["hashmap", "hashmap", "rocksdb"]),
-)
+def joined(stream: DataStream, programs: Iterable[tuple[str, str]]) -> dict[Any, DataStream]:
+    return {(kind, how): JOINS[how](KINDS[kind].make(stream)) for kind, how in programs}
+
+
+@settings(max_examples=50, deadline=None)
+@given(RECORDS, PROGRAMS, any_of([1, 2, 5], ["hashmap"] * 2 + ["rocksdb"]))
 def test_windows_take_records_in_the_order_of_time(
-    records: list[Record], kind: str, how: str, parallelism: int, backend: str
+    records: list[Record], programs: list[tuple[str, str]], where: tuple[int, str]
 ) -> None:
+    parallelism, backend = where
     env = local_environment(parallelism)
     env.configure(Configuration().set_string("state.backend.type", backend))
-    windows = KINDS[kind].make(timed(env, records))
+    found = collect(joined(timed(env, records), programs))
 
-    assert Counter(JOINS[how](windows).execute_and_collect()) == expected(KINDS[kind], records)
+    for kind, how in programs:
+        assert Counter(found[kind, how]) == expected(KINDS[kind], records), (kind, how)
 
 
 SOME: list[Record] = [("abc"[n % 3], n * 7 % 50, (n,)) for n in range(50)]
@@ -261,22 +265,14 @@ SOME: list[Record] = [("abc"[n % 3], n * 7 % 50, (n,)) for n in range(50)]
 @pytest.mark.parametrize("backend", ["hashmap", "rocksdb"])
 def test_order_of_time(new_environment: NewEnvironment, backend: str) -> None:
     env = new_environment(2, state__backend__type=backend)
-    stream = timed(env, SOME)
-    found = collect(
-        {
-            f"{kind}, {how}": join_windows(KINDS[kind].make(stream))
-            for kind in KINDS
-            for how, join_windows in JOINS.items()
-        }
-    )
+    found = collect(joined(timed(env, SOME), product(KINDS, JOINS)))
 
-    for name, results in found.items():
-        assert Counter(results) == expected(KINDS[name.split(",")[0]], SOME), name
+    for (kind, how), results in found.items():
+        assert Counter(results) == expected(KINDS[kind], SOME), (kind, how)
 
 
-LETTERS = st.sampled_from("ab")
-ROWS = st.lists(
-    st.tuples(LETTERS, st.integers(0, 5), st.integers(0, 3), st.integers()), max_size=30
+ROWS = st.lists(any_of("ab", range(6), range(4)), max_size=30).map(
+    lambda found: [(*row, place) for place, row in enumerate(found)]
 )
 """Records of a key, an event time, a field with many equal values, and what tells them apart."""
 
