@@ -9,6 +9,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
+from itertools import product
 from typing import Any, TypeVar
 
 from hypothesis import strategies as st
@@ -144,45 +146,48 @@ class Step:
         return list(latest.values()) if final else rolling
 
 
-@st.composite
+# How far back a step reads: most go on from the last one, so that programs get long.
+BACK = [0] * 10 + list(range(10))
+
+
+@cache
 def steps(
-    draw: st.DrawFn,
-    sources: int,
-    *,
-    most: int,
-    parallelism: int = 5,
-    folds: bool = True,
-    unions: bool = True,
-) -> list[Step]:
-    """Draw a program over so many sources; its result is the last of its streams."""
+    sources: int, *, most: int, parallelism: int = 5, folds: bool = True, unions: bool = True
+) -> st.SearchStrategy[list[Step]]:
+    """Programs over so many sources; the result of each is the last of its streams."""
     kinds = [*EACH, *(["union"] * 8 if unions else []), *(FOLDS if folds else [])]
-    drawn: list[Step] = []
-    for kind in draw(st.lists(st.sampled_from(kinds), min_size=1, max_size=most)):
-        places = st.integers(0, sources + len(drawn) - 1)
-        # Most steps go on from the last one, so that programs get long.
-        last = sources + len(drawn) - 1
-        if kind == "union":
-            read = tuple({last, *draw(st.lists(places, max_size=2))})
-        else:
-            read = (draw(st.just(last) | places),)
-        drawn.append(Step(kind, read, draw(st.integers(1, parallelism))))
-    if unions and draw(st.booleans()):
-        place = draw(st.integers(0, sources + len(drawn) - 1))
-        drawn.append(Step("broadcast", (place,), draw(st.integers(2, parallelism))))
-        drawn.append(Step("union", (sources + len(drawn) - 1, sources + len(drawn) - 2), 1))
-    return drawn
+    each = st.tuples(st.sampled_from(kinds), any_of(range(1, parallelism + 1), product(BACK, BACK)))
+    broadcast = any_of([False, unions], range(10), range(2, parallelism + 1) or [0])
+
+    def program(drawn: tuple[list[Any], tuple[bool, int, int]]) -> list[Step]:
+        found: list[Step] = []
+        for kind, (count, (one, other)) in drawn[0]:
+            last = sources + len(found) - 1
+            places = [(last - back) % (last + 1) for back in (0, one, other)]
+            read = tuple(set(places)) if kind == "union" else (places[1],)
+            found.append(Step(kind, read, count))
+        ends_with_broadcast, back, count = drawn[1]
+        if ends_with_broadcast:
+            last = sources + len(found) - 1
+            found.append(Step("broadcast", ((last - back) % (last + 1),), count))
+            found.append(Step("union", (last + 1, last), 1))
+        return found
+
+    return st.tuples(st.lists(each, min_size=1, max_size=most), broadcast).map(program)
 
 
 RECORDS = any_of(LETTERS, range(21))
 
 
-@st.composite
-def inputs(draw: st.DrawFn, *, most: int = 60) -> Records:
-    """Draw the records of a source: few of any kind, or many of a pattern."""
-    if draw(st.booleans()):
-        return draw(st.lists(RECORDS, max_size=most))
-    count, factor = draw(st.integers(0, most * 60)), draw(st.integers(1, 30))
-    return [(LETTERS[index * index % 7], index * factor % 31) for index in range(count)]
+@cache
+def inputs(block: int, *, most: int = 60) -> st.SearchStrategy[Records]:
+    """The records of a source: few of any kind, or many of a pattern, but not above a hundred blocks."""
+    counts, factors = st.integers(0, min(most * 60, block * 100)), st.integers(1, 30)
+    return st.lists(RECORDS, max_size=most) | st.tuples(counts, factors).map(
+        lambda drawn: [
+            (LETTERS[index * index % 7], index * drawn[1] % 31) for index in range(drawn[0])
+        ]
+    )
 
 
 @st.composite

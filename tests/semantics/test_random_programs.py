@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.semantics.pipelines import Records, Step, cut, inputs, letter, steps
 from tests.semantics.running import epochs
+from tests.strategies import any_of
 
 from penstock.common import Configuration
 from penstock.datastream import DataStream, RuntimeExecutionMode, StreamExecutionEnvironment
@@ -78,30 +79,33 @@ def disturbed(random: Random, *, processes: int, repeats: bool) -> Iterator[None
 
 def in_order(env: StreamExecutionEnvironment, data: st.DataObject, longest: int) -> None:
     """With one subtask per operator, records come in the very order of the model."""
-    records = data.draw(inputs())
+    block = data.draw(BLOCK_SIZES)
+    records = data.draw(inputs(block))
     program = data.draw(steps(1, most=longest, parallelism=1, unions=False))
-    result = build(env, [data.draw(cut(records))], data.draw(BLOCK_SIZES), program)
+    result = build(env, [data.draw(cut(records))], block, program)
 
     assert list(result.execute_and_collect()) == expect([records], program, final=False)
 
 
 def final_values(env: StreamExecutionEnvironment, data: st.DataObject, longest: int) -> None:
     """In BATCH mode a program of any shape and parallelism gives the records of the model."""
-    sources = [data.draw(inputs(most=20)), data.draw(inputs(most=20))]
+    block = data.draw(BLOCK_SIZES)
+    sources = [data.draw(inputs(block, most=20)), data.draw(inputs(block, most=20))]
     program = data.draw(steps(2, most=longest))
     cuts = [data.draw(cut(records)) for records in sources]
     env.set_runtime_mode(RuntimeExecutionMode.BATCH)
-    result = build(env, cuts, data.draw(BLOCK_SIZES), program)
+    result = build(env, cuts, block, program)
 
     assert Counter(result.execute_and_collect()) == Counter(expect(sources, program, final=True))
 
 
 def rolling_values(env: StreamExecutionEnvironment, data: st.DataObject, longest: int) -> None:
     """In STREAMING mode a keyed reduce takes the records of its key one by one, in some order."""
-    sources = [data.draw(inputs(most=2)), data.draw(inputs(most=2))]
+    block = data.draw(BLOCK_SIZES)
+    sources = [data.draw(inputs(block, most=2)), data.draw(inputs(block, most=2))]
     program = data.draw(steps(2, most=longest, folds=False))
     cuts = [data.draw(cut(records)) for records in sources]
-    one_by_one = build(env, cuts, data.draw(BLOCK_SIZES), program).map(lambda record: (record,))
+    one_by_one = build(env, cuts, block, program).map(lambda record: (record,))
     result = one_by_one.key_by(lambda records: letter(records[0])).reduce(tuple.__add__)
 
     by_key: dict[str, list[Any]] = defaultdict(list)
@@ -118,13 +122,14 @@ LAWS = pytest.mark.parametrize("law", [in_order, final_values, rolling_values])
 
 
 @LAWS
-@given(st.data())
-def test_random_programs(law: Law, data: st.DataObject) -> None:
-    env = local_environment(1 if law is in_order else data.draw(st.integers(1, 5)))
-    backend = data.draw(st.sampled_from(["hashmap", "rocksdb"]))
+@given(
+    any_of(range(1, 6), ["hashmap", "rocksdb"], range(1, 4), [False, True], range(100)), st.data()
+)
+def test_random_programs(law: Law, where: tuple[Any, ...], data: st.DataObject) -> None:
+    parallelism, backend, processes, repeats, seed = where
+    env = local_environment(1 if law is in_order else parallelism)
     env.configure(Configuration().set_string("state.backend.type", backend))
-    random, processes = Random(data.draw(st.integers(0, 99))), data.draw(st.integers(1, 3))
-    with disturbed(random, processes=processes, repeats=data.draw(st.booleans())):
+    with disturbed(Random(seed), processes=processes, repeats=repeats):
         law(env, data, 8)
 
 
