@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.semantics.running import collect
+from tests.strategies import any_of
 
 from penstock.common import WatermarkStrategy
 from penstock.datastream import DataStream, OutputTag, RuntimeExecutionMode
@@ -81,18 +83,26 @@ STATELESS: dict[str, Step] = {
 }
 IN_ORDER = ["map", "filter", "flat_map", "main output", "side output", "keyed map", "new chain"]
 
-records = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 9)), max_size=40)
+RECORDS = st.lists(any_of(range(5), range(10)), max_size=40)
 
 
 @st.composite
-def cuts(draw: st.DrawFn, values: st.SearchStrategy[list[Record]] = records) -> TestingSource:
-    """Records cut into epochs and blocks at random."""
-    data = draw(values)
+def cuts(draw: st.DrawFn) -> tuple[list[Record], TestingSource]:
+    """Records, and a source that gives them, cut into epochs and blocks at random."""
+    data = draw(RECORDS)
     places = sorted(draw(st.lists(st.integers(0, len(data)), max_size=4)))
     epochs = [data[a:b] for a, b in zip([0, *places], [*places, len(data)], strict=True)]
-    source = TestingSource(epochs, block_size=draw(st.sampled_from([1, 2, 1024])))
-    source.data = data  # type: ignore[attr-defined]
-    return source
+    return data, TestingSource(epochs, block_size=draw(st.sampled_from([1, 2, 1024])))
+
+
+def programs(steps: Iterable[str], most: int) -> st.SearchStrategy[list[list[str]]]:
+    """Programs that read one stream, each of a few steps."""
+    each = st.lists(st.sampled_from([*steps]), max_size=most)
+    return st.lists(each, min_size=1, max_size=5)
+
+
+# Side by side in one job, three programs take much less than in a job of each.
+A_THIRD = settings(max_examples=settings().max_examples // 3 + 1)
 
 
 def read(source: TestingSource, parallelism: int) -> DataStream:
@@ -100,40 +110,59 @@ def read(source: TestingSource, parallelism: int) -> DataStream:
     return env.from_source(source, WatermarkStrategy.no_watermarks(), "records")
 
 
-@given(cuts(), st.lists(st.sampled_from([*STATELESS]), max_size=5), st.sampled_from([1, 2, 5]))
-def test_stateless_programs(source: Any, steps: list[str], parallelism: int) -> None:
-    stream, expected = read(source, parallelism), source.data
-    for step in steps:
-        on_stream, on_list = STATELESS[step]
-        stream, expected = on_stream(stream), on_list(expected)
-    assert sorted(stream.execute_and_collect()) == sorted(expected)
+def sums_of(stream: DataStream) -> DataStream:
+    return stream.key_by(0).sum(1)
 
 
-@given(cuts(), st.lists(st.sampled_from(IN_ORDER), max_size=4))
-def test_order_is_kept_at_parallelism_1(source: Any, steps: list[str]) -> None:
-    stream, expected = read(source, 1), source.data
+def run(
+    programs: list[list[str]],
+    source: DataStream,
+    finish: Callable[[DataStream], DataStream] = lambda stream: stream,
+) -> list[list[Record]]:
+    """What each program gives."""
+    streams = {}
+    for number, steps in enumerate(programs):
+        stream = source
+        for step in steps:
+            stream = STATELESS[step][0](stream)
+        streams[number] = finish(stream)
+    found = collect(streams)
+    return [found[number] for number in streams]
+
+
+def expect(steps: list[str], records: list[Record]) -> list[Record]:
     for step in steps:
-        on_stream, on_list = STATELESS[step]
-        stream, expected = on_stream(stream), on_list(expected)
-    sums = stream.key_by(0).sum(1)
-    assert list(sums.execute_and_collect()) == rolling_sum(expected)
+        records = STATELESS[step][1](records)
+    return records
+
+
+@A_THIRD
+@given(cuts(), programs(STATELESS, 5), st.sampled_from([1, 2, 5]))
+def test_stateless_programs(source: Any, programs: list[list[str]], parallelism: int) -> None:
+    records, source = source
+    for steps, found in zip(programs, run(programs, read(source, parallelism)), strict=True):
+        assert sorted(found) == sorted(expect(steps, records)), steps
+
+
+@A_THIRD
+@given(cuts(), programs(IN_ORDER, 4))
+def test_order_is_kept_at_parallelism_1(source: Any, programs: list[list[str]]) -> None:
+    records, source = source
+    for steps, found in zip(programs, run(programs, read(source, 1), sums_of), strict=True):
+        assert found == rolling_sum(expect(steps, records)), steps
 
 
 @pytest.mark.parametrize("mode", ["STREAMING", "BATCH"])
-@given(
-    source=cuts(),
-    steps=st.lists(st.sampled_from(IN_ORDER), max_size=3),
-    parallelism=st.sampled_from([1, 2, 5]),
-)
+@A_THIRD
+@given(source=cuts(), programs=programs(IN_ORDER, 3), parallelism=st.sampled_from([1, 2, 5]))
 def test_sums_do_not_depend_on_cuts_or_parallelism(
-    mode: str, source: Any, steps: list[str], parallelism: int
+    mode: str, source: Any, programs: list[list[str]], parallelism: int
 ) -> None:
-    stream, expected = read(source, parallelism), source.data
+    records, source = source
+    stream = read(source, parallelism)
     stream.get_execution_environment().set_runtime_mode(RuntimeExecutionMode[mode])
-    for step in steps:
-        on_stream, on_list = STATELESS[step]
-        stream, expected = on_stream(stream), on_list(expected)
-    updates = rolling_sum(expected)
-    if mode == "BATCH":
-        updates = list(dict(updates).items())
-    assert sorted(stream.key_by(0).sum(1).execute_and_collect()) == sorted(updates)
+    for steps, found in zip(programs, run(programs, stream, sums_of), strict=True):
+        updates = rolling_sum(expect(steps, records))
+        if mode == "BATCH":
+            updates = list(dict(updates).items())
+        assert sorted(found) == sorted(updates), steps
