@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import product
 from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.datastream.event_time import MAX, MIN, PER_RECORD, own_time, results, with_backend
+from tests.strategies import any_of, from_zero
 
 from penstock.common import Types
 from penstock.datastream.functions import KeyedProcessFunction, RuntimeContext
@@ -106,22 +108,24 @@ def by_key(found: Sequence[Any]) -> dict[int, list[Any]]:
     return {key: [entry for entry in found if entry[0] == key] for key in {e[0] for e in found}}
 
 
-orders = st.tuples(
-    st.sampled_from(["register", "register", "delete"]), st.integers(0, 40)
-) | st.tuples(st.sampled_from(["add", "clear"]), st.integers(-5, 5))
-events = st.tuples(st.integers(0, 30), st.integers(0, 4), st.lists(orders, max_size=3).map(tuple))
+ORDERS = [
+    *product(["register", "register", "delete"], range(41)),
+    *product(["add", "clear"] * 6, from_zero(-5, 5)),
+]
+EVENTS = st.tuples(any_of(range(31), range(5)), st.lists(st.sampled_from(ORDERS), max_size=3)).map(
+    lambda drawn: (*drawn[0], tuple(drawn[1]))
+)
 
 
 @settings(max_examples=40, deadline=None)
 @given(
-    st.lists(st.lists(events, max_size=8), min_size=1, max_size=4),
-    st.sampled_from([1, 2, 5]),
-    st.sampled_from(["hashmap", "hashmap", "rocksdb"]),
-    st.sampled_from([1, 3, 1024]),
+    st.lists(st.lists(EVENTS, max_size=8), min_size=1, max_size=4),
+    any_of([1, 2, 5], ["hashmap"] * 2 + ["rocksdb"], [1, 3, 1024]),
 )
 def test_random_programs_do_what_the_model_does(
-    epochs: list[list[Event]], parallelism: int, backend: str, block_size: int
+    epochs: list[list[Event]], where: tuple[int, str, int]
 ) -> None:
+    parallelism, backend, block_size = where
     env = with_backend(backend, parallelism)
     strategy = PER_RECORD.with_timestamp_assigner(own_time)
     source = TestingSource(epochs, block_size=block_size)
