@@ -155,7 +155,7 @@ def metrics_of(stream: DataStream) -> dict[str, Any]:
 @settings(max_examples=40, deadline=None)
 def test_gives_the_same_results(tables: list[pa.Table], assigner: Any) -> None:
     env = local_environment(parallelism=2)
-    streams = {}
+    streams: dict[str, DataStream] = {}
     for way, columnar in BOTH.items():
         windows = windows_of(tables, assigner, columnar=columnar, env=env)
         streams |= {f"{way}: {name}": make(windows) for name, make in OPERATIONS.items()}

@@ -184,7 +184,8 @@ def test_random_windows(cut_records: Any, programs: list[Any], others: tuple[Any
     env.configure(Configuration().set_string("state.backend.type", backend))
     keyed = timed(env, epochs, bound).key_by(lambda record: record.key)
 
-    streams, models = {}, []
+    streams: dict[tuple[str, int], DataStream] = {}
+    models = []
     for number, program in enumerate(programs):
         results, rules = build(keyed, *program)
         streams |= {("results", number): results, ("late", number): results.get_side_output(LATE)}
