@@ -486,6 +486,15 @@ def test_two_may_be_stopped_while_a_third_begins(stop: int) -> None:
     run_together([told] * 3, [(0, in_a_commit), (1, stop), (2, 30), (1, 200)])
 
 
+def test_one_may_begin_anew_while_another_goes_on() -> None:
+    """It finds an epoch that is gone when it reads it: that is not as if there had been none."""
+    first = {"plan": ["fold", "fail"], "retained": 1, "back": 0}
+    second = {"plan": ["epoch"], "retained": 1, "back": 0}
+    begins = run_together([{**first, "plan": ["fold"]}], [(0, 200)])
+    for stop in range(begins, begins + 12):
+        run_together([first, second], [(0, stop), (1, 200)])
+
+
 def check_the_next(
     files: Files,
     published: list[EpochRecord],

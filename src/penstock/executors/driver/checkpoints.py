@@ -38,7 +38,7 @@ import tempfile
 import time
 import uuid
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from penstock.checkpoint.delivered import (
@@ -184,12 +184,15 @@ class Checkpoints:
         return last
 
     def _read_kept(self) -> EpochRecord | None:
-        """Take note of the epochs that the job can be set back to, and return the last one."""
+        """Take note of the epochs that the job can be set back to, and return the last one.
+
+        Raises:
+            LostEpochError: If it is gone when it is to be read.
+        """
         numbers = self._store.numbers()
-        last = self._store.get(numbers[-1]) if numbers else None
+        last, self.digest = self._read_last(numbers) if numbers else (None, "")
         # What Spark remembers may go beyond a fork until the first epoch after it is committed.
         self.is_fork = last is not None and last.is_fork
-        self.digest = "" if last is None else self._store.digest(last.number)
         for number in numbers[: -self._retained]:
             self._store.forget(number)
         earlier = map(self._intact, numbers[-self._retained : -1])
@@ -201,6 +204,16 @@ class Checkpoints:
         elif self.is_durable:
             self.lineage = self._noted_lineage()
         return last
+
+    def _read_last(self, numbers: Sequence[int]) -> tuple[EpochRecord, str]:
+        """Return the last of these epochs, and the digest of its metadata."""
+        with contextlib.suppress(FileNotFoundError):
+            last = self._store.get(numbers[-1])
+            if last is not None:
+                return last, self._store.digest(last.number)
+        # To begin as if nothing had been committed would delete what a newer driver goes on from.
+        before = max(numbers[:-1], default=-1)
+        raise LostEpochError.after(before, numbers[-1], str(self.location), "its name has shown")
 
     def _check_published(self, last: EpochRecord | None) -> None:
         """Make sure that nothing was delivered of an epoch whose metadata is gone."""
