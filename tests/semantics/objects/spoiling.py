@@ -54,13 +54,15 @@ def text(value: Any) -> str:
 
 def parts_of(value: Any) -> list[Any]:
     """Return what a value holds."""
+    if type(value) in (list, tuple):
+        return list(value)
     if isinstance(value, Holder):
         return [value.content]
     if isinstance(value, Parcel):
         return list(vars(value).values())
     if isinstance(value, dict):
         return list(value.values())
-    return list(value) if isinstance(value, (list, tuple, Row)) else []
+    return list(value) if isinstance(value, Row) else []
 
 
 def spoil(value: Any, but: frozenset[int] = frozenset()) -> None:
@@ -71,7 +73,7 @@ def spoil(value: Any, but: frozenset[int] = frozenset()) -> None:
     for part in parts_of(value):
         if type(part) not in ATOMS:
             spoil(part, but)
-    if id(value) in but:
+    if type(value) is tuple or id(value) in but:
         return
     if isinstance(value, list):
         _spoil_end(value)
