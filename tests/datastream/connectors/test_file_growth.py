@@ -37,7 +37,8 @@ def test_a_file_that_stays_open_does_not_let_metadata_grow(tmp_path: Path) -> No
         assert job.record is not None
         assert job._snapshots[0] is not None
         sizes.append(len(encode(job.record)) + len(job._snapshots[0]))
-        files.append(len(hidden(tmp_path / "out")))
+        if number % 7 == 0:  # Files are not joined in sevens.
+            files.append(len(hidden(tmp_path / "out")))
     job.now += 60_000
     job.run([[]], ends=True)
     job.close()
