@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import pytest
+from tests.semantics.running import collect
 
 from penstock.common import (
     Configuration,
@@ -34,7 +35,6 @@ from penstock.datastream import (
     ProcessWindowFunction,
     ReduceFunction,
     RuntimeContext,
-    StreamExecutionEnvironment,
     Trigger,
     TriggerResult,
     ValueStateDescriptor,
@@ -49,7 +49,7 @@ from penstock.runtime.windows.assigners.session import EventTimeSessionWindows
 from penstock.runtime.windows.assigners.sliding import SlidingEventTimeWindows
 from penstock.runtime.windows.assigners.tumbling import TumblingEventTimeWindows
 from penstock.runtime.windows.evictors import CountEvictor
-from penstock.testing import TestingSource
+from penstock.testing import TestingSource, local_environment
 
 CALLS = ValueStateDescriptor("calls", Types.LONG())
 RULES = MapStateDescriptor("rules", Types.STRING(), Types.LONG())
@@ -287,19 +287,22 @@ class TimeOf(TimestampAssigner):
 
 @pytest.mark.parametrize("backend", ["hashmap", "rocksdb"])
 @pytest.mark.parametrize("parallelism", [1, 2])
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_a_function_sees_the_state_of_its_key(name: str, parallelism: int, backend: str) -> None:
-    settings = Configuration().set_string("execution.target", "local")
-    settings.set_string("state.backend.type", backend)
-    env = StreamExecutionEnvironment.get_execution_environment(settings)
-    env.set_parallelism(parallelism)
-    source = TestingSource(EPOCHS)
+def test_a_function_sees_the_state_of_its_key(parallelism: int, backend: str) -> None:
+    env = local_environment(parallelism)
+    env.configure(Configuration().set_string("state.backend.type", backend))
     strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(0))
-    records = env.from_source(source, WatermarkStrategy.no_watermarks(), "records")
-    records = records.assign_timestamps_and_watermarks(strategy.with_timestamp_assigner(TimeOf()))
-    found: dict[str, list[int]] = defaultdict(list)
-    for key, calls in PROGRAMS[name](records.key_by(first)).execute_and_collect():
-        found[key].append(calls)
-    for key in KEYS:
-        assert len(found[key]) > 1
-        assert found[key] == list(range(1, len(found[key]) + 1)), key
+    strategy = strategy.with_timestamp_assigner(TimeOf())
+    streams = {}
+    for name, program in PROGRAMS.items():
+        source = TestingSource(EPOCHS)
+        records = env.from_source(source, WatermarkStrategy.no_watermarks(), "records")
+        records = records.assign_timestamps_and_watermarks(strategy)
+        streams[name] = program(records.key_by(first))
+    results = collect(streams)
+    for name in PROGRAMS:
+        found: dict[str, list[int]] = defaultdict(list)
+        for key, calls in results[name]:
+            found[key].append(calls)
+        for key in KEYS:
+            assert len(found[key]) > 1, name
+            assert found[key] == list(range(1, len(found[key]) + 1)), (name, key)

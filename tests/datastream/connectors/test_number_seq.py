@@ -12,7 +12,6 @@ from penstock.datastream.connectors.number_seq import NumberSequenceSource
 from penstock.errors import InvalidArgumentError
 from penstock.testing import local_environment
 
-
 ENDS = st.tuples(st.integers(-50, 50), st.integers(-50, 50))
 
 
