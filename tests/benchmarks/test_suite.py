@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
+import runpy
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -145,8 +145,14 @@ def test_only_one_suite_runs_on_a_machine(tmp_path: Path) -> None:
         pass
 
 
-def test_the_command_line_is_there() -> None:
-    done = subprocess.run(
-        [sys.executable, suite.__file__, "--help"], check=True, capture_output=True, text=True
-    )
-    assert "--only" in done.stdout
+def test_the_command_line_is_there(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["suite.py", "--help"])
+    monkeypatch.setattr(sys, "path", list(sys.path))
+
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(suite.__file__, run_name="__main__")
+
+    assert ended.value.code == 0
+    assert "--only" in capsys.readouterr().out

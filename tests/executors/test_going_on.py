@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import queue
 import random
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -99,45 +100,87 @@ def stopped(gates: Gates, client: JobClient, folder: Path, *, drained: bool) -> 
     return path
 
 
-@pytest.mark.parametrize("backend", ["hashmap", "rocksdb"])
+def with_one_that_ended(program: Program, stream: DataStream) -> DataStream:
+    return stream.connect(program.numbers([[5]], "ended")).map(abs_of_two()).uid("both")
+
+
+@pytest.fixture(scope="module", params=["hashmap", "rocksdb"])
+def backend(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+Drained = tuple[Path, Path]
+"""The folder of a job, and its savepoint below it."""
+
+
+def drained(backend: str, folder: Path, *, has_ended: bool) -> Drained:
+    """Drain a job; other jobs go on from copies of what it left."""
+    name = f"drained {backend} {has_ended}"
+    program, gates, stream = held(name, folder / "job", backend=backend)
+    sums, windows = program.sums(
+        name, with_one_that_ended(program, stream) if has_ended else stream
+    )
+    path = stopped(gates, program.env.execute_async("job"), folder, drained=True)
+    assert (sums[-1], windows) == ((8, [8]) if has_ended else (3, [3]))
+    return folder, Path(path).relative_to(folder)
+
+
+@pytest.fixture(scope="module")
+def plain(backend: str, tmp_path_factory: pytest.TempPathFactory) -> Drained:
+    return drained(backend, tmp_path_factory.mktemp("plain"), has_ended=False)
+
+
+@pytest.fixture(scope="module")
+def with_ended(backend: str, tmp_path_factory: pytest.TempPathFactory) -> Drained:
+    return drained(backend, tmp_path_factory.mktemp("ended"), has_ended=True)
+
+
 @pytest.mark.parametrize("parallelism", [1, 3])
 @pytest.mark.parametrize("moves", [True, False])
 @pytest.mark.parametrize("is_old", [True, False], ids=["by the version before", "by this one"])
 class TestAfterADrain:
-    def test_all_records_come_and_event_time_begins_anew(
-        self, name: str, is_old: bool, moves: bool, parallelism: int, backend: str, tmp_path: Path
-    ) -> None:
-        program, gates, stream = held(name, tmp_path / "job", backend=backend)
-        sums, windows = program.sums(name, stream)
-        path = stopped(gates, program.env.execute_async("job"), tmp_path, drained=True)
+    def again(
+        self, left: Drained, place: Path, is_old: bool, moves: bool, parallelism: int, backend: str
+    ) -> Program:
+        """Return a program that goes on from a copy of what a job left, there or elsewhere."""
+        shutil.copytree(left[0], place, dirs_exist_ok=True)
+        savepoint = place / left[1]
         if is_old:
-            make_old(Path(path) if moves else tmp_path / "job")
-        assert (sums, windows) == ([1, 3], [3])
+            make_old(savepoint if moves else place / "job")
+        if moves:
+            settings = {"path": str(savepoint)}
+            return Program(place / "other", parallelism=parallelism, backend=backend, **settings)
+        return Program(place / "job", parallelism=parallelism, backend=backend)
 
-        start = (tmp_path / "other", {"path": path}) if moves else (tmp_path / "job", {})
-        again = Program(start[0], parallelism=parallelism, backend=backend, **start[1])
-        stream = again.numbers().map(abs).uid("hold")
-        sums, windows = again.sums(name, stream)
+    def test_all_records_come_and_event_time_begins_anew(
+        self,
+        name: str,
+        is_old: bool,
+        moves: bool,
+        parallelism: int,
+        backend: str,
+        plain: Drained,
+        tmp_path: Path,
+    ) -> None:
+        again = self.again(plain, tmp_path, is_old, moves, parallelism, backend)
+        sums, windows = again.sums(name, again.numbers().map(abs).uid("hold"))
         again.env.execute("job")
 
         assert (sums, windows) == ([6, 10, 35], [7, 25])
 
     def test_sources_that_had_ended_before_hold_nothing_back(
-        self, name: str, is_old: bool, moves: bool, parallelism: int, backend: str, tmp_path: Path
+        self,
+        name: str,
+        is_old: bool,
+        moves: bool,
+        parallelism: int,
+        backend: str,
+        with_ended: Drained,
+        tmp_path: Path,
     ) -> None:
-        def union(program: Program, stream: DataStream) -> DataStream:
-            return stream.connect(program.numbers([[5]], "ended")).map(abs_of_two()).uid("both")
-
-        program, gates, stream = held(name, tmp_path / "job", backend=backend)
-        program.sums(name, union(program, stream))
-        path = stopped(gates, program.env.execute_async("job"), tmp_path, drained=True)
-        if is_old:
-            make_old(Path(path) if moves else tmp_path / "job")
-
-        start = (tmp_path / "other", {"path": path}) if moves else (tmp_path / "job", {})
-        again = Program(start[0], parallelism=parallelism, backend=backend, **start[1])
+        again = self.again(with_ended, tmp_path, is_old, moves, parallelism, backend)
         stream = again.numbers().map(abs).uid("hold")
-        sums, windows = again.sums(name, union(again, stream))
+        sums, windows = again.sums(name, with_one_that_ended(again, stream))
         again.env.execute("job")
 
         assert (sums, windows) == ([11, 15, 40], [7, 25])
