@@ -36,13 +36,12 @@ def given(query: str, env: StreamExecutionEnvironment, nexmark: Nexmark, port: i
     return settled(query, results(query, env, nexmark, port).execute_and_collect())
 
 
-@pytest.mark.parametrize("parallelism", [1, 2])
 @pytest.mark.parametrize(
-    ("query", "backend"),
+    ("query", "backend", "parallelism"),
     [
-        (query, backend)
+        (query, backend, parallelism)
         for query in QUERIES
-        for backend in ("hashmap", "rocksdb")
+        for backend, parallelism in [("hashmap", 1), ("hashmap", 2), ("rocksdb", 2)]
         if query not in STATELESS or backend == "hashmap"
     ],
 )
