@@ -113,6 +113,15 @@ records = st.builds(
 )
 
 
+def turned_round(record: EpochRecord) -> EpochRecord:
+    """Return an equal record in which what has no order stands in another one."""
+    return dataclasses.replace(
+        record,
+        operators=dict(reversed(record.operators.items())),
+        engine=dict(reversed(record.engine.items())),
+    )
+
+
 def written(body: object) -> bytes:
     """Metadata with that content, whose checksum is right."""
     data = json.dumps(body).encode()
@@ -135,7 +144,7 @@ def test_any_record_is_read_as_it_was_written_and_equal_ones_are_equal_bytes(
     found = decode(encode(record), WHERE)
 
     assert found == record
-    assert encode(found) == encode(record)
+    assert encode(turned_round(found)) == encode(record)
 
 
 @given(data=st.data())
