@@ -15,6 +15,15 @@ def _no_time_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("penstock.runtime.task.subtask.time", clock)
 
 
+@pytest.fixture(scope="module")
+def _open_database() -> Iterator[None]:
+    """The database of all operators stays open, as opening one takes longer than most of what they do."""
+    database = RocksDatabase.in_directory(None)
+    user = database.add_user(lambda: None)
+    yield
+    database.remove_user(user)
+
+
 @pytest.fixture(scope="session")
 def directory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A directory whose database stays open, as opening one takes longer than most tests."""

@@ -2,12 +2,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from itertools import product
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.strategies import any_of, from_zero
+from tests.strategies import any_of, from_zero, many_of
 
 from penstock.datastream import OutputTag
 from penstock.errors import InvalidTimestampError, UserFunctionError
@@ -86,12 +87,14 @@ class Model:
         )
 
 
-events = st.lists(
-    any_of([0, 1], "ab", from_zero(-9, 9)) | st.integers(-9, 9),
+# Records of both sides, and as many watermarks.
+events = many_of(
+    [*product([0, 1], "ab", from_zero(-9, 9)), *from_zero(-9, 9) * 4],
     max_size=40,
 )
 
 
+@pytest.mark.usefixtures("_open_database")
 @pytest.mark.parametrize("backend", ["hashmap", "rocksdb"])
 @given(events, any_of(from_zero(-6, 6), range(7)), st.integers(0, 40))
 def test_any_records_in_any_order(
@@ -101,7 +104,7 @@ def test_any_records_in_any_order(
     upper = lower + width
     model = Model(lower, upper)
     restored %= len(sequence) + 1
-    with harness_of(lower, upper, state_backend=backend) as harness:
+    with harness_of(lower, upper, state_backend=backend, max_parallelism=8) as harness:
         watermark = MIN_TIMESTAMP
         for place, event in enumerate(sequence):
             if place == restored:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import product
 from typing import Any
 
@@ -15,7 +15,6 @@ from tests.strategies import any_of, from_zero, many_of
 
 from penstock.errors import StateTypeMismatchError, UserFunctionError
 from penstock.runtime.output_tag import OutputTag
-from penstock.runtime.state.rocksdb.rocksdb_database import RocksDatabase
 from penstock.runtime.timestamp import MAX_TIMESTAMP, MIN_TIMESTAMP
 from penstock.runtime.windows.assigners.session import (
     EventTimeSessionWindows,
@@ -39,6 +38,8 @@ from penstock.runtime.windows.operator.window_operator import WindowOperator, Wi
 from penstock.runtime.windows.operator.window_sets import window_operator
 from penstock.runtime.windows.triggers.count_trigger import CountTrigger
 from penstock.runtime.windows.triggers.time_triggers import EventTimeTrigger
+
+pytestmark = pytest.mark.usefixtures("_open_database")
 
 LATE = OutputTag("late")
 
@@ -119,12 +120,27 @@ LAST = range(MAX_TIMESTAMP, MAX_TIMESTAMP - 9, -1)
 FIRST = range(MIN_TIMESTAMP, MIN_TIMESTAMP + 9)
 
 
-def blocks_and_times(times: Sequence[int]) -> st.SearchStrategy[list[tuple[Any, Any]]]:
+def blocks_of(
+    records: Iterable[Any], others: Iterable[Any], *, min_size: int
+) -> st.SearchStrategy[list[tuple[list[Any], Any]]]:
+    """Up to six blocks of up to twelve records, each with something else."""
+    return st.tuples(
+        many_of(records, min_size=72, max_size=72),
+        many_of(range(13), min_size=6, max_size=6),
+        many_of(others, min_size=min_size, max_size=6),
+    ).map(lambda drawn: list(_cut(*drawn)))
+
+
+def _cut(
+    records: list[Any], sizes: list[int], others: list[Any]
+) -> Iterator[tuple[list[Any], Any]]:
+    for place, other in enumerate(others):
+        yield records[12 * place :][: sizes[place]], other
+
+
+def blocks_and_times(times: Sequence[int]) -> st.SearchStrategy[list[tuple[list[Any], Any]]]:
     """Blocks of keys and timestamps, each with another timestamp."""
-    records = product("abc", times)
-    return st.lists(
-        st.tuples(many_of(records, max_size=12), st.sampled_from(times)), min_size=1, max_size=6
-    )
+    return blocks_of(product("abc", times), times, min_size=1)
 
 
 # As many at each limit of 64 bits as between.
@@ -140,15 +156,6 @@ def rising(blocks: list[tuple[Any, Any]]) -> list[Any]:
         known = max(known, watermark)
         steps += [records, known]
     return [*steps, MAX_TIMESTAMP]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _open_database() -> Iterator[None]:
-    """The database of all operators stays open, as opening one takes longer than most of what they do."""
-    database = RocksDatabase.in_directory(None)
-    user = database.add_user(lambda: None)
-    yield
-    database.remove_user(user)
 
 
 def run(
@@ -520,13 +527,7 @@ def test_a_late_record_has_its_open_windows_fire_where_the_trigger_was_changed()
     assert left_by(harness) == []
 
 
-EPOCHS = st.lists(
-    st.tuples(
-        many_of(product("abc", NEAR), max_size=12),
-        any_of(from_zero(-10, 40), [0, 3, 20]),
-    ),
-    max_size=6,
-)
+EPOCHS = blocks_of(product("abc", NEAR), product(from_zero(-10, 40), [0, 3, 20]), min_size=0)
 
 
 @settings(max_examples=200, deadline=None)
