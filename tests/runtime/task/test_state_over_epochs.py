@@ -5,13 +5,14 @@ from __future__ import annotations
 import copy
 import tempfile
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.strategies import any_of, from_zero
+from tests.strategies import any_of, from_zero, many_of
 
 from penstock.checkpoint.folding import Handles
 from penstock.checkpoint.storage import LocalStorage
@@ -124,10 +125,10 @@ class Process:
             if name != "expiring"
         }
         self.keyed.set_current_key(None)
-        for key in {key for _, key, _ in _KEYS}:
-            for namespace in _NAMESPACES:
+        for namespace in _NAMESPACES:
+            expiring: Any = self.keyed.get_state(DESCRIPTORS["expiring"], namespace)
+            for _, key, _ in _KEYS:
                 self.keyed.set_current_key(key)
-                expiring: Any = self.keyed.get_state(DESCRIPTORS["expiring"], namespace)
                 value = expiring.value()
                 if value is not None:
                     found["expiring", key, namespace] = value
@@ -141,15 +142,13 @@ class Process:
 _NAMESPACES = (None, "w1", "w2")
 _KEYS = [(None, key, None) for key in ("a", "b", "c", "d", 1, 2, ("t", 3))]
 
-operations = st.lists(
-    any_of(
-        [*DESCRIPTORS, "timer", "rule"],
-        [key for _, key, _ in _KEYS],
-        _NAMESPACES,
-        from_zero(-3, 9),
+operations = st.tuples(
+    many_of(
+        product([*DESCRIPTORS, "timer", "rule"], [key for _, key, _ in _KEYS], _NAMESPACES),
+        max_size=8,
     ),
-    max_size=8,
-)
+    many_of(from_zero(-3, 9), min_size=8, max_size=8),
+).map(lambda drawn: [(*what, number) for what, number in zip(*drawn, strict=False)])
 
 
 def expected(model: Model, operation: tuple[Any, ...], now: int) -> None:
