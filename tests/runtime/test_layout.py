@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import product
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.runtime.programs import ProgramBuilder
+from tests.strategies import many_of
 
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.exchange.partitioners import ForwardPartitioner
@@ -14,18 +16,23 @@ from penstock.runtime.operators.function_operator import MapOperator
 from penstock.runtime.program import Program
 
 
-@st.composite
-def layouts(draw: st.DrawFn) -> Layout:
-    """Programs of any shape on any number of cores."""
+def layout_of(vertices: list[tuple[int, tuple[bool, ...]]], cores: int) -> Layout:
+    """Lay out vertices of some parallelism, each of which may read from any before it."""
     builder = ProgramBuilder()
-    for index in range(draw(st.integers(1, 5))):
-        senders = draw(st.sets(st.sampled_from(range(index)))) if index else set()
+    for index, (parallelism, reads) in enumerate(vertices):
+        senders = [sender for sender in range(index) if reads[sender]]
         builder.vertex(
             MapOperator(str),
-            inputs=[(sender, ForwardPartitioner()) for sender in sorted(senders)],
-            parallelism=draw(st.integers(1, 9)),
+            inputs=[(sender, ForwardPartitioner()) for sender in senders],
+            parallelism=parallelism,
         )
-    return Layout(builder.build(), draw(st.integers(1, 5)))
+    return Layout(builder.build(), cores)
+
+
+def layouts() -> st.SearchStrategy[Layout]:
+    """Programs of any shape on any number of cores."""
+    vertices = product(range(1, 10), product([False, True], repeat=4))
+    return st.builds(layout_of, many_of(vertices, min_size=1, max_size=5), st.integers(1, 5))
 
 
 @settings(max_examples=50)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, product
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.runtime.async_io.scripts import Ask, Scripted, retries
+from tests.strategies import any_of, many_of
 
 from penstock.runtime.exchange.elements import Block, ChannelWatermark
 from penstock.testing import AsyncFunctionHarness, StreamRecord, Watermark
@@ -41,23 +42,19 @@ class Failed:
     is_other_process: bool
 
 
-delays = st.lists(st.sampled_from([0, 1, 10, 60, 150, 299, 301, 5000]), min_size=1, max_size=3)
-asks = st.builds(
-    lambda delays, failures, raises: (tuple(delays), failures, raises),
-    delays,
-    st.integers(0, RETRIES),
-    st.booleans(),
+DELAYS = [0, 1, 10, 60, 150, 299, 301, 5000]
+asks = any_of(
+    [delays for attempts in (1, 2, 3) for delays in product(DELAYS, repeat=attempts)],
+    range(RETRIES + 1),
+    [False, True],
 )
-# These have the same outcome however often they are called.
-steady = st.builds(
-    lambda delay, fails: ((delay,), 10**6 if fails else 0, False),
-    st.sampled_from([0, 1, 10, 60, 150, 299, 301, 5000]),
-    st.booleans(),
-)
-others = st.one_of(st.just("watermark"), st.builds(Wait, st.sampled_from([0, 1, 20, 400])))
-quiet = st.one_of(asks, others)
-cuts = st.one_of(st.builds(Cut, st.booleans()), st.builds(Failed, st.booleans()))
-broken = st.one_of(steady, steady, others, cuts)
+# Each kind of step is as likely as another.
+OTHERS = ["watermark"] * 4 + [Wait(milliseconds) for milliseconds in (0, 1, 20, 400)]
+quiet = st.one_of(asks, st.sampled_from(OTHERS), st.sampled_from(OTHERS))
+# These have the same outcome however often they are called; they are twice as likely.
+STEADY = [((delay,), failures, False) for failures in (0, 10**6) for delay in DELAYS]
+CUTS = [kind(is_other) for kind in (Cut, Failed) for is_other in (False, True)]
+broken = many_of([*STEADY, *OTHERS * 2, *CUTS * 4], max_size=20)
 
 
 def with_names(steps: Sequence[Any]) -> list[Any]:
@@ -181,14 +178,14 @@ def text(elements: Sequence[Any]) -> list[tuple[bool, list[str]]]:
     return [(mark, sorted(map(str, group))) for mark, group in segments(elements)]
 
 
-@given(steps=st.lists(broken, max_size=20), capacity=st.integers(1, 30))
+@given(steps=broken, capacity=st.integers(1, 30))
 def test_ordered(steps: list[Any], capacity: int) -> None:
     steps = with_names(steps)
     found, _ = run(steps, ordered=True, capacity=capacity)
     assert found == expected(steps)
 
 
-@given(steps=st.lists(broken, max_size=20), capacity=st.integers(1, 30))
+@given(steps=broken, capacity=st.integers(1, 30))
 def test_unordered(steps: list[Any], capacity: int) -> None:
     steps = with_names(steps)
     found, _ = run(steps, ordered=False, capacity=capacity)

@@ -6,6 +6,7 @@ import enum
 import functools
 import threading
 import types
+from itertools import product
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -13,6 +14,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.strategies import many_of
 
 from penstock.common import Row
 from penstock.runtime.job_pickle import loads
@@ -420,37 +422,56 @@ def mutable_ids(value: Any) -> set[int]:
     return {id(part) for part in everything_in(value) if not is_immutable(part)}
 
 
-leaves: st.SearchStrategy[Any] = (
-    st.none() | st.booleans() | st.integers(0, 300) | st.floats(allow_nan=False)
-)
-leaves |= st.text(max_size=2) | st.sampled_from([Link(1), Order, b"ab", 2j])
-keys = st.text(max_size=2) | st.integers(0, 9)
+NUMBERS = [0, 1, 256, 257, 300, 0.5, -0.0, 1e300, float("inf")]
+TEXTS = ["", "a", "ab", "ä", "€", "😀"]
+LEAVES = [None, False, True, *NUMBERS, *TEXTS, Link(1), Order, b"ab", 2j]
+KEYS = [*TEXTS, *range(10)]
+KINDS = [list, dict, tuple, set, bytearray, Row, Thing]
+keys = st.sampled_from(KEYS)
 
 
-@st.composite
-def values(draw: st.DrawFn, holds_itself: bool = True) -> Any:
-    """A value, parts of which may be in it again and again, or hold it."""
-    made: list[Any] = [draw(leaves), [], {}]
-    for _ in range(draw(st.integers(1, 8))):
-        parts = st.sampled_from(made) | leaves
-        kind = draw(st.sampled_from([list, dict, tuple, set, bytearray, Row, Thing]))
+def made_of(kinds: list[tuple[Any, int]], numbers: bytes, itself: int | None) -> Any:
+    """Make a value; three numbers choose what is in each of its parts: leaves and parts before it.
+
+    Args:
+        kinds: The kind of each part, and how much is in it.
+        numbers: Three for each part.
+        itself: Which of the lists the value is in, if in any.
+    """
+    made: list[Any] = [LEAVES[sum(numbers) % len(LEAVES)], [], {}]
+    for place, (kind, size) in enumerate(kinds):
+        chosen = numbers[3 * place :][:size]
+        names = [KEYS[number % len(KEYS)] for number in chosen]
+        parts = [
+            made[number % len(made)] if number >= 128 else LEAVES[number % len(LEAVES)]
+            for number in chosen
+        ]
         if kind is dict:
-            made.append(draw(st.dictionaries(keys, parts, max_size=3)))
+            made.append(dict(zip(names, reversed(parts), strict=True)))
         elif kind is set:
-            made.append(draw(st.sets(keys, max_size=3)))
+            made.append(set(names))
         elif kind is bytearray:
-            made.append(bytearray(draw(st.binary(max_size=3))))
+            made.append(bytearray(chosen))
         elif kind is Thing:
-            made.append(Thing(draw(parts)))
+            made.append(Thing(parts[0] if parts else made[0]))
         elif kind is Row:
-            made.append(Row(*draw(st.lists(parts, min_size=1, max_size=3))))
+            made.append(Row(*(parts or made[:1])))
         else:
-            made.append(kind(draw(st.lists(parts, max_size=3))))
-    value = made[-1]
-    if holds_itself and draw(st.booleans()):
+            made.append(kind(parts))
+    if itself is not None:
         inside = [part for part in made if type(part) is list]
-        draw(st.sampled_from(inside)).append(value)
-    return value
+        inside[itself % len(inside)].append(made[-1])
+    return made[-1]
+
+
+def values(*, holds_itself: bool = True) -> st.SearchStrategy[Any]:
+    """Values, parts of which may be in them again and again, or hold them."""
+    return st.builds(
+        made_of,
+        many_of(product(KINDS, range(4)), min_size=1, max_size=8),
+        st.binary(min_size=24, max_size=24),
+        st.sampled_from([None] * 9 + [*range(9)]) if holds_itself else st.none(),
+    )
 
 
 # Few leaves, of which few are not plain: else there is always one of these in a value.

@@ -2,15 +2,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from itertools import product
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.runtime.programs import Journal, Unprintable, network_edge, operator_spec
-from tests.runtime.strategies import blocks
+from tests.runtime.strategies import TIMES_AND_KEYS
 from tests.runtime.task.test_chain import Built, line
-from tests.strategies import from_zero
+from tests.strategies import any_of, from_zero, many_of
 
 from penstock.errors import UserFunctionError
 from penstock.runtime.exchange.elements import BLOCK_SIZE, Block
@@ -131,18 +132,34 @@ STEPS: list[StreamOperator] = [
 ]
 
 
+def cut(
+    values: list[int], times_and_keys: list[tuple[int | None, Any]], cuts: list[tuple[int, bool]]
+) -> list[Block]:
+    """Return a block for each cut, which is a number of records and whether they have timestamps."""
+    found = []
+    for place, (size, is_timed) in enumerate(cuts):
+        here = slice(20 * place, 20 * place + size)
+        times, keys = ([row[column] for row in times_and_keys[here]] for column in (0, 1))
+        found.append(Block(values[here], times if is_timed else None, keys))
+    return found
+
+
 @settings(max_examples=200, deadline=None)
 @given(
-    st.booleans(),
-    st.lists(st.sampled_from(STEPS), min_size=2, max_size=6),
-    st.booleans(),
-    st.lists(
-        blocks(from_zero(-50, 50), with_timestamps=None, with_keys=True), min_size=1, max_size=3
+    any_of([False, True], [False, True]),
+    many_of(STEPS, min_size=2, max_size=6),
+    st.tuples(
+        many_of(from_zero(-50, 50), min_size=60, max_size=60),
+        many_of(TIMES_AND_KEYS, min_size=60, max_size=60),
+        many_of(product(range(21), [False, True]), min_size=1, max_size=3),
     ),
 )
 def test_give_and_count_what_they_give_apart(
-    begins_with_reduce: bool, steps: list[StreamOperator], ends_in_sink: bool, given: list[Block]
+    ends: tuple[bool, bool], steps: list[StreamOperator], drawn: tuple[Any, Any, Any]
 ) -> None:
+    begins_with_reduce, ends_in_sink = ends
+    given = cut(*drawn)
+
     def run(kind_of: Callable[[type[StreamOperator]], type[Any]]) -> tuple[Any, ...]:
         sunk = Journal()
         operators = [kind_of(type(step))(step.function.function) for step in steps]  # type: ignore[attr-defined]
