@@ -100,12 +100,12 @@ def test_many_timestamps_are_sorted_once_and_forgotten_when_their_timers_are() -
 
 
 def test_many_timers_of_one_timestamp_are_polled_in_linear_time() -> None:
-    queue = queue_of(*timers(50_000))
+    queue = queue_of(*timers(20_000))
     before = time.process_time()
-    for timer in timers(50_000):
+    for timer in timers(20_000):
         assert queue.poll() == timer
         queue.add(InternalTimer(7, ("again", timer.key), None))
-    assert time.process_time() - before < 5
+    assert time.process_time() - before < 2
 
 
 def test_timers_that_came_and_went_within_an_epoch_are_no_change() -> None:
