@@ -26,15 +26,14 @@ def test_floors_as_python_does(numbers: list[int], step: int, offset: int) -> No
 
 
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
-@pytest.mark.parametrize("zone", [None, "UTC", "Europe/Berlin"])
 @given(seconds=SECONDS, part=st.integers(0, 10**9 - 1))
-def test_times_are_milliseconds(unit: str, zone: str | None, seconds: list[int], part: int) -> None:
+def test_times_are_milliseconds(unit: str, seconds: list[int], part: int) -> None:
     per_second = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[unit]
     numbers = [second * per_second + part % per_second for second in seconds]
-    column = pa.array(numbers, pa.int64()).cast(pa.timestamp(unit, zone))
-    found = milliseconds(column)
-    assert found is not None
-    assert found.to_pylist() == [number * 1000 // per_second for number in numbers]
+    for zone in (None, "UTC", "Europe/Berlin"):
+        found = milliseconds(pa.array(numbers, pa.int64()).cast(pa.timestamp(unit, zone)))
+        assert found is not None
+        assert found.to_pylist() == [number * 1000 // per_second for number in numbers]
 
 
 def test_an_instant_has_one_number_whatever_its_zone() -> None:

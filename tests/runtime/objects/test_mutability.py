@@ -6,7 +6,6 @@ import enum
 import functools
 import threading
 import types
-from itertools import product
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -14,7 +13,6 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.strategies import many_of
 
 from penstock.common import Row
 from penstock.runtime.job_pickle import loads
@@ -430,17 +428,19 @@ KINDS = [list, dict, tuple, set, bytearray, Row, Thing]
 keys = st.sampled_from(KEYS)
 
 
-def made_of(kinds: list[tuple[Any, int]], numbers: bytes, itself: int | None) -> Any:
-    """Make a value; three numbers choose what is in each of its parts: leaves and parts before it.
+def made_of(drawn: bytes, itself: int | None) -> Any:
+    """Make a value of up to eight parts; four numbers say what a part is, and what is in it.
+
+    That are leaves and parts made before it.
 
     Args:
-        kinds: The kind of each part, and how much is in it.
-        numbers: Three for each part.
+        drawn: How many parts there are, and the numbers of each.
         itself: Which of the lists the value is in, if in any.
     """
-    made: list[Any] = [LEAVES[sum(numbers) % len(LEAVES)], [], {}]
-    for place, (kind, size) in enumerate(kinds):
-        chosen = numbers[3 * place :][:size]
+    made: list[Any] = [LEAVES[drawn[-1] % len(LEAVES)], [], {}]
+    for place in range(1 + drawn[0] % 8):
+        what, *numbers = drawn[1 + 4 * place :][:4]
+        kind, chosen = KINDS[what % len(KINDS)], numbers[: what // len(KINDS) % 4]
         names = [KEYS[number % len(KEYS)] for number in chosen]
         parts = [
             made[number % len(made)] if number >= 128 else LEAVES[number % len(LEAVES)]
@@ -466,12 +466,8 @@ def made_of(kinds: list[tuple[Any, int]], numbers: bytes, itself: int | None) ->
 
 def values(*, holds_itself: bool = True) -> st.SearchStrategy[Any]:
     """Values, parts of which may be in them again and again, or hold them."""
-    return st.builds(
-        made_of,
-        many_of(product(KINDS, range(4)), min_size=1, max_size=8),
-        st.binary(min_size=24, max_size=24),
-        st.sampled_from([None] * 9 + [*range(9)]) if holds_itself else st.none(),
-    )
+    places = st.sampled_from([None] * 9 + [*range(9)]) if holds_itself else st.none()
+    return st.builds(made_of, st.binary(min_size=34, max_size=34), places)
 
 
 # Few leaves, of which few are not plain: else there is always one of these in a value.

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from itertools import product
 from typing import Any
 
 import pytest
@@ -11,7 +10,7 @@ from hypothesis import strategies as st
 from tests.runtime.programs import Journal, Unprintable, network_edge, operator_spec
 from tests.runtime.strategies import TIMES_AND_KEYS
 from tests.runtime.task.test_chain import Built, line
-from tests.strategies import any_of, from_zero, many_of
+from tests.strategies import any_of, from_zero
 
 from penstock.errors import UserFunctionError
 from penstock.runtime.exchange.elements import BLOCK_SIZE, Block
@@ -132,33 +131,28 @@ STEPS: list[StreamOperator] = [
 ]
 
 
-def cut(
-    values: list[int], times_and_keys: list[tuple[int | None, Any]], cuts: list[tuple[int, bool]]
-) -> list[Block]:
-    """Return a block for each cut, which is a number of records and whether they have timestamps."""
-    found = []
-    for place, (size, is_timed) in enumerate(cuts):
-        here = slice(20 * place, 20 * place + size)
-        times, keys = ([row[column] for row in times_and_keys[here]] for column in (0, 1))
-        found.append(Block(values[here], times if is_timed else None, keys))
-    return found
+NUMBERS = from_zero(-50, 50)
+
+
+def steps_of(drawn: bytes) -> list[StreamOperator]:
+    """Return two to six operators; the first byte says how many."""
+    return [STEPS[number % len(STEPS)] for number in drawn[1:]][: 2 + drawn[0] % 5]
+
+
+def block_of(drawn: bytes) -> Block:
+    """Return up to twenty records, each of two bytes; the first says how many, and whether they are timed."""
+    size, is_timed = drawn[0] // 2 % 21, drawn[0] % 2
+    values = [NUMBERS[number % len(NUMBERS)] for number in drawn[1::2]][:size]
+    times, keys = ([TIMES_AND_KEYS[number][part] for number in drawn[2::2]] for part in (0, 1))
+    return Block(values, times[:size] if is_timed else None, keys[:size])
 
 
 @settings(max_examples=200, deadline=None)
-@given(
-    any_of([False, True], [False, True]),
-    many_of(STEPS, min_size=2, max_size=6),
-    st.tuples(
-        many_of(from_zero(-50, 50), min_size=60, max_size=60),
-        many_of(TIMES_AND_KEYS, min_size=60, max_size=60),
-        many_of(product(range(21), [False, True]), min_size=1, max_size=3),
-    ),
-)
-def test_give_and_count_what_they_give_apart(
-    ends: tuple[bool, bool], steps: list[StreamOperator], drawn: tuple[Any, Any, Any]
-) -> None:
-    begins_with_reduce, ends_in_sink = ends
-    given = cut(*drawn)
+@given(any_of([False, True], [False, True], [1, 2, 3]), st.binary(min_size=130, max_size=130))
+def test_give_and_count_what_they_give_apart(ends: tuple[bool, bool, int], drawn: bytes) -> None:
+    begins_with_reduce, ends_in_sink, count = ends
+    steps = steps_of(drawn[:7])
+    given = [block_of(drawn[7 + 41 * place :][:41]) for place in range(count)]
 
     def run(kind_of: Callable[[type[StreamOperator]], type[Any]]) -> tuple[Any, ...]:
         sunk = Journal()

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.strategies import any_of, from_zero, many_of
+from tests.strategies import any_of, from_zero
 
 from penstock.checkpoint.folding import Handles
 from penstock.checkpoint.storage import LocalStorage
@@ -142,13 +142,19 @@ class Process:
 _NAMESPACES = (None, "w1", "w2")
 _KEYS = [(None, key, None) for key in ("a", "b", "c", "d", 1, 2, ("t", 3))]
 
-operations = st.tuples(
-    many_of(
-        product([*DESCRIPTORS, "timer", "rule"], [key for _, key, _ in _KEYS], _NAMESPACES),
-        max_size=8,
-    ),
-    many_of(from_zero(-3, 9), min_size=8, max_size=8),
-).map(lambda drawn: [(*what, number) for what, number in zip(*drawn, strict=False)])
+WHERE = list(product([*DESCRIPTORS, "timer", "rule"], [key for _, key, _ in _KEYS], _NAMESPACES))
+NUMBERS = from_zero(-3, 9)
+
+
+def _operations(drawn: bytes) -> list[tuple[Any, ...]]:
+    """Return up to eight operations, each of two of the bytes behind the first."""
+    return [
+        (*WHERE[where % len(WHERE)], NUMBERS[number % len(NUMBERS)])
+        for where, number in zip(drawn[1::2], drawn[2::2], strict=True)
+    ][: drawn[0] % 9]
+
+
+operations = st.binary(min_size=17, max_size=17).map(_operations)
 
 
 def expected(model: Model, operation: tuple[Any, ...], now: int) -> None:

@@ -1,12 +1,11 @@
 from __future__ import annotations
 
-from itertools import product
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.strategies import many_of
+from tests.strategies import any_of
 
 from penstock.runtime.exchange.elements import WatermarkStatus
 from penstock.runtime.exchange.watermarks.status_watermark_valve import StatusWatermarkValve
@@ -97,16 +96,18 @@ class Model:
             self._be_active()
 
 
-steps = st.tuples(
-    many_of(
-        product(["watermark"] * 5 + ["idle", "active", "add", "remove"], range(10)), max_size=60
+steps = st.lists(
+    st.tuples(
+        any_of(
+            ["watermark"] * 5 + ["idle", "active", "add", "remove"],
+            range(10),
+            [False, True],
+            [False, True],
+        ),
+        st.sampled_from([*range(31), *[MIN_TIMESTAMP] * 9]),
     ),
-    many_of(
-        product([False, True], [False, True], [*range(31), *[MIN_TIMESTAMP] * 9]),
-        min_size=60,
-        max_size=60,
-    ),
-).map(lambda drawn: [(*what, *how) for what, how in zip(*drawn, strict=False)])
+    max_size=60,
+)
 
 
 @settings(max_examples=300)
@@ -117,7 +118,7 @@ def test_does_what_the_model_does(channels: int, steps: list[Any]) -> None:
     for name in names:
         valve.add_channel(name)
         model.add_channel(name, MIN_TIMESTAMP, is_idle=False, holds_back=False)
-    for step, place, is_idle, holds_back, watermark in steps:
+    for (step, place, is_idle, holds_back), watermark in steps:
         if step == "add":
             names.append(max(names, default=0) + 1)
             valve.add_channel(
