@@ -215,7 +215,8 @@ def _pickled(operator: StreamOperator) -> bytes:
     try:
         return pickle.dumps(operator)
     except (pickle.PicklingError, AttributeError, TypeError):
-        return cloudpickle.dumps(operator)
+        pickled: bytes = cloudpickle.dumps(operator)
+        return pickled
 
 
 def operator_id(name: str) -> str:
