@@ -87,10 +87,9 @@ class Model:
         )
 
 
-# Records of both sides, and as many watermarks.
+# Records of both sides, and half as many watermarks.
 events = many_of(
-    [*product([0, 1], "ab", from_zero(-9, 9)), *from_zero(-9, 9) * 4],
-    max_size=40,
+    [*product([0, 1], "ab", from_zero(-9, 9)), *from_zero(-9, 9) * 2], min_size=5, max_size=40
 )
 
 
