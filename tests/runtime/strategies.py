@@ -38,13 +38,15 @@ def blocks(
     def choices(wanted: bool | None) -> list[bool]:
         return [False, True] if wanted is None else [wanted]
 
-    def block(drawn: Any) -> Block:
-        content, (is_timed, is_keyed), more = drawn
-        times, keys = zip(*more[: len(content)], strict=True) if content else ((), ())
+    forms = any_of(choices(with_timestamps), choices(with_keys))
+    times_and_keys = many_of(TIMES_AND_KEYS, min_size=max_size, max_size=max_size)
+
+    @st.composite
+    def block(draw: st.DrawFn) -> Block:
+        content = draw(contents)
+        is_timed, is_keyed = draw(forms)
+        more = draw(times_and_keys)[: len(content)]
+        times, keys = zip(*more, strict=True) if content else ((), ())
         return Block(content, list(times) if is_timed else None, list(keys) if is_keyed else None)
 
-    return st.tuples(
-        contents,
-        any_of(choices(with_timestamps), choices(with_keys)),
-        many_of(TIMES_AND_KEYS, min_size=max_size, max_size=max_size),
-    ).map(block)
+    return block()
