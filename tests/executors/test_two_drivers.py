@@ -6,6 +6,7 @@ import os
 import threading
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -50,6 +51,7 @@ class MemoryStorage:
         self.location = location
         self._files = files
         self._step = step
+        self.loses_answer = False
 
     def write(self, name: str, chunks: Iterable[bytes]) -> None:
         content = b"".join(chunks)
@@ -61,6 +63,9 @@ class MemoryStorage:
         if name in self._files:
             raise FileExistsError(name)
         self._files[name] = data
+        if self.loses_answer and name.startswith("epochs/"):
+            self.loses_answer = False
+            raise ConnectionResetError
 
     def read(self, name: str) -> bytes:
         self._step()
@@ -277,17 +282,28 @@ class Driver:
             drop=partial(drop_uncommitted, sinks),
         )
         self._publish = Publisher(sinks, kept=lambda: checkpoints.kept)
-        last = checkpoints.last()
-        self._open = pieces_of(last)
-        if last is not None:
-            self._publish(last)
+        last = self._begin(checkpoints)
         for step in self._plan:
             if step == "fail":
                 self._file(checkpoints, last)
                 self._prepare(checkpoints, last, completes=True)
-                last = checkpoints.last()
+                last = self._begin(checkpoints)
+            elif step == "lose":
+                self.storage.loses_answer = True
+                with suppress(ConnectionResetError):
+                    self._epoch(checkpoints, last, folds=True)
+                last = self._begin(checkpoints)
             else:
                 last = self._epoch(checkpoints, last, folds=step == "fold")
+
+    def _begin(self, checkpoints: Checkpoints) -> EpochRecord | None:
+        """Begin, or begin anew after a failure."""
+        last = checkpoints.last()
+        self._open = pieces_of(last)
+        if last is not None:
+            self._published.append(last)
+            self._publish(last)
+        return last
 
     def _file(self, checkpoints: Checkpoints, last: EpochRecord | None) -> Any:
         number = 0 if last is None else last.number + 1
@@ -333,7 +349,7 @@ class Driver:
         )
 
 
-STEPS = st.sampled_from(["epoch", "epoch", "fold", "fail"])
+STEPS = st.sampled_from(["epoch", "epoch", "fold", "fail", "lose"])
 DRIVERS = st.lists(
     st.fixed_dictionaries(
         {
@@ -493,6 +509,25 @@ def test_one_may_begin_anew_while_another_goes_on() -> None:
     begins = run_together([{**first, "plan": ["fold"]}], [(0, 200)])
     for stop in range(begins, begins + 12):
         run_together([first, second], [(0, stop), (1, 200)])
+
+
+def test_one_may_not_hear_of_its_commit_while_another_begins() -> None:
+    """It finds the epoch in a restart, and must not publish it: the other one may have begun without it."""
+    first = {"plan": ["epoch", "lose", "epoch"], "retained": 1, "back": 0}
+    second = {"plan": ["epoch"], "retained": 1, "back": 0}
+    in_a_commit = run_together([{**first, "plan": ["epoch"]}], [(0, 200)]) + 3
+    for stop in range(10, 15):
+        run_together([first, second], [(0, in_a_commit), (1, stop), (0, 200)])
+
+
+def test_one_may_begin_anew_while_a_third_begins() -> None:
+    """It finds the file of an era that is gone when it reads it."""
+    first = {"plan": ["epoch"], "retained": 1, "back": 0}
+    second = {**first, "plan": ["epoch", "fail"]}
+    begins = run_together([first, first], [(0, 200), (1, 200)])
+    begins -= run_together([first], [(0, 200)])
+    for stop in range(begins, begins + 4):
+        run_together([first, second, first], [(0, 200), (1, stop), (2, 200)])
 
 
 def check_the_next(

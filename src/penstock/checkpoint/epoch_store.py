@@ -147,14 +147,14 @@ class StoredEpochs:
             places = self._places()
             if not eras:
                 return _of_nested_eras(places)
-            try:
+            # A newer driver may begin another one just now.
+            with contextlib.suppress(FileNotFoundError):
                 era, earlier = self._read_era(max(eras))
-            except FileNotFoundError:
-                # A newer driver has begun another one just now.
-                continue
-            return {
-                place.number: place for place in places if place.era == era or place.name in earlier
-            }
+                return {
+                    place.number: place
+                    for place in places
+                    if place.era == era or place.name in earlier
+                }
 
     def _read_era(self, generation: int) -> tuple[tuple[int, int], set[str]]:
         """Return the era that a driver began, and the names of the records of earlier ones that count."""
@@ -171,12 +171,14 @@ class StoredEpochs:
 
     def lost(self) -> int | None:
         """Return the last epoch that counted when the newest driver began, if its record and all later are gone."""
-        eras = eras_at(self._storage)
-        if not eras:
-            return None
-        _, earlier = self._read_era(max(eras))
-        then = max((int(match[1]) for match in map(_NAME.fullmatch, earlier) if match), default=-1)
-        return then if then > max(self._counting(), default=-1) else None
+        while eras := eras_at(self._storage):
+            # A newer driver may begin another one just now.
+            with contextlib.suppress(FileNotFoundError):
+                _, earlier = self._read_era(max(eras))
+                found = [int(match[1]) for match in map(_NAME.fullmatch, earlier) if match]
+                then = max(found, default=-1)
+                return then if then > max(self._counting(), default=-1) else None
+        return None
 
     def take_over(self, generation: int) -> None:
         self._storage.sync(FOLDER)

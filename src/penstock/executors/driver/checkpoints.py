@@ -17,6 +17,9 @@ deletes:
 - In a restart, what its own attempts have left of epochs after the last one, unless it cannot tell whether one of
   them was committed.
 
+A restart reads the last epoch, and then looks once more who is the newest driver: only then what it has read, or not
+found, holds.
+
 Before its first commit a driver knows that no earlier one commits any more as it has begun an era: with one file
 it says which records count. What an earlier driver was about to commit, when it was stopped between its first
 look and its commit, may appear even after that, and does not count: that driver has published nothing of it, as
@@ -175,8 +178,7 @@ class Checkpoints:
             self._delete_leftovers(last)
         except LostEpochError:
             # A driver that was superseded meanwhile may see what the newer one has done.
-            if self._claim is not None:
-                self._claim.check()
+            self._check_is_newest()
             raise
         if last is None and self._savepoint_path:
             self._begin_from(self._savepoint_path)
@@ -188,9 +190,13 @@ class Checkpoints:
 
         Raises:
             LostEpochError: If it is gone when it is to be read.
+            LocationInUseError: If another driver has taken the job over.
         """
         numbers = self._store.numbers()
         last, self.digest = self._read_last(numbers) if numbers else (None, "")
+        # Of a commit whose answer was lost it is seen only now that it is there. And a newer driver may have begun
+        # an era without it, or may have put in and deleted epochs while they were listed.
+        self._check_is_newest()
         # What Spark remembers may go beyond a fork until the first epoch after it is committed.
         self.is_fork = last is not None and last.is_fork
         for number in numbers[: -self._retained]:
@@ -338,9 +344,11 @@ class Checkpoints:
     @contextlib.contextmanager
     def _as_the_newest(self) -> Iterator[None]:
         """Make sure, before a commit and after it, that no newer driver has taken the job over."""
-        if self._claim is not None:
-            self._claim.check()
+        self._check_is_newest()
         yield
+        self._check_is_newest()
+
+    def _check_is_newest(self) -> None:
         if self._claim is not None:
             self._claim.check()
 
