@@ -4,7 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from penstock.checkpoint.leftovers import Leftovers, Origin, engine_folder, file_name, origin_of
+from penstock.checkpoint.leftovers import (
+    Leftovers,
+    Origin,
+    engine_folder,
+    file_name,
+    is_engine_folder_of,
+    origin_of,
+)
 from penstock.checkpoint.storage import LocalStorage
 
 
@@ -27,6 +34,13 @@ def test_names_tell_where_files_come_from(name: str, origin: Origin) -> None:
 def test_names_are_never_given_twice() -> None:
     assert file_name("state/a", 7, 2) != file_name("state/a", 7, 2)
     assert origin_of(file_name("state/a", 7, 2, "-x")) == Origin(7, 2)
+
+
+def test_folders_of_spark_tell_whose_they_are() -> None:
+    # As earlier versions named them.
+    for folder in (engine_folder(2), "spark-2"):
+        assert [is_engine_folder_of(folder, made) for made in (0, 1, 2, 22)] == [False, False, True, False]
+    assert not is_engine_folder_of("spark", 1)
 
 
 def test_only_what_no_later_driver_can_have_written_is_deleted(tmp_path: Path) -> None:

@@ -56,6 +56,12 @@ def engine_folder(generation: int) -> str:
     return f"{ENGINE}-{generation}-{uuid.uuid4().hex[:12]}"
 
 
+def is_engine_folder_of(folder: str, generation: int) -> bool:
+    """Whether a driver's Spark has made a folder."""
+    found = _ENGINE.fullmatch(folder)
+    return found is not None and int(found[1] or 0) == generation
+
+
 class Leftovers:
     """Finds and deletes what was left behind at a location.
 

@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from obstore.store import MemoryStore
 
 from penstock.checkpoint.epoch_record import EpochRecord
 from penstock.checkpoint.epoch_store import StoredEpochs
 from penstock.checkpoint.handles import StateHandle, write_state_file
+from penstock.checkpoint.object_storage import ObjectStorage
 from penstock.checkpoint.savepoint import write_savepoint
 from penstock.checkpoint.storage import LocalStorage
 from penstock.common import Configuration
@@ -275,6 +277,8 @@ class TestRestartsInADriver:
         checkpoints = opened()
         checkpoints.last()
         file = written(checkpoints, "a/00000000-00000001")
+        folder = checkpoints.new_engine_folder()
+        checkpoints.storage.write(f"{folder}/offsets/0", [b""])
 
         def lost(epochs: StoredEpochs, record: EpochRecord) -> str:
             raise ConnectionResetError
@@ -284,10 +288,26 @@ class TestRestartsInADriver:
             with pytest.raises(ConnectionResetError):
                 checkpoints.commit(EpochRecord(0, handles={(0, 0): (file,)}))
         checkpoints.last()
+        checkpoints.drop_engine_folder(folder)
         assert checkpoints.storage.names("state") == [file.name]
+        assert checkpoints.storage.folders("spark") == [folder]
 
         commit(checkpoints, 0)
         assert checkpoints.storage.names("state") == []
+        assert checkpoints.storage.names(folder) == []
+
+
+class TestFoldersOfSparks:
+    def test_are_not_shared_where_an_earlier_driver_may_live(self, opened: Open) -> None:
+        first = opened()
+        old = first.new_engine_folder()
+        checkpoints = opened()
+        folders = ("spark", old, checkpoints.new_engine_folder())
+        assert not any(map(checkpoints.may_share_engine_folder, folders))
+
+        checkpoints.storage = ObjectStorage("s3://bucket", MemoryStore())
+        shared = [checkpoints.may_share_engine_folder(folder) for folder in folders]
+        assert shared == [True, True, False]
 
 
 class TestStartsThatAreKilled:

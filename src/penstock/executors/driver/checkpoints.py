@@ -54,7 +54,7 @@ from penstock.checkpoint.delivered import (
 from penstock.checkpoint.epoch_record import EpochRecord
 from penstock.checkpoint.epoch_store import EpochStore, MemoryEpochStore, StoredEpochs
 from penstock.checkpoint.generations import Generation
-from penstock.checkpoint.leftovers import Leftovers, engine_folder
+from penstock.checkpoint.leftovers import Leftovers, engine_folder, is_engine_folder_of
 from penstock.checkpoint.open_files import OpenFiles, nothing_open
 from penstock.checkpoint.savepoint import copied, copy_into
 from penstock.checkpoint.storage import LocalStorage, Storage, open_storage
@@ -379,6 +379,16 @@ class Checkpoints:
     def new_engine_folder(self) -> str:
         """Return a name for a folder of Spark's, in the job's storage, that was never given before."""
         return engine_folder(self.generation)
+
+    def may_share_engine_folder(self, folder: str) -> bool:
+        """Whether another driver may still write to a folder of Spark's: where there is no lock that driver may live."""
+        has_lock = isinstance(self.storage, LocalStorage)
+        return not has_lock and not is_engine_folder_of(folder, self.generation)
+
+    def drop_engine_folder(self, folder: str) -> None:
+        """Delete a folder of Spark's with which nothing was committed, unless that is in doubt."""
+        if not self._is_in_doubt:
+            self.storage.delete_folder(folder)
 
     def note_published(self, record: EpochRecord) -> None:
         """Note that what the last epoch prepared was delivered."""

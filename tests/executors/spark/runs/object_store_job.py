@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from tests.executors.spark.runs.test_recovery import Died, Job, counted, dying
 
+from penstock.checkpoint.leftovers import is_engine_folder_of
 from penstock.common import Configuration
 from penstock.executors.spark.session import session
 
@@ -26,6 +27,9 @@ def main(location: str, folder: str) -> None:
             job.run(frame)
     assert job.found == counted(0, 1)
     assert job.run(frame, parallelism=3) == counted(1, 2)
+    # The first driver might still live, and write over what this one has planned.
+    for record in job.committed().values():
+        assert is_engine_folder_of(record.engine["folder"], record.generation)
     print("went on")
 
 

@@ -188,10 +188,9 @@ class StreamingRun:
                 self._shift, planned = 1, False
             if isinstance(self._log, DiskLog):
                 self._log.drop_damaged(folder, last.number - self._shift)
-            is_ahead = sees_ahead(storage, folder)
-            if sources != known or self._checkpoints.is_fork or is_ahead:
+            if self._needs_own_folder(folder, has_same_sources=sources == known):
                 if self._unused is not None and self._unused != folder:
-                    storage.delete_folder(self._unused)
+                    self._checkpoints.drop_engine_folder(self._unused)
                 old, folder = folder, self._checkpoints.new_engine_folder()
                 self._unused = folder
                 carry_over(
@@ -209,6 +208,16 @@ class StreamingRun:
         self._engine = {"folder": folder, "sources": sources}
         self._tell_engine(is_planned=True)
         return folder
+
+    def _needs_own_folder(self, folder: str, *, has_same_sources: bool) -> bool:
+        """Whether Spark cannot go on in a folder in which it has written."""
+        return (
+            not has_same_sources
+            or self._checkpoints.is_fork
+            # What a driver plans that was superseded would stand in the place of what this one plans.
+            or self._checkpoints.may_share_engine_folder(folder)
+            or sees_ahead(self._checkpoints.storage, folder)
+        )
 
     def _is_drained_of_old(self, last: EpochRecord) -> bool:
         """Whether an earlier version drained the job, which did not note that Spark has not heard of the epoch."""
