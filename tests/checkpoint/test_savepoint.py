@@ -144,11 +144,31 @@ def test_is_copied_to_a_job_without_its_metadata(location: Location) -> None:
 def test_of_another_jobs_location_what_was_prepared_is_copied_too(location: Location) -> None:
     StoredEpochs(location.storage).commit(location.record)
     location.storage.delete({"spark-2/commits/12"})
+    # In the epoch that runs.
+    location.put("prepared/00000013-0")
     record = copy_into(location.storage, location.target("new"))
 
     assert contents(location.target("new"), record) == contents(location.storage, location.record)
     assert record.prepared == location.record.prepared
-    assert "prepared/00000012-0" in location.target("new").names()
+    assert location.target("new").names("prepared") == ["prepared/00000012-0"]
+
+
+def test_of_another_jobs_location_the_next_epoch_is_read_when_one_is_gone(
+    location: Location, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = StoredEpochs(location.storage)
+    job.commit(location.record)
+    later = dataclasses.replace(location.record, number=13)
+    real = StoredEpochs.get
+
+    def late(epochs: StoredEpochs, number: int) -> EpochRecord | None:
+        if number == 12:
+            job.commit(later)
+            job.forget(12)
+        return real(epochs, number)
+
+    monkeypatch.setattr(StoredEpochs, "get", late)
+    assert read_savepoint(location.storage) == later
 
 
 @pytest.mark.parametrize("by", ["the job", "Spark"])

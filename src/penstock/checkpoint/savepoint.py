@@ -115,15 +115,18 @@ def read_savepoint(storage: Storage) -> EpochRecord:
         DamagedStateError: If its metadata is not what was written.
     """
     epochs = StoredEpochs(storage)
-    numbers = epochs.numbers()
-    record = epochs.get(numbers[-1]) if numbers else None
-    if record is None:
-        raise SavepointError(
-            f"There is no complete savepoint at {storage.location}.",
-            hint="Give what `savepoint` or `stop_with_savepoint` returned, or a job's checkpoint location. "
-            "A savepoint whose writing was interrupted cannot be used.",
-        )
-    return record
+    looked_for = None
+    while (numbers := epochs.numbers()) and numbers[-1] != looked_for:
+        looked_for = numbers[-1]
+        record = epochs.get(looked_for)
+        if record is not None:
+            return record
+        # A job that runs there has committed a later one just now.
+    raise SavepointError(
+        f"There is no complete savepoint at {storage.location}.",
+        hint="Give what `savepoint` or `stop_with_savepoint` returned, or a job's checkpoint location. "
+        "A savepoint whose writing was interrupted cannot be used.",
+    )
 
 
 def copy_into(
@@ -164,7 +167,9 @@ def copy_into(
     if record.prepared and is_delivered(savepoint, record):
         return dataclasses.replace(found, prepared=[])
     if record.prepared:
-        _copy(savepoint, savepoint.names(PREPARED), target)
+        # A job that runs there may prepare other epochs meanwhile.
+        names = savepoint.names(PREPARED)
+        _copy(savepoint, [name for name in names if origin_of(name).epoch == record.number], target)
     return found
 
 

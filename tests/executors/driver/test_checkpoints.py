@@ -257,6 +257,20 @@ class TestADriverThatIsSuperseded:
             checkpoints.commit(EpochRecord(1))
 
 
+    def test_leaves_alone_what_the_newer_one_copies_of_a_savepoint(
+        self, opened: Open, tmp_path: Path
+    ) -> None:
+        savepoint = LocalStorage(str(tmp_path / "savepoint"))
+        StoredEpochs(savepoint).commit(EpochRecord(7))
+        checkpoints = opened(savepoint=savepoint.location)
+        # What its job has prepared has the names that it has there.
+        copies = ["prepared/00000007-00000001-a"]
+        checkpoints.storage.write(copies[0], [b""])
+        checkpoints.last()
+
+        assert checkpoints.storage.names("prepared") == copies
+
+
 class TestRestartsInADriver:
     def test_leave_nothing_behind_before_an_epoch_is_committed(self, opened: Open) -> None:
         checkpoints = opened()

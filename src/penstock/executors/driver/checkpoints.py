@@ -253,7 +253,9 @@ class Checkpoints:
         number = -1 if last is None else last.number
         if self.is_durable and not self._has_run and self.generation > 1:
             self._leftovers.delete_all(self._needed(), self._engine_folders())
-        if self.is_durable and not self._is_in_doubt:
+        # Before a savepoint is committed no attempt is made, and a newer driver copies one under names as they are there.
+        is_untried = last is None and bool(self._savepoint_path)
+        if self.is_durable and not self._is_in_doubt and not is_untried:
             self._leftovers.delete_attempts(number, self._needed())
             self._drop(Uncommitted(self.lineage, number, self.generation))
         self._has_run = True
