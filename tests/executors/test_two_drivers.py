@@ -31,6 +31,7 @@ from penstock.errors import (
     LocationInUseError,
     LostEpochError,
     LostOutputError,
+    SinkNotWritableError,
 )
 from penstock.executors.driver.checkpoints import Checkpoints
 from penstock.executors.driver.publishing import (
@@ -112,6 +113,8 @@ ENDS = (
     InvalidConfigurationValueError,
     LocationInUseError,
     LostOutputError,
+    # Another driver went back, and deleted the folder of the history that it gave up.
+    SinkNotWritableError,
     KilledError,
 )
 

@@ -271,6 +271,25 @@ class TestADriverThatIsSuperseded:
         assert checkpoints.storage.names("prepared") == copies
 
 
+    def test_says_so_when_the_newer_one_has_gone_on_from_the_savepoint(
+        self, opened: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        savepoint = LocalStorage(str(tmp_path / "savepoint"))
+        StoredEpochs(savepoint).commit(EpochRecord(7))
+        checkpoints = opened(savepoint=savepoint.location)
+        real = StoredEpochs.get
+
+        def late(epochs: StoredEpochs, number: int) -> EpochRecord | None:
+            if epochs is checkpoints._store:
+                checkpoints.storage.create("generations/00000002", b"")
+                checkpoints.storage.delete(["epochs/00000007"])
+            return real(epochs, number)
+
+        monkeypatch.setattr(StoredEpochs, "get", late)
+        with pytest.raises(LocationInUseError, match="Driver 2 has taken over"):
+            checkpoints.last()
+
+
 class TestRestartsInADriver:
     def test_leave_nothing_behind_before_an_epoch_is_committed(self, opened: Open) -> None:
         checkpoints = opened()

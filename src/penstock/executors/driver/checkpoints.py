@@ -176,13 +176,13 @@ class Checkpoints:
             last = self._read_kept()
             self._check_published(last)
             self._delete_leftovers(last)
+            if last is None and self._savepoint_path:
+                self._begin_from(self._savepoint_path)
+                last = self._read_kept()
         except LostEpochError:
             # A driver that was superseded meanwhile may see what the newer one has done.
             self._check_is_newest()
             raise
-        if last is None and self._savepoint_path:
-            self._begin_from(self._savepoint_path)
-            last = self._read_kept()
         return last
 
     def _read_kept(self) -> EpochRecord | None:
