@@ -39,7 +39,12 @@ def test_names_are_never_given_twice() -> None:
 def test_folders_of_spark_tell_whose_they_are() -> None:
     # As earlier versions named them.
     for folder in (engine_folder(2), "spark-2"):
-        assert [is_engine_folder_of(folder, made) for made in (0, 1, 2, 22)] == [False, False, True, False]
+        assert [is_engine_folder_of(folder, made) for made in (0, 1, 2, 22)] == [
+            False,
+            False,
+            True,
+            False,
+        ]
     assert not is_engine_folder_of("spark", 1)
 
 

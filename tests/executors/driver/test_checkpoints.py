@@ -256,7 +256,6 @@ class TestADriverThatIsSuperseded:
         with pytest.raises(LocationInUseError, match="Driver 2 has taken over"):
             checkpoints.commit(EpochRecord(1))
 
-
     def test_leaves_alone_what_the_newer_one_copies_of_a_savepoint(
         self, opened: Open, tmp_path: Path
     ) -> None:
@@ -269,7 +268,6 @@ class TestADriverThatIsSuperseded:
         checkpoints.last()
 
         assert checkpoints.storage.names("prepared") == copies
-
 
     def test_says_so_when_the_newer_one_has_gone_on_from_the_savepoint(
         self, opened: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
