@@ -193,7 +193,7 @@ def built(environment: Any, name: str | Build, until: int | None = None) -> Data
     records = input_of(environment, CUTS, until).assign_timestamps_and_watermarks(TIMES)
     keyed = records.uid("times").key_by(lambda record: record[0])
     build = BUILD[name] if isinstance(name, str) else name
-    return build(keyed).uid("windows")
+    return build(keyed)
 
 
 def last_epoch(location: Path) -> EpochRecord:
@@ -252,7 +252,7 @@ def test_what_a_start_takes_up_is_refused_of_all_other_groups(
     records = {name: last_epoch(original(name, "hashmap")) for name in NAMES}
     for after in NAMES:
         environment = new_environment(2, tmp_path)
-        built(environment, after).print()
+        built(environment, after).uid("windows").print()
         program = compile_job(environment.create_job_request(), "job", lambda _: False).program
         for before, record in records.items():
             if GROUP_OF[before] == GROUP_OF[after]:

@@ -111,6 +111,7 @@ def backend(request: pytest.FixtureRequest) -> str:
 
 Drained = tuple[Path, Path]
 """The folder of a job, and its savepoint below it."""
+GoesOn = Callable[[Drained], Program]
 
 
 def drained(backend: str, folder: Path, *, has_ended: bool) -> Drained:
@@ -139,46 +140,36 @@ def with_ended(backend: str, tmp_path_factory: pytest.TempPathFactory) -> Draine
 @pytest.mark.parametrize("moves", [True, False])
 @pytest.mark.parametrize("is_old", [True, False], ids=["by the version before", "by this one"])
 class TestAfterADrain:
-    def again(
-        self, left: Drained, place: Path, is_old: bool, moves: bool, parallelism: int, backend: str
-    ) -> Program:
-        """Return a program that goes on from a copy of what a job left, there or elsewhere."""
-        shutil.copytree(left[0], place, dirs_exist_ok=True)
-        savepoint = place / left[1]
-        if is_old:
-            make_old(savepoint if moves else place / "job")
-        if moves:
-            settings = {"path": str(savepoint)}
-            return Program(place / "other", parallelism=parallelism, backend=backend, **settings)
-        return Program(place / "job", parallelism=parallelism, backend=backend)
+    @pytest.fixture
+    def goes_on(
+        self, is_old: bool, moves: bool, parallelism: int, backend: str, tmp_path: Path
+    ) -> GoesOn:
+        """Return what makes a program that goes on from a copy of what a job left, there or elsewhere."""
+
+        def program(left: Drained) -> Program:
+            shutil.copytree(left[0], tmp_path, dirs_exist_ok=True)
+            savepoint = tmp_path / left[1]
+            if is_old:
+                make_old(savepoint if moves else tmp_path / "job")
+            place = tmp_path / ("other" if moves else "job")
+            settings = {"path": str(savepoint)} if moves else {}
+            return Program(place, parallelism=parallelism, backend=backend, **settings)
+
+        return program
 
     def test_all_records_come_and_event_time_begins_anew(
-        self,
-        name: str,
-        is_old: bool,
-        moves: bool,
-        parallelism: int,
-        backend: str,
-        plain: Drained,
-        tmp_path: Path,
+        self, name: str, goes_on: GoesOn, plain: Drained
     ) -> None:
-        again = self.again(plain, tmp_path, is_old, moves, parallelism, backend)
+        again = goes_on(plain)
         sums, windows = again.sums(name, again.numbers().map(abs).uid("hold"))
         again.env.execute("job")
 
         assert (sums, windows) == ([6, 10, 35], [7, 25])
 
     def test_sources_that_had_ended_before_hold_nothing_back(
-        self,
-        name: str,
-        is_old: bool,
-        moves: bool,
-        parallelism: int,
-        backend: str,
-        with_ended: Drained,
-        tmp_path: Path,
+        self, name: str, goes_on: GoesOn, with_ended: Drained
     ) -> None:
-        again = self.again(with_ended, tmp_path, is_old, moves, parallelism, backend)
+        again = goes_on(with_ended)
         stream = again.numbers().map(abs).uid("hold")
         sums, windows = again.sums(name, with_one_that_ended(again, stream))
         again.env.execute("job")

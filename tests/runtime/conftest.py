@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from types import SimpleNamespace
 
 import pytest
@@ -15,20 +16,25 @@ def _no_time_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("penstock.runtime.task.subtask.time", clock)
 
 
-@pytest.fixture(scope="module")
-def _open_database() -> Iterator[None]:
-    """The database of all operators stays open, as opening one takes longer than most of what they do."""
-    database = RocksDatabase.in_directory(None)
+@contextmanager
+def held_open(directory: str | None) -> Iterator[None]:
+    """Keep a directory's database open: opening one takes longer than most of what tests do with it."""
+    database = RocksDatabase.in_directory(directory)
     user = database.add_user(lambda: None)
     yield
     database.remove_user(user)
 
 
+@pytest.fixture(scope="module")
+def _open_database() -> Iterator[None]:
+    """The database of all operators stays open."""
+    with held_open(None):
+        yield
+
+
 @pytest.fixture(scope="session")
 def directory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A directory whose database stays open, as opening one takes longer than most tests."""
+    """A directory whose database stays open."""
     path = str(tmp_path_factory.mktemp("rocksdb"))
-    database = RocksDatabase.in_directory(path)
-    user = database.add_user(lambda: None)
-    yield path
-    database.remove_user(user)
+    with held_open(path):
+        yield path
