@@ -19,8 +19,8 @@ from penstock.checkpoint.storage import open_storage
 from penstock.cli import main
 from penstock.cli.layout import moment, watermark, write_table
 from penstock.common.plain_text import Size
-from penstock.datastream.connectors.file_committer import FileCommittable
-from penstock.datastream.connectors.file_staging import PublishedFile, StagedFile
+from penstock.datastream.connectors.files.committer import FileCommittable
+from penstock.datastream.connectors.files.staging import PublishedFile, StagedFile
 from penstock.runtime.sinks import committable_to_plain
 from penstock.runtime.timestamp import MAX_TIMESTAMP, MIN_TIMESTAMP
 

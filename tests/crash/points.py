@@ -24,9 +24,9 @@ from tests.servers.processes import Process, kill, kill_session, process_of, pro
 from penstock.checkpoint import generations
 from penstock.checkpoint.object_storage import ObjectStorage
 from penstock.checkpoint.storage import LocalStorage
-from penstock.datastream.connectors.file_committer import FileCommitter
-from penstock.datastream.connectors.file_staging import Staging
-from penstock.datastream.connectors.file_writer import _Piece
+from penstock.datastream.connectors.files.committer import FileCommitter
+from penstock.datastream.connectors.files.staging import Staging
+from penstock.datastream.connectors.files.writer import _Piece
 from penstock.datastream.connectors.postgres_committer import PostgresCommitter
 from penstock.datastream.connectors.postgres_table import PostgresTable
 from penstock.executors.driver.epoch_runner import EpochRunner

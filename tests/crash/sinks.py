@@ -11,8 +11,8 @@ from tests.crash.program import NAMES, Result
 
 from penstock.common.serialization import Encoder
 from penstock.datastream.connectors.base import Sink
-from penstock.datastream.connectors.file_policies import BucketAssigner, RollingPolicy
 from penstock.datastream.connectors.file_system import FileSink
+from penstock.datastream.connectors.files.policies import BucketAssigner, RollingPolicy
 from penstock.datastream.connectors.postgres import PostgresSink
 
 MORE_FILES = "-more"

@@ -16,8 +16,8 @@ from tests.crash import job, oracle, program, records, sinks
 
 from penstock.common import WatermarkStrategy
 from penstock.datastream import StreamExecutionEnvironment
-from penstock.datastream.connectors.file_committer import FileCommitter
-from penstock.datastream.connectors.file_writer import FileWriter
+from penstock.datastream.connectors.files.committer import FileCommitter
+from penstock.datastream.connectors.files.writer import FileWriter
 from penstock.errors import CheckpointNotWritableError, SinkNotWritableError, UserFunctionError
 from penstock.testing import TestingSource
 

@@ -46,12 +46,12 @@ from penstock.datastream import (
     TimeDomain,
     WindowedStream,
 )
-from penstock.datastream.connectors.file_policies import (
+from penstock.datastream.connectors.file_system import FileSink
+from penstock.datastream.connectors.files.policies import (
     BucketAssigner,
     OutputFileConfig,
     RollingPolicy,
 )
-from penstock.datastream.connectors.file_system import FileSink
 from penstock.datastream.data_stream import CloseableIterator
 from penstock.datastream.functions import (
     AllWindowFunction,

@@ -20,9 +20,9 @@ from penstock.checkpoint.epoch_record import EpochRecord, digest_of_record
 from penstock.checkpoint.epoch_store import StoredEpochs
 from penstock.checkpoint.handles import read_copy, read_state_file, write_state_file
 from penstock.common import Configuration
-from penstock.datastream.connectors import file_staging
-from penstock.datastream.connectors.file_committer import FileCommittable, FileCommitter
-from penstock.datastream.connectors.file_staging import PublishedFile, StagedFile, Staging
+from penstock.datastream.connectors.files import staging as file_staging
+from penstock.datastream.connectors.files.committer import FileCommittable, FileCommitter
+from penstock.datastream.connectors.files.staging import PublishedFile, StagedFile, Staging
 from penstock.errors import (
     CheckpointMismatchError,
     DamagedStateError,

@@ -13,8 +13,8 @@ from tests.runtime.programs import Journal
 from penstock.common import Configuration, WatermarkStrategy
 from penstock.common.serialization import BulkWriter, BulkWriterFactory, Encoder
 from penstock.datastream import DataStream, MapFunction, StreamExecutionEnvironment
-from penstock.datastream.connectors.file_policies import RollingPolicy
 from penstock.datastream.connectors.file_system import FileSink
+from penstock.datastream.connectors.files.policies import RollingPolicy
 from penstock.errors import UnclaimedOutputError, UnclaimedStateError, UserFunctionError
 from penstock.testing import TestingSource
 

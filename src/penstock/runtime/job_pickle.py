@@ -30,6 +30,8 @@ _MOVED: Final = {
     "penstock.common.field_reader": "penstock.common.rows.field_reader",
     "penstock.common.memory_size": "penstock.common.configuration.memory_size",
     "penstock.common.time_typeinfo": "penstock.common.typeinfo.time_typeinfo",
+    "penstock.datastream.connectors.file_committer": "penstock.datastream.connectors.files.committer",
+    "penstock.datastream.connectors.file_staging": "penstock.datastream.connectors.files.staging",
     "penstock.runtime.elements": "penstock.runtime.exchange.elements",
     "penstock.runtime.time_domain": "penstock.runtime.timers.internal_timer",
     "penstock.runtime.watermarks.event_time": "penstock.runtime.exchange.watermarks.event_time",

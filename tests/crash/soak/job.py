@@ -26,8 +26,8 @@ from penstock.datastream import (
     RuntimeContext,
     StreamExecutionEnvironment,
 )
-from penstock.datastream.connectors.file_policies import RollingPolicy
 from penstock.datastream.connectors.file_system import FileSink
+from penstock.datastream.connectors.files.policies import RollingPolicy
 from penstock.datastream.state import MapStateDescriptor, StateTtlConfig, ValueStateDescriptor
 from penstock.datastream.window import TimeWindow, TumblingEventTimeWindows
 

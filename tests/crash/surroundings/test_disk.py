@@ -18,7 +18,7 @@ from tests.servers.zygote import Zygote
 from penstock.checkpoint.epoch_record import EpochRecord
 from penstock.checkpoint.epoch_store import StoredEpochs
 from penstock.checkpoint.storage import LocalStorage
-from penstock.datastream.connectors.file_staging import PublishedFile, StagedFile, Staging
+from penstock.datastream.connectors.files.staging import PublishedFile, StagedFile, Staging
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 

@@ -13,9 +13,9 @@ from tests.semantics.faults import Once, lose_a_buffer
 
 from penstock.common import Configuration, Encoder, Types
 from penstock.datastream import StreamExecutionEnvironment
-from penstock.datastream.connectors.file_committer import FileCommitter
-from penstock.datastream.connectors.file_policies import BucketAssigner, RollingPolicy
 from penstock.datastream.connectors.file_system import FileSink
+from penstock.datastream.connectors.files.committer import FileCommitter
+from penstock.datastream.connectors.files.policies import BucketAssigner, RollingPolicy
 from penstock.datastream.connectors.spark import SparkSink
 from penstock.datastream.formats.parquet import ParquetBulkWriters
 from penstock.errors import UserFunctionError

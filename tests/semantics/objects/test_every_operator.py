@@ -75,8 +75,8 @@ from penstock.datastream import (
     SinkFunction,
     StreamExecutionEnvironment,
 )
-from penstock.datastream.connectors.file_policies import BucketAssigner, OnCheckpointRollingPolicy
 from penstock.datastream.connectors.file_system import FileSink
+from penstock.datastream.connectors.files.policies import BucketAssigner, OnCheckpointRollingPolicy
 from penstock.datastream.window import (
     DeltaEvictor,
     DeltaTrigger,

@@ -6,17 +6,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.datastream.connectors.files.test_file_exactly_once import LATER, hidden, sink_of, visible
 from tests.datastream.connectors.sink_job import SinkJob
-from tests.datastream.connectors.test_file_exactly_once import LATER, hidden, sink_of, visible
 from tests.executors.control import holding
 
 from penstock.checkpoint.epoch_record import EpochRecord, encode
 from penstock.checkpoint.storage import LocalStorage
 from penstock.common import Configuration, Encoder, WatermarkStrategy
 from penstock.datastream import StreamExecutionEnvironment
-from penstock.datastream.connectors.file_committer import FileCommitter
-from penstock.datastream.connectors.file_policies import BucketAssigner, RollingPolicy
 from penstock.datastream.connectors.file_system import FileSink
+from penstock.datastream.connectors.files.committer import FileCommitter
+from penstock.datastream.connectors.files.policies import BucketAssigner, RollingPolicy
 from penstock.errors import LostEpochError, UserFunctionError
 from penstock.executors.driver.checkpoints import Checkpoints
 from penstock.inspection import verify_checkpoint

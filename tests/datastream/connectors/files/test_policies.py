@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.datastream.connectors.date_pattern import DatePattern
-from penstock.datastream.connectors.file_policies import (
+from penstock.datastream.connectors.files.date_pattern import DatePattern
+from penstock.datastream.connectors.files.policies import (
     BucketAssigner,
     OutputFileConfig,
     RollingPolicy,

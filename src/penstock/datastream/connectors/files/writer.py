@@ -13,13 +13,13 @@ from typing import Any, BinaryIO, ClassVar, Final, Protocol
 
 from penstock.checkpoint.open_files import chunks_of
 from penstock.common.serialization import BulkWriter, BulkWriterFactory, Encoder
-from penstock.datastream.connectors.file_committer import FileCommittable
-from penstock.datastream.connectors.file_policies import (
+from penstock.datastream.connectors.files.committer import FileCommittable
+from penstock.datastream.connectors.files.policies import (
     BucketAssigner,
     OutputFileConfig,
     RollingPolicy,
 )
-from penstock.datastream.connectors.file_staging import (
+from penstock.datastream.connectors.files.staging import (
     PublishedFile,
     StagedFile,
     Staging,

@@ -16,15 +16,15 @@ from hypothesis import strategies as st
 from tests.datastream.connectors.sink_job import SINK_ID, SinkJob
 
 from penstock.common import Encoder, Types
-from penstock.datastream.connectors.file_committer import FileCommitter
-from penstock.datastream.connectors.file_policies import (
+from penstock.datastream.connectors.file_system import FileSink
+from penstock.datastream.connectors.files.committer import FileCommitter
+from penstock.datastream.connectors.files.policies import (
     BucketAssigner,
     BucketContext,
     RollingPolicy,
 )
-from penstock.datastream.connectors.file_staging import Staging
-from penstock.datastream.connectors.file_system import FileSink
-from penstock.datastream.connectors.file_writer import _Part
+from penstock.datastream.connectors.files.staging import Staging
+from penstock.datastream.connectors.files.writer import _Part
 from penstock.datastream.formats.parquet import ParquetBulkWriters
 from penstock.errors import LostOutputError
 from penstock.runtime.sinks import Uncommitted

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from penstock.checkpoint.open_files import OpenFile
-from penstock.datastream.connectors.file_staging import (
+from penstock.datastream.connectors.files.staging import (
     PublishedFile,
     StagedFile,
     Staging,

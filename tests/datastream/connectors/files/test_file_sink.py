@@ -19,15 +19,15 @@ from penstock.common import (
     WatermarkStrategy,
 )
 from penstock.datastream import StreamExecutionEnvironment
-from penstock.datastream.connectors import file_writer
-from penstock.datastream.connectors.file_policies import (
+from penstock.datastream.connectors.file_system import FileSink
+from penstock.datastream.connectors.files import writer
+from penstock.datastream.connectors.files.policies import (
     BucketAssigner,
     BucketContext,
     OnCheckpointRollingPolicy,
     OutputFileConfig,
     RollingPolicy,
 )
-from penstock.datastream.connectors.file_system import FileSink
 from penstock.datastream.formats.parquet import ParquetBulkWriters
 from penstock.errors import (
     InvalidArgumentError,
@@ -286,7 +286,7 @@ class TestAPlaceThatCannotBeWritten:
         def full(path: str, mode: str) -> BinaryIO:
             return open("/dev/full", "wb")
 
-        monkeypatch.setattr(file_writer, "open", full, raising=False)
+        monkeypatch.setattr(writer, "open", full, raising=False)
 
         with pytest.raises(SinkNotWritableError, match="No space left"):
             run(flat(tmp_path / "out").build(), [values])

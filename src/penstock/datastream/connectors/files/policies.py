@@ -8,7 +8,7 @@ import zoneinfo
 from abc import ABC, abstractmethod
 from typing import Any, Protocol
 
-from penstock.datastream.connectors.date_pattern import DatePattern
+from penstock.datastream.connectors.files.date_pattern import DatePattern
 from penstock.errors import InvalidArgumentError
 
 __all__ = [

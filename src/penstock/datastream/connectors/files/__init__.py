@@ -1,0 +1,1 @@
+"""Files that streams are written to: how they are hidden, named and published."""
