@@ -34,4 +34,4 @@ def test_contexts_count_apart() -> None:
     one, other = RuntimeContext("Map"), RuntimeContext("Map")
     one.get_metrics_group().counter("hits").inc()
 
-    assert other.get_metrics_group().take() == {}
+    assert other.get_metrics_group().counter("hits").get_count() == 0

@@ -2,14 +2,18 @@ from __future__ import annotations
 
 import math
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock.errors import InvalidArgumentError
 from penstock.runtime.metrics import (
     Counter,
     Distribution,
+    Meter,
     MetricGroup,
     OperatorMetrics,
+    Rate,
     Reading,
 )
 from penstock.runtime.timestamp import MIN_TIMESTAMP
@@ -63,7 +67,8 @@ class TestMetricGroup:
 
         assert group.counter("a") is group.counter("a")
         assert group.add_group("b") is group.add_group("b")
-        assert group.add_group("b", "c") is group.add_group("b", "c")
+        assert group.add_group("b", "c") is group.add_group("b").add_group("c")
+        assert group.meter("a") is group.meter("a", 5)
         assert group.add_group("b") is not group.add_group("c")
 
     def test_asks_gauges_when_an_epoch_ends(self) -> None:
@@ -115,3 +120,48 @@ def test_distributions_add_up_and_are_taken_once() -> None:
     assert both.percentile(0.4) < 0.01
     assert Distribution().summary() == {"p50": 0.0, "p95": 0.0, "p99": 0.0, "max": 0.0}
     assert group.distribution("latency") is measured
+
+
+marks = st.lists(st.tuples(st.integers(0, 100), st.integers(0, 5)), max_size=12)
+
+
+@given(marks, st.integers(0, 2))
+def test_a_rate_is_that_of_the_last_span_of_all_epochs_and_subtasks(
+    events: list[tuple[int, int]], cuts: int
+) -> None:
+    events.sort()
+    now = 0.0
+    meters = [Meter(12, lambda: now) for _ in range(2)]
+    total = Rate(12)
+    for number, (at, value) in enumerate(events):
+        now = float(at)
+        meters[number % 2].mark_event(value)
+        if number % 3 == cuts:
+            for meter in meters:
+                total += meter.take()
+    now = 100.0
+    for meter in meters:
+        total += meter.take()
+
+    count = sum(value for _, value in events)
+    last = sum(value for at, value in events if at >= 100 - 12)
+    assert total.summary() == {"count": count, "rate": round(last / 12, 3)}
+    assert sum(meter.get_count() for meter in meters) == count
+
+
+def test_a_rate_falls_when_no_more_events_come() -> None:
+    now = 100.0
+    meter = Meter(60, lambda: now)
+    meter.mark_event(60)
+    total = meter.take()
+    assert total.summary()["rate"] == 1.0
+    now = 162.5
+    total += meter.take()
+    assert total.summary() == {"count": 60, "rate": 0.5}
+    now = 165.0
+    assert (total + meter.take()).summary() == {"count": 60, "rate": 0.0}
+
+
+def test_a_meter_without_a_time_span_is_refused() -> None:
+    with pytest.raises(InvalidArgumentError, match="rate cannot be that of 0 seconds"):
+        MetricGroup().meter("a", 0)

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from penstock.errors import UnsupportedOperationError
-from penstock.runtime.metrics import MetricGroup
+from penstock.metrics import MetricGroup
+from penstock.runtime import metrics as counted
 from penstock.runtime.state.api import KeyedStateStore
 from penstock.runtime.state.descriptors import StateDescriptor
 
@@ -49,7 +50,7 @@ class RuntimeContext(KeyedStateStore):
     max_parallelism: int = 128
     attempt_number: int = 0
     job_parameters: Mapping[str, str] = field(default_factory=dict)
-    metrics: MetricGroup = field(default_factory=MetricGroup)
+    metrics: MetricGroup = field(default_factory=counted.MetricGroup)
     keyed_state: KeyedStates | None = None
     without_state: str | None = None
 

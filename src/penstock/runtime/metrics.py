@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
+from penstock.errors import InvalidArgumentError
+from penstock.metrics import metricbase
 from penstock.runtime.timestamp import MIN_TIMESTAMP
 
 LATE_RECORDS: Final = "num_late_records_dropped"
 """The counter of the records that came too late for windows, or for a join, and went nowhere."""
 
 
-class Counter:
+class Counter(metricbase.Counter):
     """A number that a user's function counts up and down.
 
     Example:
@@ -45,7 +48,7 @@ class Counter:
         return gained
 
 
-class Distribution:
+class Distribution(metricbase.Distribution):
     """How what was measured is distributed: a few numbers, however much was measured.
 
     Values are counted by their order of magnitude, in steps of a tenth, so that a percentile is right
@@ -107,13 +110,118 @@ _LEAST: Final = 0.001
 _FIRST_STEP: Final = math.floor(math.log(_LEAST) * _STEPS)
 
 
+class Rate:
+    """How many events a meter marked, and how many a second in its last time span.
+
+    Events are counted in twelve equal parts of the time span, and those that are older are forgotten.
+    Rates of several subtasks and epochs add up: the time span is the last one of all of them.
+
+    Args:
+        time_span: The time span, in seconds.
+
+    Example:
+        >>> rate = Rate(time_span=60)
+        >>> rate.mark(30, at=0.0)
+        >>> rate.mark(30, at=50.0)
+        >>> rate.until = 60.0
+        >>> rate.summary()
+        {'count': 60, 'rate': 1.0}
+        >>> rate.until = 100.0
+        >>> (rate + rate).summary()
+        {'count': 120, 'rate': 1.0}
+    """
+
+    __slots__ = ("_counts", "_width", "count", "until")
+
+    def __init__(self, time_span: float) -> None:
+        self.count = 0
+        self.until = 0.0
+        self._width = time_span / _PARTS
+        self._counts: dict[int, int] = {}
+
+    def mark(self, value: int, at: float) -> None:
+        """Count events that happened at a time (seconds)."""
+        part = int(at // self._width)
+        if part not in self._counts:
+            self._counts = {one: n for one, n in self._counts.items() if one >= part - _PARTS}
+        self._counts[part] = self._counts.get(part, 0) + value
+        self.count += value
+
+    def __add__(self, other: Rate) -> Rate:
+        found = Rate(self._width * _PARTS)
+        found.count = self.count + other.count
+        found.until = max(self.until, other.until)
+        oldest = int(found.until // self._width) - _PARTS
+        for counts in (self._counts, other._counts):
+            for part, count in counts.items():
+                if part >= oldest:
+                    found._counts[part] = found._counts.get(part, 0) + count
+        return found
+
+    def summary(self) -> dict[str, float]:
+        """Return how many events there were, and how many a second at the end."""
+        last, over = divmod(self.until, self._width)
+        # Of the oldest part only the end is in the time span.
+        shares = {last - _PARTS: 1 - over / self._width}
+        events = sum(
+            count * shares.get(part, 1)
+            for part, count in self._counts.items()
+            if last - _PARTS <= part
+        )
+        return {"count": self.count, "rate": round(events / (self._width * _PARTS), 3)}
+
+
+_PARTS: Final = 12
+
+
+class Meter(metricbase.Meter):
+    """Marks events as they happen.
+
+    Args:
+        time_span: The time span of its rate, in seconds.
+        clock: Tells the time, in seconds.
+
+    Example:
+        >>> meter = Meter(60)
+        >>> meter.mark_event(3)
+        >>> meter.get_count(), meter.take().summary()["count"], meter.take().summary()["count"]
+        (3, 3, 0)
+    """
+
+    def __init__(self, time_span: float, clock: Callable[[], float] = time.time) -> None:
+        if time_span <= 0:
+            raise InvalidArgumentError(
+                f"A meter's rate cannot be that of {time_span!r} seconds.",
+                hint="Give a time span above 0, as in meter(name, time_span_in_seconds=60).",
+            )
+        self._time_span = time_span
+        self._clock = clock
+        self._count = 0
+        self._rate = Rate(time_span)
+
+    def mark_event(self, value: int = 1) -> None:
+        """Mark that many events, which happen now."""
+        self._count += value
+        self._rate.mark(value, self._clock())
+
+    def get_count(self) -> int:
+        """Return how many events were marked."""
+        return self._count
+
+    def take(self) -> Rate:
+        """Return what was marked since the last call."""
+        taken, self._rate = self._rate, Rate(self._time_span)
+        taken.until = self._clock()
+        return taken
+
+
 class Reading(NamedTuple):
     """What a gauge showed: a later reading takes its place, where counts are summed."""
 
     value: Any
 
 
-class MetricGroup:
+class MetricGroup(metricbase.MetricGroup):
     """The metrics of one user's function, reported with the result of the job.
 
     Args:
@@ -130,19 +238,26 @@ class MetricGroup:
         self._prefix = prefix
         self._counters: dict[str, Counter] = {}
         self._distributions: dict[str, Distribution] = {}
+        self._meters: dict[str, Meter] = {}
         self._gauges: dict[str, Callable[[], Any]] = {}
         self._groups: dict[str, MetricGroup] = {}
 
     def add_group(self, name: str, extra: str | None = None) -> MetricGroup:
         """Return the group below this one with that name (and then that value), made if new."""
-        path = name if extra is None else f"{name}.{extra}"
-        if path not in self._groups:
-            self._groups[path] = MetricGroup(f"{self._prefix}{path}.")
-        return self._groups[path]
+        if name not in self._groups:
+            self._groups[name] = MetricGroup(f"{self._prefix}{name}.")
+        group = self._groups[name]
+        return group if extra is None else group.add_group(extra)
 
     def counter(self, name: str) -> Counter:
         """Return the counter with that name, made if new."""
         return self._counters.setdefault(name, Counter())
+
+    def meter(self, name: str, time_span_in_seconds: int = 60) -> Meter:
+        """Return the meter with that name, made if new."""
+        if name not in self._meters:
+            self._meters[name] = Meter(time_span_in_seconds)
+        return self._meters[name]
 
     def distribution(self, name: str) -> Distribution:
         """Return the distribution with that name, made if new; `update` measures a value."""
@@ -158,7 +273,11 @@ class MetricGroup:
 
     def take_counts(self) -> dict[str, Any]:
         """Return what was counted since the last call, by full name."""
-        measured: dict[str, Counter | Distribution] = {**self._counters, **self._distributions}
+        measured: dict[str, Counter | Distribution | Meter] = {
+            **self._counters,
+            **self._distributions,
+            **self._meters,
+        }
         found: dict[str, Any] = {
             self._prefix + name: taken.take() for name, taken in measured.items()
         }

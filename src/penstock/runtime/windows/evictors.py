@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from penstock.errors import InvalidEvictorError
+from penstock.metrics import MetricGroup
 from penstock.runtime.keys.window_values import Window
-from penstock.runtime.metrics import MetricGroup
 from penstock.runtime.windows.arguments import (
     TimeLength,
     callable_of,

@@ -7,9 +7,9 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from penstock.errors import UnsupportedOperationError, WindowStateError
+from penstock.metrics import MetricGroup
 from penstock.runtime.context import RuntimeContext
 from penstock.runtime.keys.key_types import VOID_NAMESPACE
-from penstock.runtime.metrics import MetricGroup
 from penstock.runtime.state.api import KeyedStateStore
 from penstock.runtime.state.backend import KeyedStateBackend
 from penstock.runtime.state.descriptors import StateDescriptor

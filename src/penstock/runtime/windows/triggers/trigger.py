@@ -7,8 +7,8 @@ from enum import Enum
 from typing import Any, Generic, TypeVar
 
 from penstock.errors import InvalidTriggerError, UnsupportedOperationError
+from penstock.metrics import MetricGroup
 from penstock.runtime.keys.window_values import Window
-from penstock.runtime.metrics import MetricGroup
 from penstock.runtime.state.descriptors import StateDescriptor
 
 T = TypeVar("T")
