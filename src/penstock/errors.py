@@ -53,6 +53,10 @@ class InvalidArgumentError(PenstockError, ValueError):
     """Raised when an argument has a value that the call cannot take."""
 
 
+class NotAvailableFromPythonError(PenstockError):
+    """Raised when a program asks for what PyFlink wraps of Java, and what runs in no Python process."""
+
+
 class InvalidParallelismError(InvalidArgumentError):
     """Raised when a parallelism is below 1 or above the maximum parallelism."""
 
@@ -240,6 +244,10 @@ class WindowsChangedError(StateTypeMismatchError):
 
 class MutatedKeyError(PenstockError):
     """Raised when a key was changed after state was kept under it, so that it cannot be found."""
+
+
+class RocksDBFolderError(PenstockError, OSError):
+    """Raised when RocksDB is to have its files in a folder that it cannot use."""
 
 
 class RocksDBNotFoundError(PenstockError, ImportError):

@@ -175,8 +175,10 @@ MODULES = {
         "ValueStateDescriptor",
     ],
     "penstock.datastream.state_backend": [
+        "CustomStateBackend",
         "EmbeddedRocksDBStateBackend",
         "HashMapStateBackend",
+        "PredefinedOptions",
         "StateBackend",
     ],
     "penstock.datastream.time_domain": ["TimeDomain"],

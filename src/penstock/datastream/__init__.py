@@ -86,8 +86,10 @@ from penstock.datastream.state import (
     ValueStateDescriptor,
 )
 from penstock.datastream.state_backend import (
+    CustomStateBackend,
     EmbeddedRocksDBStateBackend,
     HashMapStateBackend,
+    PredefinedOptions,
     StateBackend,
 )
 from penstock.datastream.stream_execution_environment import StreamExecutionEnvironment
@@ -131,6 +133,7 @@ __all__ = [
     "CoProcessFunction",
     "ConnectedStreams",
     "CountWindow",
+    "CustomStateBackend",
     "DataStream",
     "DataStreamSink",
     "EmbeddedRocksDBStateBackend",
@@ -163,6 +166,7 @@ __all__ = [
     "OnFailure",
     "OutputTag",
     "Partitioner",
+    "PredefinedOptions",
     "ProcessAllWindowFunction",
     "ProcessCapacity",
     "ProcessFunction",

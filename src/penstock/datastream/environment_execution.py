@@ -27,6 +27,7 @@ from penstock.common.configuration.options_without_effect import (
     BUFFER_TIMEOUT,
     BUFFER_TIMEOUT_ENABLED,
 )
+from penstock.common.configuration.rocksdb_options import OPTIONS_FACTORY, settings_in
 from penstock.common.epoch_listener import EpochListener
 from penstock.common.execution_config import ExecutionConfig
 from penstock.common.job_client import JobClient
@@ -34,7 +35,7 @@ from penstock.common.job_execution_result import JobExecutionResult
 from penstock.common.time import Duration
 from penstock.datastream.environment_checkpointing import EnvironmentCheckpointing
 from penstock.datastream.execution_mode import RuntimeExecutionMode
-from penstock.datastream.state_backend import StateBackend
+from penstock.datastream.state_backend import StateBackend, load_options_factory
 from penstock.datastream.streams.operator_settings import (
     check_buffer_timeout,
     check_configuration,
@@ -160,7 +161,7 @@ class EnvironmentExecution(EnvironmentCheckpointing):
 
         Args:
             state_backend: `HashMapStateBackend()`, the default, or `EmbeddedRocksDBStateBackend()`.
-                The same as `state.backend.type`.
+                The same as `state.backend.type`, and what the backend says of itself.
 
         Returns:
             This environment.
@@ -173,7 +174,7 @@ class EnvironmentExecution(EnvironmentCheckpointing):
                 f"{state_backend!r} is no state backend.",
                 hint="Give HashMapStateBackend() or EmbeddedRocksDBStateBackend().",
             )
-        self._configuration.set(STATE_BACKEND, state_backend.kind)
+        self._configuration.add_all(state_backend.configuration())
         return self
 
     def set_buffer_timeout(self, timeout_millis: int) -> Self:
@@ -383,6 +384,10 @@ class EnvironmentExecution(EnvironmentCheckpointing):
         graph.state_backend = configuration.get(STATE_BACKEND)
         memory = configuration.get(STATE_MEMORY_LIMIT)
         graph.state_memory = None if memory is None else memory.get_bytes()
+        factory = configuration.get(OPTIONS_FACTORY)
+        graph.rocksdb = settings_in(
+            configuration, None if factory is None else load_options_factory(factory)
+        )
         if mode == RuntimeExecutionMode.AUTOMATIC.name:
             graph.batch = graph.is_bounded
         in_spark = configuration.get(COLUMNAR_IN_SPARK) and self._begins_anew()

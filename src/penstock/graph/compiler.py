@@ -41,6 +41,7 @@ def compile_program(job_graph: JobGraph, class_names: Mapping[str, str] | None =
         job_parameters=dict(sorted(graph.job_parameters.items())),
         state_backend=graph.state_backend,
         state_memory=graph.state_memory,
+        rocksdb=graph.rocksdb,
         class_names=dict(class_names or {}),
     )
     return replace(program, digest=_digest(program, edges))

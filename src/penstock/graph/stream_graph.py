@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from penstock.common.configuration.rocksdb_options import RocksDBSettings
 from penstock.errors import (
     DuplicateUidError,
     ForwardParallelismError,
@@ -116,6 +117,7 @@ class StreamGraph:
         job_parameters: The job's global parameters.
         state_backend: Where keyed state lives: `hashmap` or `rocksdb`.
         state_memory: How many bytes of state a process may hold in memory; None for what suits the machine.
+        rocksdb: How RocksDB is set up.
     """
 
     job_name: str
@@ -127,6 +129,7 @@ class StreamGraph:
     job_parameters: dict[str, str] = field(default_factory=dict)
     state_backend: str = "hashmap"
     state_memory: int | None = None
+    rocksdb: RocksDBSettings = field(default_factory=RocksDBSettings)
 
     @property
     def sources(self) -> list[StreamNode]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from penstock.common.configuration.rocksdb_options import RocksDBSettings
+
 DRIVER: int = -1
 """Stands where a vertex index stands, for what goes to the driver and not to a vertex."""
 
@@ -140,6 +142,7 @@ class Program:
         job_parameters: What the user set as global job parameters.
         state_backend: Where keyed state lives: `hashmap` or `rocksdb`.
         state_memory: How many bytes of state a process may hold in memory; None for what suits the machine.
+        rocksdb: How RocksDB is set up.
         is_profiled: Whether tasks tell where their time goes.
         class_names: The new qualified names of classes by those under which state may be kept.
         digest: Names the program; equal programs have equal digests.
@@ -153,6 +156,7 @@ class Program:
     job_parameters: dict[str, str] = field(default_factory=dict)
     state_backend: str = "hashmap"
     state_memory: int | None = None
+    rocksdb: RocksDBSettings = field(default_factory=RocksDBSettings)
     is_profiled: bool = False
     class_names: dict[str, str] = field(default_factory=dict)
     digest: str = ""

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import penstock
-from penstock.common.configuration import options, options_without_effect
+from penstock.common.configuration import options, options_without_effect, rocksdb_options
 from penstock.common.configuration.config_option import ConfigOption
 from penstock.common.configuration.options import OPEN_PREFIXES, OPTIONS
 from penstock.common.time import Duration
@@ -28,7 +28,8 @@ def test_every_option_is_described_and_can_have_its_default(option: ConfigOption
 
 
 def test_no_option_is_forgotten_or_defined_twice() -> None:
-    defined = [*options_in(options).values(), *options_in(options_without_effect).values()]
+    modules = options, options_without_effect, rocksdb_options
+    defined = [option for module in modules for option in options_in(module).values()]
 
     assert len(defined) == len(OPTIONS)
     assert {option.key for option in defined} == set(OPTIONS)
@@ -40,7 +41,8 @@ def test_an_option_with_effect_is_read_and_one_without_is_not() -> None:
         names_read_below("common") | names_read_below("datastream") | names_read_below("cli")
     )
 
-    assert options_in(options).keys() <= runs_jobs | asked_for
+    for module in (options, rocksdb_options):
+        assert options_in(module).keys() <= runs_jobs | asked_for
     assert options_in(options_without_effect).keys().isdisjoint(runs_jobs)
 
 

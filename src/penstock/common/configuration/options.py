@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from penstock.common.configuration import options_without_effect
+from penstock.common.configuration import options_without_effect, rocksdb_options
 from penstock.common.configuration.config_option import ClassNames, ConfigOption, Location
 from penstock.common.configuration.memory_size import MemorySize
 from penstock.common.time import Duration
@@ -328,7 +328,11 @@ PYTHON_FILES: Final[ConfigOption[str | None]] = ConfigOption(
     "Modules, packages and archives of them that the workers need, separated by commas.",
 )
 
-_FOUND: Final = (*globals().values(), *vars(options_without_effect).values())
+_FOUND: Final = (
+    *globals().values(),
+    *vars(options_without_effect).values(),
+    *vars(rocksdb_options).values(),
+)
 OPTIONS: Final[dict[str, ConfigOption[object]]] = {
     option.key: option for option in _FOUND if isinstance(option, ConfigOption)
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from penstock.common.configuration.rocksdb_options import RocksDBSettings
 from penstock.errors import InvalidConfigurationValueError
 from penstock.runtime.state.backend import KeyedStateBackend
 from penstock.runtime.state.hashmap.hashmap_backend import HashMapKeyedStateBackend
@@ -18,6 +19,7 @@ def create_backend(
     directory: str | None = None,
     operator: str = "",
     memory: int | None = None,
+    rocksdb: RocksDBSettings | None = None,
 ) -> KeyedStateBackend:
     """Return an empty state backend.
 
@@ -30,10 +32,12 @@ def create_backend(
         operator: The name of the operator, for messages.
         memory: How many bytes RocksDB may take for all states of the process; None for what suits the
             machine.
+        rocksdb: How RocksDB is set up; None for RocksDB as it is.
 
     Raises:
         InvalidConfigurationValueError: If there is no such kind.
         RocksDBNotFoundError: If the kind is `rocksdb` and rocksdict is not installed.
+        RocksDBFolderError: If RocksDB can have no files where it is to have them.
 
     Example:
         >>> from penstock.common import Types
@@ -61,6 +65,7 @@ def create_backend(
             operator=operator,
             directory=directory,
             memory=memory,
+            settings=rocksdb,
         )
     raise InvalidConfigurationValueError(
         f"There is no state backend {kind!r}.",

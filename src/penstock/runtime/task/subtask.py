@@ -131,6 +131,7 @@ class Subtask:
             clock=self._clock,
             operator=operator,
             memory=self._layout.program.state_memory,
+            rocksdb=self._layout.program.rocksdb,
         )
 
     def can_run(self, epoch: Epoch) -> bool:

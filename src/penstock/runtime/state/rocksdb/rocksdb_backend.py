@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from penstock.common.configuration.rocksdb_options import RocksDBSettings
 from penstock.runtime.keys.key_groups import SubtaskByKey
 from penstock.runtime.state.backend import KeyedStateBackend
 from penstock.runtime.state.rocksdb.rocksdb_database import RocksDatabase
@@ -37,15 +38,25 @@ class RocksDBKeyedStateBackend(KeyedStateBackend):
     Args:
         directory: Where the database is made; None for the directory of temporary files.
         memory: How many bytes the database may take in memory; None for what suits the machine.
+        settings: How the database is set up; None for RocksDB as it is.
         **options: See `KeyedStateBackend`.
 
     Raises:
         RocksDBNotFoundError: If rocksdict is not installed.
+        RocksDBFolderError: If it can have no files where the settings say.
     """
 
-    def __init__(self, *, directory: str | None, memory: int | None = None, **options: Any) -> None:
+    def __init__(
+        self,
+        *,
+        directory: str | None,
+        memory: int | None = None,
+        settings: RocksDBSettings | None = None,
+        **options: Any,
+    ) -> None:
         super().__init__(**options)
-        self.database = RocksDatabase.in_directory(directory, memory)
+        settings = RocksDBSettings() if settings is None else settings
+        self.database = RocksDatabase.in_directory(directory, memory, settings)
         self._prefix = self.database.add_user(self._spill)
         self._tables: dict[str, RocksTable] = {}
         # With as many subtasks as key groups, a key's subtask is its key group.

@@ -10,11 +10,13 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
-from penstock.errors import RocksDBNotFoundError
+from penstock.common.configuration.rocksdb_options import FIXED_MEMORY, RocksDBSettings
+from penstock.errors import RocksDBFolderError, RocksDBNotFoundError
 from penstock.runtime.private_folder import is_private
 from penstock.runtime.state.memory import default_limit
+from penstock.runtime.state.rocksdb.rocksdb_options import create_options
 
 if TYPE_CHECKING:
     from rocksdict import Cache, Rdict, ReadOptions, WriteBatch, WriteOptions
@@ -23,12 +25,10 @@ _FOLDER: Final = "penstock-rocksdb-"
 _LOCK: Final = "LOCK"
 _YOUTH: Final = 600.0
 """For how many seconds a folder may be one whose database another process is about to open."""
-_WRITE_BUFFER: Final = 32 << 20
-_LEAST_WRITE_BUFFER: Final = 1 << 20
 _CACHE_LIMIT: Final = 64 << 20
-_MOST_BLOCKS: Final = 512 << 20
-_LEAST_BLOCKS: Final = 8 << 20
 _PREFIX: Final = struct.Struct(">I").pack
+_AS_IT_IS: Final = RocksDBSettings()
+_Place: TypeAlias = tuple[str, int, RocksDBSettings]
 
 
 class RocksDatabase:
@@ -41,6 +41,10 @@ class RocksDatabase:
         directory: Where the folder is made.
         memory: How many bytes it may take in memory, about; None for what suits the machine. Less than
             RocksDB can do with is not heeded.
+        settings: How it is set up.
+
+    Raises:
+        RocksDBFolderError: If there can be no folder.
 
     Attributes:
         folder: Where it is.
@@ -48,35 +52,58 @@ class RocksDatabase:
         block_cache: RocksDB's cache, for blocks, indexes and what is yet to be written.
     """
 
-    _open: Final[dict[tuple[str, int], RocksDatabase]] = {}
+    _open: Final[dict[_Place, RocksDatabase]] = {}
 
-    def __init__(self, directory: str, memory: int | None = None) -> None:
-        self._place = directory, threading.get_ident()
-        os.makedirs(directory, exist_ok=True)
-        self._remove_orphans(directory)
-        memory = default_limit() if memory is None else memory
+    def __init__(
+        self,
+        directory: str,
+        memory: int | None = None,
+        settings: RocksDBSettings = _AS_IT_IS,
+    ) -> None:
+        self._place = directory, threading.get_ident(), settings
+        try:
+            os.makedirs(directory, exist_ok=True)
+            self._remove_orphans(directory)
+        except OSError as error:
+            raise RocksDBFolderError(
+                f"RocksDB cannot have its files in the folder {directory!r}: {error}.",
+                hint="Give state.backend.rocksdb.localdir folders that every worker may write to, or leave it "
+                "out.",
+            ) from error
+        memory = settings.get(FIXED_MEMORY) or memory or default_limit()
         self._cache_limit = memory // 4
-        self.folder, self._db, self._unlogged, self.block_cache = _open_database(directory, memory)
+        self.folder, self._db, self._unlogged, self.block_cache = _open_database(
+            directory, memory, settings
+        )
         self._users: dict[bytes, Callable[[], None]] = {}
         self._next_prefix = 0
         self.cached = 0
 
     @classmethod
-    def in_directory(cls, directory: str | None, memory: int | None = None) -> RocksDatabase:
-        """Return the database of this thread in a directory.
+    def in_directory(
+        cls,
+        directory: str | None,
+        memory: int | None = None,
+        settings: RocksDBSettings = _AS_IT_IS,
+    ) -> RocksDatabase:
+        """Return the database of this thread in a directory, with these settings.
 
         Args:
-            directory: The directory; None for that of temporary files.
+            directory: The directory; None for one of the settings', or that of temporary files.
             memory: As above. What the first to ask for the database says holds.
+            settings: How it is set up.
 
         Raises:
             RocksDBNotFoundError: If rocksdict is not installed.
+            RocksDBFolderError: If there can be no folder.
         """
+        if directory is None and settings.directories:
+            directory = settings.directories[os.getpid() % len(settings.directories)]
         directory = os.path.realpath(directory or tempfile.gettempdir())
-        place = directory, threading.get_ident()
+        place = directory, threading.get_ident(), settings
         database = cls._open.get(place)
         if database is None:
-            database = cls._open[place] = cls(directory, memory)
+            database = cls._open[place] = cls(directory, memory, settings)
         return database
 
     def _remove_orphans(self, directory: str) -> None:
@@ -156,16 +183,11 @@ class RocksDatabase:
         yield from self._db.keys(from_key=max(prefix, start), read_opt=options)
 
 
-def _open_database(directory: str, memory: int) -> tuple[str, Rdict, WriteOptions, Cache]:
+def _open_database(
+    directory: str, memory: int, settings: RocksDBSettings
+) -> tuple[str, Rdict, WriteOptions, Cache]:
     try:
-        from rocksdict import (
-            BlockBasedOptions,
-            Cache,
-            Options,
-            Rdict,
-            WriteBufferManager,
-            WriteOptions,
-        )
+        from rocksdict import Rdict, WriteOptions
     except ImportError as error:
         raise RocksDBNotFoundError(
             "State is to be kept in RocksDB, but rocksdict is not installed.",
@@ -175,23 +197,7 @@ def _open_database(directory: str, memory: int) -> tuple[str, Rdict, WriteOption
     unlogged = WriteOptions()
     # It is an attribute, whatever the package's stub says.
     unlogged.disable_wal = True  # type: ignore[method-assign,assignment]
-    options = Options(raw_mode=True)
-    # The database is new, and goes with its files when it is closed.
-    options.set_max_file_opening_threads(1)
-    # Half of the memory is for blocks, and of that half for what is yet to be written; a quarter of it is for
-    # the caches of users.
-    size = max(_LEAST_BLOCKS, min(_MOST_BLOCKS, memory // 2))
-    cache, unwritten = Cache(size), size // 2
-    buffers = WriteBufferManager.new_write_buffer_manager_with_cache(
-        unwritten, allow_stall=False, cache=cache
-    )
-    options.set_write_buffer_manager(buffers)
-    options.set_write_buffer_size(max(_LEAST_WRITE_BUFFER, min(_WRITE_BUFFER, unwritten // 2)))
-    blocks = BlockBasedOptions()
-    blocks.set_block_cache(cache)
-    blocks.set_cache_index_and_filter_blocks(True)
-    blocks.set_pin_l0_filter_and_index_blocks_in_cache(True)
-    options.set_block_based_table_factory(blocks)
+    options, cache = create_options(memory, settings)
     folder = tempfile.mkdtemp(prefix=_FOLDER, dir=directory)
     database = Rdict(folder, options)
     database.set_write_options(unlogged)
