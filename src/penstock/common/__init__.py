@@ -11,7 +11,16 @@ from penstock.common.job_execution_result import JobExecutionResult
 from penstock.common.job_id import JobID
 from penstock.common.job_status import JobStatus
 from penstock.common.restart_strategy import RestartStrategies, RestartStrategyConfiguration
-from penstock.common.serialization import BulkWriter, BulkWriterFactory, Encoder
+from penstock.common.serialization import (
+    BulkWriter,
+    BulkWriterFactory,
+    ByteArraySchema,
+    DeserializationSchema,
+    Encoder,
+    RowFieldExtractorSchema,
+    SerializationSchema,
+    SimpleStringSchema,
+)
 from penstock.common.time import Duration, Instant, Time
 from penstock.common.typeinfo import TypeInformation, Types
 from penstock.common.types import Row, RowKind
@@ -21,9 +30,11 @@ from penstock.common.watermark_strategy import TimestampAssigner, WatermarkStrat
 __all__ = [
     "BulkWriter",
     "BulkWriterFactory",
+    "ByteArraySchema",
     "ConfigOption",
     "Configuration",
     "Cost",
+    "DeserializationSchema",
     "Duration",
     "Encoder",
     "ExecutionConfig",
@@ -35,7 +46,10 @@ __all__ = [
     "RestartStrategies",
     "RestartStrategyConfiguration",
     "Row",
+    "RowFieldExtractorSchema",
     "RowKind",
+    "SerializationSchema",
+    "SimpleStringSchema",
     "Time",
     "TimestampAssigner",
     "TypeInformation",

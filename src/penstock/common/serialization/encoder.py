@@ -1,8 +1,7 @@
-"""How records become bytes in files: one by one, or many at once."""
+"""How records become bytes in files, one by one."""
 
 from __future__ import annotations
 
-import codecs
 import csv
 import datetime
 import decimal
@@ -11,13 +10,14 @@ import json
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, BinaryIO
+from typing import Any
 
 from penstock.common.rows.row_values import row_values
+from penstock.common.serialization.schema import charset_named
 from penstock.common.types import Row, field_names_of
 from penstock.errors import InvalidArgumentError
 
-__all__ = ["BulkWriter", "BulkWriterFactory", "Encoder"]
+__all__ = ["Encoder"]
 
 
 class Encoder(ABC):
@@ -60,14 +60,7 @@ class Encoder(ABC):
             >>> Encoder.simple_string_encoder().encode(5)
             b'5\n'
         """
-        try:
-            codecs.lookup(charset_name)
-        except LookupError:
-            raise InvalidArgumentError(
-                f"{charset_name!r} is no character set that Python knows.",
-                hint="Give a name such as 'UTF-8'.",
-            ) from None
-        return _StringEncoder(charset_name)
+        return _StringEncoder(charset_named(charset_name))
 
     @staticmethod
     def json_lines(
@@ -195,37 +188,3 @@ class _CsvEncoder(Encoder):
         # Only of the characters that end its lines Python knows that they have to be quoted.
         csv.writer(line, delimiter=self._delimiter, lineterminator="\r\n").writerow(values)
         return line.getvalue()[:-2].encode() + b"\n"
-
-
-class BulkWriter(ABC):
-    """Writes the records of one file, many at once: see `BulkWriterFactory`."""
-
-    @abstractmethod
-    def add_element(self, element: Any) -> None:
-        """Add a record, now or later.
-
-        Args:
-            element: The record.
-        """
-
-    @abstractmethod
-    def finish(self) -> None:
-        """Write what is left. The file is closed by whoever opened it."""
-
-    def abandon(self) -> None:  # noqa: B027 - only some hold anything but the file
-        """Let go of everything: nobody will read the file, which is closed next."""
-
-
-class BulkWriterFactory(ABC):
-    """Makes the writers of files whose format is not one record after the other.
-
-    See `FileSink.for_bulk_format`. PyFlink has no such factories in Python.
-    """
-
-    @abstractmethod
-    def create(self, file: BinaryIO) -> BulkWriter:
-        """Return a writer for a file.
-
-        Args:
-            file: The file, which is empty.
-        """

@@ -1,0 +1,29 @@
+"""How records become bytes, and bytes records: message by message, or in files."""
+
+from __future__ import annotations
+
+from penstock.common.serialization.bulk_writer import (
+    BulkWriter,
+    BulkWriterFactory,
+    RowDataBulkWriterFactory,
+)
+from penstock.common.serialization.encoder import Encoder
+from penstock.common.serialization.schema import (
+    ByteArraySchema,
+    DeserializationSchema,
+    RowFieldExtractorSchema,
+    SerializationSchema,
+    SimpleStringSchema,
+)
+
+__all__ = [
+    "BulkWriter",
+    "BulkWriterFactory",
+    "ByteArraySchema",
+    "DeserializationSchema",
+    "Encoder",
+    "RowDataBulkWriterFactory",
+    "RowFieldExtractorSchema",
+    "SerializationSchema",
+    "SimpleStringSchema",
+]
