@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from urllib.parse import unquote, urlsplit
 
 from penstock.common.configuration.config_option import ConfigOption
@@ -235,8 +235,7 @@ _COMPRESSIONS: Final = (
 )
 
 
-@dataclass(frozen=True)
-class RocksDBSettings:
+class RocksDBSettings(NamedTuple):
     """How databases are set up.
 
     Attributes:
