@@ -428,6 +428,14 @@ class PsycopgNotFoundError(PenstockError, ImportError):
     """Raised when rows go to PostgreSQL and psycopg is not installed."""
 
 
+class FastavroNotFoundError(PenstockError, ImportError):
+    """Raised when Avro is read or written and fastavro is not installed."""
+
+
+class MalformedMessageError(PenstockError, ValueError):
+    """Raised when bytes are no record of the format in which they are read."""
+
+
 class CheckpointNotWritableError(PenstockError, OSError):
     """Raised when the checkpoint location cannot be written: it is full, say, or read-only."""
 

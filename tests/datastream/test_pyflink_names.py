@@ -198,6 +198,8 @@ MODULES = {
         "RollingPolicy",
     ],
     "penstock.datastream.formats.parquet": ["ParquetBulkWriters"],
+    "penstock.datastream.formats.avro": ["AvroSchema", "GenericRecordAvroTypeInfo"],
+    "penstock.datastream.formats.csv": ["CsvSchema", "CsvSchemaBuilder"],
     "penstock.common.serialization": [
         "BulkWriterFactory",
         "ByteArraySchema",

@@ -21,6 +21,8 @@ OWN = {
     "penstock.datastream.aggregates",
     "penstock.datastream.connectors",
     "penstock.datastream.formats",
+    "penstock.datastream.formats.avro",
+    "penstock.datastream.formats.csv",
     "penstock.errors",
     "penstock.inspection",
     "penstock.spark",
