@@ -43,7 +43,9 @@ def test_its_records_may_be_anything() -> None:
     info = GenericRecordAvroTypeInfo(AvroSchema(json.dumps(EVENT)))
     assert info.from_internal_type(info.to_internal_type({"id": 1})) == {"id": 1}
     assert to_arrow_type(info) == to_arrow_type(PickledBytesTypeInfo())
-    assert info == pickle.loads(pickle.dumps(info)) != GenericRecordAvroTypeInfo(AvroSchema('"long"'))
+    assert (
+        info == pickle.loads(pickle.dumps(info)) != GenericRecordAvroTypeInfo(AvroSchema('"long"'))
+    )
 
 
 def test_fastavro_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:

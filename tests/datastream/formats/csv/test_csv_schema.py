@@ -39,7 +39,9 @@ def test_columns_have_types() -> None:
 
 def test_its_text_is_flinks() -> None:
     # What PyFlink 2.3 prints.
-    assert str(some().clear_columns().add_number_column("id").add_string_column("name").build()) == (
+    assert str(
+        some().clear_columns().add_number_column("id").add_string_column("name").build()
+    ) == (
         '[CsvSchema: columns=["id"/NUMBER,"name"/STRING], header? false, skipFirst? false, '
         "comments? false, any-properties? N/A]"
     )
@@ -78,7 +80,11 @@ def test_settings_are_kept() -> None:
         .build()
     )
     assert (schema.column_separator, schema.quote_char, schema.escape_char) == ("|", "'", "\\")
-    assert (schema.line_separator, schema.null_value, schema.strict_headers) == ("\r\n", "NULL", True)
+    assert (schema.line_separator, schema.null_value, schema.strict_headers) == (
+        "\r\n",
+        "NULL",
+        True,
+    )
     plain = some().set_escape_char("\\").disable_escape_char().disable_quote_char().build()
     assert plain.escape_char is plain.quote_char is None
 
