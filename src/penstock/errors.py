@@ -49,6 +49,10 @@ class JavaNotFoundError(PenstockError):
     """Raised when Spark is to be started and there is no Java for it to run on."""
 
 
+class NotInPenstockError(PenstockError, ImportError):
+    """Raised when a name of PyFlink's is imported that penstock has not; the hint is what does its work."""
+
+
 class InvalidArgumentError(PenstockError, ValueError):
     """Raised when an argument has a value that the call cannot take."""
 

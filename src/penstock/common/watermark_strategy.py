@@ -12,6 +12,8 @@ from penstock.common.watermark_generator import BoundedOutOfOrderness, Watermark
 from penstock.errors import InvalidArgumentError
 
 __all__ = ["TimestampAssigner", "WatermarkStrategy"]
+__path__: list[str] = []
+"""That there is one has Python ask for missing names as if they were modules: see `penstock.not_here`."""
 
 _ZERO = Duration.of_millis(0)
 

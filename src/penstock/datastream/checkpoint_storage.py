@@ -7,6 +7,8 @@ from typing import Final
 from penstock.errors import InvalidArgumentError
 
 __all__ = ["CheckpointStorage", "FileSystemCheckpointStorage", "JobManagerCheckpointStorage"]
+__path__: list[str] = []
+"""That there is one has Python ask for missing names as if they were modules: see `penstock.not_here`."""
 
 
 class CheckpointStorage:

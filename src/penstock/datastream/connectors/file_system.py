@@ -23,3 +23,5 @@ __all__ = [
     "PartFileInfo",
     "RollingPolicy",
 ]
+__path__: list[str] = []
+"""That there is one has Python ask for missing names as if they were modules: see `penstock.not_here`."""

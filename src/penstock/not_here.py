@@ -1,0 +1,166 @@
+"""Names of PyFlink that are not here, and what does their work: an import of one says so.
+
+`from penstock.datastream.connectors.pulsar import PulsarSource` ends in a `NotInPenstockError`. What asks without
+importing, such as `hasattr(penstock, "table")`, finds nothing, as anywhere.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Final
+
+from penstock.errors import NotInPenstockError
+
+_KAFKA: Final = (
+    'Read it with Spark: `env.from_data_frame(spark.readStream.format("kafka").option("kafka.bootstrap.servers", '
+    '"host:9092").option("subscribe", "topic").load(), split_column="partition")`, and write it: '
+    '`stream.sink_to(SparkSink("kafka", schema="key string, value string", options={"kafka.bootstrap.servers": '
+    '"host:9092", "topic": "topic"}))`.'
+)
+_PULSAR: Final = (
+    'Read it with Spark: `env.from_data_frame(spark.readStream.format("pulsar").option("service.url", '
+    '"pulsar://host:6650").option("topic", "topic").load())`, and write it: `stream.sink_to(SparkSink("pulsar", '
+    'schema="value string", options={"service.url": "pulsar://host:6650", "topic": "topic"}))`.'
+)
+_KINESIS: Final = (
+    'Read it with Spark: `env.from_data_frame(spark.readStream.format("aws-kinesis").option("kinesis.region", '
+    '"eu-central-1").option("kinesis.streamName", "name").load())`, and write it: '
+    '`stream.sink_to(SparkSink("aws-kinesis", schema="data string, partitionKey string", '
+    'options={"kinesis.region": "eu-central-1", "kinesis.streamName": "name"}))`.'
+)
+_CASSANDRA: Final = (
+    'Write it with Spark: `stream.sink_to(SparkSink("org.apache.spark.sql.cassandra", schema="word string, '
+    'count long", options={"keyspace": "name", "table": "counts"}))`.'
+)
+_RABBITMQ: Final = (
+    "Spark has no format for it. Write it with its own client, in a class derived from `SinkFunction`: "
+    "`stream.add_sink(Publish())`. To read it, make it a data source of Spark's in Python "
+    '(`pyspark.sql.datasource`): `env.from_data_frame(spark.readStream.format("rabbitmq").load())`.'
+)
+_JDBC: Final = (
+    'Write it with Spark: `stream.sink_to(SparkSink("jdbc", schema="word string, count long", options={"url": '
+    '"jdbc:postgresql://host/name", "dbtable": "counts"}))`, or, exactly once, with `PostgresSink`.'
+)
+_ELASTICSEARCH: Final = (
+    'Write it with Spark: `stream.sink_to(SparkSink("org.elasticsearch.spark.sql", schema="word string, count long", '
+    'options={"es.nodes": "host:9200", "es.resource": "counts"}))`.'
+)
+_FILES: Final = (
+    'Read files with Spark: `env.from_data_frame(spark.readStream.schema("word string").csv("folder"))`, or '
+    '`json`, `parquet`, `orc`, or the format "avro".'
+)
+_HYBRID: Final = (
+    "Read what is old and what is new one after the other, with Spark, and bring both together: "
+    "`env.from_data_frame(old).union(env.from_data_frame(new))`."
+)
+_WRITERS: Final = (
+    'Write it with Spark: `stream.sink_to(SparkSink("orc", schema="word string, count long", path="folder"))`, or '
+    '"csv", or "avro".'
+)
+_FILE_SINK: Final = (
+    "`FileSink` does the same: "
+    '`stream.sink_to(FileSink.for_row_format("folder", Encoder.simple_string_encoder()).build())`.'
+)
+_DELIVERY: Final = (
+    "Each sink has its own: "
+    '`stream.sink_to(PostgresSink("host=db", "counts", columns=["word", "count"]))` delivers once.'
+)
+_SCHEMAS: Final = (
+    'Read and write values with Spark\'s functions: `env.from_data_frame(frame.select(from_json("value", '
+    '"word string, count int").alias("row")).select("row.*"))`, or `from_csv`, or `from_avro`.'
+)
+_KEYS: Final = 'Keys are texts: `configuration.set_string("parallelism.default", "4")`.'
+_SLOTS: Final = 'A group is its name: `stream.slot_sharing_group("name")`.'
+_SOURCE_FUNCTION: Final = (
+    "It wraps a class of Java. Read with Spark, a data source of your own too (`pyspark.sql.datasource`): "
+    '`env.from_data_frame(spark.readStream.format("mine").load())`.'
+)
+_FUTURE: Final = (
+    "It is in a module: `from penstock.common.completable_future import CompletableFuture`."
+)
+_STORAGE: Final = (
+    "It wraps a class of Java. Folders and object stores need none: "
+    '`env.get_checkpoint_config().set_checkpoint_storage_dir("s3://bucket/folder")`.'
+)
+_WATERMARKS: Final = (
+    "It wraps a class of Java. Derive one from `WatermarkGenerator`, in Python: "
+    "`WatermarkStrategy.for_generator(MyGenerator)`."
+)
+
+
+def _of(place: str, names: str, instead: str) -> dict[str, str]:
+    return {f"{place}.{name}": instead for name in names.split()}
+
+
+_CONNECTORS: Final = "datastream.connectors"
+INSTEAD: Final = {
+    "table": 'Spark has SQL and DataFrames: go on from them by `env.from_data_frame(spark.sql("SELECT ..."))`, and '
+    'over to them by `stream.to_data_frame("word string, count long")`.',
+    **_of(
+        _CONNECTORS,
+        "kafka dynamic_kafka KafkaSource FlinkKafkaConsumer FlinkKafkaProducer Semantic",
+        _KAFKA,
+    ),
+    **_of(_CONNECTORS, "DynamicKafkaSource DynamicKafkaSourceBuilder KafkaMetadataService", _KAFKA),
+    **_of(
+        _CONNECTORS,
+        "KafkaRecordDeserializationSchema KafkaStreamSetSubscriber KafkaStreamSubscriber",
+        _KAFKA,
+    ),
+    **_of(_CONNECTORS, "StreamPatternSubscriber SingleClusterTopicMetadataService", _KAFKA),
+    **_of(_CONNECTORS, "pulsar PulsarSource PulsarSourceBuilder StartCursor StopCursor", _PULSAR),
+    **_of(_CONNECTORS, "rabbitmq RMQSource RMQSink RMQConnectionConfig", _RABBITMQ),
+    **_of(_CONNECTORS, "kinesis", _KINESIS),
+    **_of(_CONNECTORS, "cassandra", _CASSANDRA),
+    **_of(_CONNECTORS, "jdbc JdbcSink JdbcConnectionOptions JdbcExecutionOptions", _JDBC),
+    **_of(_CONNECTORS, "elasticsearch", _ELASTICSEARCH),
+    **_of(_CONNECTORS, "hybrid_source", _HYBRID),
+    **_of(
+        _CONNECTORS,
+        "FileSource FileSourceBuilder FileEnumeratorProvider FileSplitAssignerProvider",
+        _FILES,
+    ),
+    **_of(_CONNECTORS, "StreamFormat", _FILES),
+    **_of(_CONNECTORS, "StreamingFileSink", _FILE_SINK),
+    **_of(_CONNECTORS, "DeliveryGuarantee", _DELIVERY),
+    **_of("datastream.formats", "json", _SCHEMAS),
+    **_of("datastream.formats", "orc", _WRITERS),
+    **_of("datastream", "slot_sharing_group SlotSharingGroup MemorySize", _SLOTS),
+    **_of(
+        "datastream", "CustomCheckpointStorage checkpoint_storage.CustomCheckpointStorage", _STORAGE
+    ),
+    **_of("datastream", "SourceFunction functions.SourceFunction", _SOURCE_FUNCTION),
+    **_of("common", "AssignerWithPeriodicWatermarksWrapper", _WATERMARKS),
+    **_of("common.watermark_strategy", "AssignerWithPeriodicWatermarksWrapper", _WATERMARKS),
+    **_of("common", "config_options ConfigOptions", _KEYS),
+    **_of("common", "CompletableFuture", _FUTURE),
+    **_of(
+        f"{_CONNECTORS}.file_system", "FileSource FileSourceBuilder StreamFormat BulkFormat", _FILES
+    ),
+    **_of(f"{_CONNECTORS}.file_system", "FileEnumeratorProvider FileSplitAssignerProvider", _FILES),
+    **_of("common", "JsonRowSerializationSchema JsonRowDeserializationSchema", _SCHEMAS),
+    **_of("common", "CsvRowSerializationSchema CsvRowDeserializationSchema", _SCHEMAS),
+    **_of("common", "AvroRowSerializationSchema AvroRowDeserializationSchema", _SCHEMAS),
+}
+"""What does the work of a module, or of a name in one, by its place in PyFlink; all there is below it is meant too."""
+
+
+class _Finder:
+    """Python asks it for a module, or for a name of a package, that nothing else has found."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> None:
+        instead = INSTEAD.get(fullname.removeprefix("penstock."))
+        if instead is not None:
+            raise NotInPenstockError(
+                f"PyFlink's {fullname.replace('penstock', 'pyflink', 1)} is not in penstock.",
+                hint=instead,
+            )
+
+
+def tell_of_them() -> None:
+    """Have imports of what is not here end in an error that says what does its work."""
+    sys.meta_path.append(_Finder())
