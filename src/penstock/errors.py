@@ -440,6 +440,10 @@ class MalformedMessageError(PenstockError, ValueError):
     """Raised when bytes are no record of the format in which they are read."""
 
 
+class DatabaseClientNotFoundError(PenstockError, ImportError):
+    """Raised when rows go to a database whose Python client is not installed, or not known."""
+
+
 class CheckpointNotWritableError(PenstockError, OSError):
     """Raised when the checkpoint location cannot be written: it is full, say, or read-only."""
 

@@ -24,11 +24,11 @@ from tests.servers.processes import Process, kill, kill_session, process_of, pro
 from penstock.checkpoint import generations
 from penstock.checkpoint.object_storage import ObjectStorage
 from penstock.checkpoint.storage import LocalStorage
+from penstock.datastream.connectors.databases.committer import RowsCommitter
+from penstock.datastream.connectors.databases.epochs_table import EpochsTable
 from penstock.datastream.connectors.files.committer import FileCommitter
 from penstock.datastream.connectors.files.staging import Staging
 from penstock.datastream.connectors.files.writer import _Piece
-from penstock.datastream.connectors.postgres_committer import PostgresCommitter
-from penstock.datastream.connectors.postgres_table import PostgresTable
 from penstock.executors.driver.epoch_runner import EpochRunner
 from penstock.executors.driver.publishing import Publisher
 from penstock.runtime.epoch import Epoch
@@ -225,8 +225,8 @@ def install() -> None:
     _wrap(Staging, "join", _around("files.join"))
     _wrap(Staging, "sweep", _around("files.sweep"))
     _wrap(_Piece, "complete", _around_piece)
-    _wrap(PostgresCommitter, "_commit", _around("table.commit"))
-    _wrap(PostgresTable, "remember_epoch", _after("table.commit.in"))
+    _wrap(RowsCommitter, "_commit", _around("table.commit"))
+    _wrap(EpochsTable, "remember", _after("table.commit.in"))
 
 
 def tell_of_claim() -> None:

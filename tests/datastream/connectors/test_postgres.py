@@ -18,8 +18,8 @@ from tests.datastream.connectors.sink_job import SINK_ID, SinkJob
 
 from penstock.common import Configuration, Row, WatermarkStrategy
 from penstock.datastream import StreamExecutionEnvironment
+from penstock.datastream.connectors.databases.epochs_table import EpochsTable
 from penstock.datastream.connectors.postgres import PostgresSink
-from penstock.datastream.connectors.postgres_table import PostgresTable
 from penstock.errors import (
     InvalidArgumentError,
     LostEpochError,
@@ -147,7 +147,7 @@ class TestEpochs:
 
         job = new_job(sink_of(database), parallelism=2)
         job.prepare([[(1, "a")], [(2, "b")]])()
-        monkeypatch.setattr(PostgresTable, "remember_epoch", crash)
+        monkeypatch.setattr(EpochsTable, "remember", crash)
         with pytest.raises(CrashError):
             job.publish()
         monkeypatch.undo()

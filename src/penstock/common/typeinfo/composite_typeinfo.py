@@ -231,7 +231,7 @@ class _FieldsTypeInfo(TypeInformation):
         """
         if obj is None:
             return None
-        fields = zip(self._field_types, self._fields(obj, "the value"), strict=True)
+        fields = zip(self._field_types, self.field_values(obj, "the value"), strict=True)
         return tuple([field_type.to_internal_type(field) for field_type, field in fields])
 
     def from_internal_type(self, obj: Iterable[Any] | None) -> Any:
@@ -241,7 +241,16 @@ class _FieldsTypeInfo(TypeInformation):
         fields = zip(self._field_types, obj, strict=True)
         return self._make([field_type.from_internal_type(field) for field_type, field in fields])
 
-    def _fields(self, value: Any, where: str) -> Sequence[Any]:
+    def field_values(self, value: Any, where: str = "the value") -> Sequence[Any]:
+        """Return the fields of a value as they are, in the order of their types.
+
+        Args:
+            value: A value of this type.
+            where: How an error calls it.
+
+        Raises:
+            TypeMismatchError: If it has not the fields that it should have.
+        """
         fields = self._read_fields(value)
         if fields is None or len(fields) != len(self._field_types):
             raise self._mismatch(value, where)
@@ -260,7 +269,7 @@ class _FieldsTypeInfo(TypeInformation):
         """Return how an error calls the fields, after what it calls the value."""
 
     def _check_value(self, value: Any, where: str) -> None:
-        fields = self._fields(value, where)
+        fields = self.field_values(value, where)
         with suppress(TypeMismatchError):
             for field_type, field in zip(self._field_types, fields, strict=True):
                 field_type.check(field)

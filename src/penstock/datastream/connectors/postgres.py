@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 
-from penstock.datastream.connectors.postgres_committer import PostgresCommitter
-from penstock.datastream.connectors.postgres_table import Conflict, PostgresTable
-from penstock.datastream.connectors.postgres_writer import PostgresWriter
+from penstock.datastream.connectors.databases.committer import RowsCommitter
+from penstock.datastream.connectors.databases.postgres_table import Conflict, PostgresTable
+from penstock.datastream.connectors.databases.writer import RowsWriter
 from penstock.datastream.connectors.two_phase_commit import TwoPhaseCommitSink
 from penstock.errors import InvalidArgumentError
 from penstock.runtime.sinks import WriterContext
@@ -109,6 +109,7 @@ class PostgresSink(TwoPhaseCommitSink):
             self.on_conflict,
             tuple(self.conflict_columns),
             self.epochs_table,
+            check_rows=self.check_rows,
         )
 
     @property
@@ -116,10 +117,10 @@ class PostgresSink(TwoPhaseCommitSink):
         """See `TwoPhaseCommitSink.place`."""
         return self.table
 
-    def create_writer(self, context: WriterContext) -> PostgresWriter:
+    def create_writer(self, context: WriterContext) -> RowsWriter:
         """See `TwoPhaseCommitSink.create_writer`."""
-        return PostgresWriter(self._table, context, check_rows=self.check_rows)
+        return RowsWriter(self._table, context)
 
-    def create_committer(self) -> PostgresCommitter:
+    def create_committer(self) -> RowsCommitter:
         """See `TwoPhaseCommitSink.create_committer`."""
-        return PostgresCommitter(self._table)
+        return RowsCommitter(self._table)

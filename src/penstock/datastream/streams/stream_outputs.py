@@ -59,13 +59,15 @@ class StreamOutputs(BaseStream):
         """
         return self._end("Print to Std. Out", PrintOperator(sink_identifier))
 
-    def add_sink(self, sink_func: Callable[[Any], Any] | SinkFunction) -> DataStreamSink:
+    def add_sink(self, sink_func: Callable[[Any], Any] | SinkFunction | Sink) -> DataStreamSink:
         """Hand every record to a function.
 
         Records are delivered at least once: an epoch that is run again hands its records over again.
 
         Args:
-            sink_func: A callable that takes a record, or a `SinkFunction`.
+            sink_func: A callable that takes a record, or a `SinkFunction`. A sink of
+                `penstock.datastream.connectors`, as `JdbcSink`, is taken as by `sink_to`, with its own
+                guarantee.
 
         Returns:
             The end of the stream.
@@ -73,6 +75,8 @@ class StreamOutputs(BaseStream):
         Raises:
             InvalidFunctionError: If it cannot be called so.
         """
+        if isinstance(sink_func, Sink):
+            return self._end("Unnamed", sink_func.create_operator())
         return self._end(
             "Unnamed", SinkOperator(check_function(sink_func, "invoke", 1, "add_sink()"))
         )

@@ -1,17 +1,14 @@
-"""The tasks' side of a PostgresSink: keeps the rows of an epoch, once PostgreSQL would take them."""
+"""The tasks' side of a sink for a database: keeps the rows of an epoch, once the database would take them."""
 
 from __future__ import annotations
 
 import pickle
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from penstock.common.rows.row_values import row_values
-from penstock.datastream.connectors.postgres_table import PostgresTable
-from penstock.errors import SinkRowError
+from penstock.datastream.connectors.databases.client import Connection, Row
+from penstock.datastream.connectors.databases.target import DatabaseTarget
+from penstock.errors import SinkRowError, TypeMismatchError
 from penstock.runtime.sinks import SinkWriter, WriterContext
-
-if TYPE_CHECKING:
-    from psycopg import Connection
 
 _ROWS_PER_FILE: Final = 1 << 16
 
@@ -28,31 +25,31 @@ class StagedRows(NamedTuple):
     rows: int
 
 
-class PostgresWriter(SinkWriter):
+class RowsWriter(SinkWriter):
     """Stages the rows of one subtask.
 
     Args:
-        table: The table.
+        target: What they are for.
         context: Takes what is staged.
-        check_rows: Whether rows are tried on a temporary table.
     """
 
-    def __init__(self, table: PostgresTable, context: WriterContext, *, check_rows: bool) -> None:
-        self._table = table
-        self._columns = table.columns
+    def __init__(self, target: DatabaseTarget, context: WriterContext) -> None:
+        self._target = target
+        self._row = target.row
         self._context = context
-        self._checks_rows = check_rows
-        self._connection: Connection[tuple[Any, ...]] | None = None
-        self._rows: list[tuple[Any, ...]] = []
+        self._connection: Connection | None = None
+        self._rows: list[Row] = []
         self._staged: list[StagedRows] = []
 
     def write(self, value: Any, timestamp: int | None) -> None:
         """Take a row."""
         try:
-            row = row_values(value, self._columns)
+            row = self._row(value)
+        except TypeMismatchError as error:
+            raise self._refused(value, str(error).partition("\n")[0].rstrip(".")) from error
         except (LookupError, ValueError) as error:
             raise self._refused(value, f"{type(error).__name__}: {error}") from error
-        if len(row) != len(self._columns):
+        if len(row) != len(self._target.columns):
             raise self._refused(value, f"it has {len(row)} fields")
         self._rows.append(row)
         if len(self._rows) >= _ROWS_PER_FILE:
@@ -61,26 +58,27 @@ class PostgresWriter(SinkWriter):
     def _refused(self, value: Any, why: str) -> SinkRowError:
         return SinkRowError(
             f"{self._context.name!r} cannot write {value!r}: {why}.",
-            hint=f"The columns are: {', '.join(self._columns)}.",
+            hint=f"The columns are: {', '.join(self._target.columns)}.",
         )
 
     def _stage(self) -> None:
         rows, self._rows = self._rows, []
-        if self._checks_rows:
-            self._check(rows)
+        if self._target.tries_rows:
+            self._try(rows)
         name = self._context.stage(pickle.dumps(rows, pickle.HIGHEST_PROTOCOL))
         self._staged.append(StagedRows(name, len(rows)))
 
-    def _check(self, rows: list[tuple[Any, ...]]) -> None:
-        connection = self._connected()
-        with self._table.errors(rows), connection.transaction(), connection.cursor() as cursor:
-            self._table.copy(cursor, rows, staged=True)
+    def _try(self, rows: list[Row]) -> None:
+        target, connection = self._target, self._connected()
+        with target.errors(rows), target.client.transaction(connection) as cursor:
+            target.try_rows(cursor, rows)
 
-    def _connected(self) -> Connection[tuple[Any, ...]]:
+    def _connected(self) -> Connection:
+        target = self._target
         if self._connection is None:
-            self._connection = self._table.connect()
-            with self._table.errors(), self._connection.cursor() as cursor:
-                self._table.create_trial(cursor)
+            self._connection = target.connect()
+            with target.errors(), target.client.transaction(self._connection) as cursor:
+                target.create_trial(cursor)
         return self._connection
 
     def prepare_commit(self) -> list[StagedRows]:

@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Literal, LiteralString
 
-from penstock.errors import (
-    PenstockError,
-    PsycopgNotFoundError,
-    SinkNotWritableError,
-    SinkRowError,
-    SinkTableError,
-)
+from penstock.common.rows.row_values import row_values
+from penstock.datastream.connectors.databases.client import Cursor, Row
+from penstock.datastream.connectors.databases.epochs_table import EpochsTable
+from penstock.datastream.connectors.databases.psycopg_client import PsycopgClient
+from penstock.datastream.connectors.databases.target import DatabaseTarget
+from penstock.errors import PenstockError, SinkNotWritableError, SinkRowError, SinkTableError
 
 if TYPE_CHECKING:
-    from psycopg import Connection, Cursor, Error
     from psycopg.sql import Composed
 
 Conflict = Literal["error", "nothing", "update"]
-Row = tuple[Any, ...]
 
 _STAGE = "penstock_stage"
 _ORDER = "penstock_order"
 
 
 @dataclass(frozen=True)
-class PostgresTable:
+class PostgresTable(DatabaseTarget):
     """A table that a sink writes to; see `PostgresSink`."""
 
     conninfo: str
@@ -36,42 +32,30 @@ class PostgresTable:
     on_conflict: Conflict
     conflict_columns: tuple[str, ...]
     epochs_table: str
+    _: KW_ONLY
+    check_rows: bool = True
 
-    def connect(self) -> Connection[Row]:
-        """Return a new connection.
+    @property
+    def client(self) -> PsycopgClient:
+        return PsycopgClient(self.conninfo)
 
-        Raises:
-            PsycopgNotFoundError: If psycopg is not installed.
-            SinkNotWritableError: If the server cannot be reached.
-        """
-        try:
-            import psycopg
-            from psycopg.types.json import JsonbDumper
-        except ImportError as error:
-            raise PsycopgNotFoundError(
-                f"Rows go to the table {self.name!r} of PostgreSQL, but psycopg is not installed.",
-                hint='Install "penstock[postgres]" for the driver and where the workers run.',
-            ) from error
-        with self.errors():
-            connection = psycopg.connect(self.conninfo, autocommit=True)
-            connection.adapters.register_dumper(dict, JsonbDumper)
-            return connection
+    @property
+    def what(self) -> str:
+        return f"the table {self.name!r}"
 
-    @contextmanager
-    def errors(self, rows: Sequence[Row] = ()) -> Iterator[None]:
-        """Turn errors of PostgreSQL into errors of penstock's.
+    @property
+    def epochs(self) -> EpochsTable:
+        parts = self.epochs_table.replace('"', '""').split(".")
+        return EpochsTable(self.client, ".".join(f'"{part}"' for part in parts))
 
-        Args:
-            rows: The rows that are being copied.
-        """
-        import psycopg
+    @property
+    def tries_rows(self) -> bool:
+        return self.check_rows
 
-        try:
-            yield
-        except psycopg.Error as error:
-            raise self._described(error, rows) from error
+    def row(self, value: Any) -> Row:
+        return row_values(value, self.columns)
 
-    def _described(self, error: Error, rows: Sequence[Row]) -> PenstockError:
+    def described(self, error: Exception, rows: Sequence[Row]) -> PenstockError:
         import psycopg
 
         text = str(error).strip() or type(error).__name__
@@ -94,11 +78,11 @@ class PostgresTable:
             "goes on when it is started again, or by its restart strategy.",
         )
 
-    def check(self, cursor: Cursor[Row]) -> None:
+    def check(self, cursor: Cursor) -> None:
         """Make sure that the table and its columns are there."""
         cursor.execute(self._sql("select {columns} from {table} limit 0"))
 
-    def create_trial(self, cursor: Cursor[Row]) -> None:
+    def create_trial(self, cursor: Cursor) -> None:
         """Make a temporary table that takes what the table takes, row by row; it is always empty."""
         cursor.execute(
             self._sql(
@@ -114,7 +98,19 @@ class PostgresTable:
         for (column,) in cursor.fetchall():
             cursor.execute(f"alter table {_STAGE} drop column {column} cascade")
 
-    def copy(self, cursor: Cursor[Row], rows: Sequence[Row], *, staged: bool) -> None:
+    def try_rows(self, cursor: Cursor, rows: Sequence[Row]) -> None:
+        self._copy(cursor, rows, staged=True)
+
+    def write(self, cursor: Cursor, parts: Iterator[Sequence[Row]]) -> None:
+        is_plain = self.on_conflict == "error"
+        if not is_plain:
+            self._create_stage(cursor)
+        for rows in parts:
+            self._copy(cursor, rows, staged=not is_plain)
+        if not is_plain:
+            self._insert_staged(cursor)
+
+    def _copy(self, cursor: Cursor, rows: Sequence[Row], *, staged: bool) -> None:
         """Write rows, into the temporary table or into the table itself."""
         target: LiteralString = "{stage}" if staged else "{table}"
         statement = self._sql("copy " + target + " ({columns}) from stdin")
@@ -122,7 +118,7 @@ class PostgresTable:
             for row in rows:
                 copy.write_row(row)
 
-    def create_stage(self, cursor: Cursor[Row]) -> None:
+    def _create_stage(self, cursor: Cursor) -> None:
         """Make a temporary table, for this transaction, that keeps the order of its rows."""
         cursor.execute(
             self._sql(
@@ -132,7 +128,7 @@ class PostgresTable:
         )
         cursor.execute(self._sql("alter table {stage} add column {order} bigserial"))
 
-    def insert_staged(self, cursor: Cursor[Row]) -> None:
+    def _insert_staged(self, cursor: Cursor) -> None:
         """Write what is in the temporary table into the table, as `on_conflict` says."""
         if self.on_conflict == "nothing":
             cursor.execute(
@@ -151,45 +147,6 @@ class PostgresTable:
             )
         )
 
-    def last_epoch(self, cursor: Cursor[Row], lineage: str, sink: str) -> int:
-        """Return the last epoch that was written, -1 for none; others have to wait meanwhile."""
-        cursor.execute(
-            self._sql(
-                "insert into {epochs} (lineage, sink, epoch) values (%s, %s, -1)"
-                " on conflict do nothing"
-            ),
-            [lineage, sink],
-        )
-        cursor.execute(
-            self._sql("select epoch from {epochs} where lineage = %s and sink = %s for update"),
-            [lineage, sink],
-        )
-        (row,) = cursor.fetchall()
-        return int(row[0])
-
-    def remember_epoch(self, cursor: Cursor[Row], lineage: str, sink: str, epoch: int) -> None:
-        """Write which epoch is the last."""
-        cursor.execute(
-            self._sql(
-                "update {epochs} set epoch = %s, written_at = now() where lineage = %s and sink = %s"
-            ),
-            [epoch, lineage, sink],
-        )
-
-    def create_epochs_table(self, cursor: Cursor[Row]) -> None:
-        """Make the table that remembers epochs, if it is not there."""
-        cursor.execute("select to_regclass(%s)", [self._sql("{epochs}").as_string(cursor)])
-        if cursor.fetchall() != [(None,)]:
-            return
-        # Of two that make it at once, one would fail.
-        cursor.execute("select pg_advisory_xact_lock(hashtext('penstock epochs'))")
-        cursor.execute(
-            self._sql(
-                "create table if not exists {epochs} (lineage text, sink text, epoch bigint not null,"
-                " written_at timestamptz not null default now(), primary key (lineage, sink))"
-            )
-        )
-
     def _sql(self, statement: LiteralString) -> Composed:
         from psycopg import sql
 
@@ -204,7 +161,6 @@ class PostgresTable:
         )
         return sql.SQL(statement).format(
             table=sql.Identifier(*self.name.split(".")),
-            epochs=sql.Identifier(*self.epochs_table.split(".")),
             stage=sql.Identifier(_STAGE),
             order=sql.Identifier(_ORDER),
             columns=names(self.columns),
@@ -220,7 +176,7 @@ class PostgresTable:
         )
 
 
-def _failing_row(error: Error, rows: Sequence[Row]) -> str | None:
+def _failing_row(error: Any, rows: Sequence[Row]) -> str | None:
     """Return the row that PostgreSQL names in an error of a copy."""
     import re
 
