@@ -16,7 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "dist"
 PROGRAM = ROOT / "scripts" / "installed_program.py"
-EXTRAS = {"local": "", "spark": "[spark,java,rocksdb,object-store,postgres,avro]"}
+EXTRAS = {"local": "", "spark": "[spark,java,rocksdb,object-store,postgres,mysql,avro]"}
 OTHERS = ("PYTHON", "PYSPARK", "SPARK")
 """What variables begin with that tell of other installations."""
 

@@ -52,6 +52,11 @@ from penstock.datastream.connectors.files.policies import (
     OutputFileConfig,
     RollingPolicy,
 )
+from penstock.datastream.connectors.jdbc import (
+    JdbcConnectionOptions,
+    JdbcExecutionOptions,
+    JdbcSink,
+)
 from penstock.datastream.data_stream import CloseableIterator
 from penstock.datastream.functions import (
     AllWindowFunction,
@@ -210,6 +215,11 @@ MODULES = {
         "SerializationSchema",
         "SimpleStringSchema",
     ],
+    "penstock.datastream.connectors.jdbc": [
+        "JdbcConnectionOptions",
+        "JdbcExecutionOptions",
+        "JdbcSink",
+    ],
     "penstock.datastream.connectors.number_seq": ["NumberSequenceSource"],
     "penstock.common.job_client": ["JobClient"],
     "penstock.common.restart_strategy": ["RestartStrategies", "RestartStrategyConfiguration"],
@@ -240,6 +250,12 @@ WINDOWED = (
 SIGNATURES: dict[type, str] = {
     FileSink.RowFormatBuilder: FILE_SINK_BUILDER,
     FileSink.BulkFormatBuilder: FILE_SINK_BUILDER,
+    JdbcConnectionOptions: "get_db_url() get_driver_name() get_user_name() get_password()",
+    JdbcConnectionOptions.JdbcConnectionOptionsBuilder: "with_url(url) "
+    "with_driver_name(driver_name) with_user_name(user_name) with_password(password) build()",
+    JdbcExecutionOptions: "get_batch_interval_ms() get_batch_size() get_max_retries()",
+    JdbcExecutionOptions.Builder: "with_batch_size(size) with_batch_interval_ms(interval_ms) "
+    "with_max_retries(max_retries) build()",
     OutputFileConfig: "__init__(part_prefix,part_suffix) get_part_prefix() get_part_suffix()",
     OutputFileConfig.OutputFileConfigBuilder: "with_part_prefix(prefix) with_part_suffix(suffix) build()",
     DataStream: "get_name() name(name) uid(uid) set_uid_hash(uid_hash) set_parallelism(parallelism) "
@@ -403,6 +419,8 @@ SIGNATURES: dict[type, str] = {
 STATIC: dict[type, str] = {
     Encoder: "simple_string_encoder(charset_name='UTF-8')",
     FileSink: "for_row_format(base_path,encoder) for_bulk_format(base_path,writer_factory)",
+    JdbcSink: "sink(sql,type_info,jdbc_connection_options,jdbc_execution_options=None)",
+    JdbcExecutionOptions: "defaults() builder()",
     BucketAssigner: "base_path_bucket_assigner() "
     "date_time_bucket_assigner(format_str='yyyy-MM-dd--HH',timezone_id=None)",
     RollingPolicy: "default_rolling_policy(part_size=134217728,rollover_interval=60000,"

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from penstock.datastream.connectors.base import Sink, Source
 from penstock.datastream.connectors.file_system import FileSink
+from penstock.datastream.connectors.jdbc import (
+    JdbcConnectionOptions,
+    JdbcExecutionOptions,
+    JdbcSink,
+)
 from penstock.datastream.connectors.number_seq import NumberSequenceSource
 from penstock.datastream.connectors.postgres import PostgresSink
 from penstock.datastream.connectors.spark import SparkSink
@@ -11,6 +16,9 @@ from penstock.datastream.connectors.two_phase_commit import TwoPhaseCommitSink
 
 __all__ = [
     "FileSink",
+    "JdbcConnectionOptions",
+    "JdbcExecutionOptions",
+    "JdbcSink",
     "NumberSequenceSource",
     "PostgresSink",
     "Sink",

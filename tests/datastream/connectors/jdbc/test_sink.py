@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import cloudpickle
 import psycopg
+import pymysql
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -260,7 +261,7 @@ class TestRows:
             Types.CHAR(),
             Types.BIG_INT(),
         ]
-        noon = datetime.datetime(2024, 5, 17, 12)
+        noon = datetime.datetime(2024, 5, 17, 12)  # noqa: DTZ001 - the column has no zone
         row = (
             2**62,
             Decimal("1.50"),
@@ -393,11 +394,7 @@ class TestTheDatabase:
         assert sqlite_database.rows(READ_SEEN) == [(1, "a?")]
 
     def test_of_mysql_is_reached_by_pymysql(
-        self,
-        sqlite_database: Database,
-        new_job: NewJob,
-        tmp_path: Path,
-        monkeypatch: pytest.MonkeyPatch,
+        self, new_job: NewJob, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         url = "jdbc:mysql://db/shop"
         options = Builder().with_url(url).with_user_name("u").with_password("secret").build()
@@ -405,6 +402,11 @@ class TestTheDatabase:
         assert (options.get_user_name(), options.get_password()) == ("u", "secret")
         assert options.get_driver_name() is None
         assert "secret" not in repr(options)
+        given: dict[str, Any] = {}
+        monkeypatch.setattr(pymysql, "connect", given.update)
+        options.client.connect()
+        assert (given["host"], given["user"], given["autocommit"]) == ("db", "u", False)
+        assert options.client.statement("a = '%?' and b = ?") == "a = '%%?' and b = %s"
         monkeypatch.setitem(sys.modules, "pymysql", None)
         with pytest.raises(DatabaseClientNotFoundError, match="PyMySQL is not installed"):
             new_job(JdbcSink.sink(INSERT, SEEN, options))

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 
 from penstock.common.typeinfo.composite_typeinfo import RowTypeInfo
 from penstock.datastream.connectors.databases.committer import RowsCommitter
+from penstock.datastream.connectors.databases.jdbc_statement import JdbcStatement
 from penstock.datastream.connectors.databases.writer import RowsWriter
 from penstock.datastream.connectors.jdbc.conversions import conversion
 from penstock.datastream.connectors.jdbc.options import (
     JdbcConnectionOptions,
     JdbcExecutionOptions,
 )
-from penstock.datastream.connectors.databases.jdbc_statement import JdbcStatement
 from penstock.datastream.connectors.two_phase_commit import TwoPhaseCommitSink
 from penstock.errors import InvalidArgumentError
 from penstock.runtime.sinks import WriterContext

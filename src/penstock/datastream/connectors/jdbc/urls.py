@@ -119,7 +119,7 @@ def _unknown(scheme: str, shown: str) -> DatabaseClientNotFoundError:
 
 
 def _postgresql(place: str, parameters: dict[str, str]) -> PsycopgClient:
-    settings = {}
+    settings: dict[str, str] = {}
     for name, value in parameters.items():
         if name == "ssl":
             settings.setdefault("sslmode", "verify-full" if value != "false" else "prefer")
