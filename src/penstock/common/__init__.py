@@ -21,6 +21,7 @@ from penstock.common.serialization import (
     SerializationSchema,
     SimpleStringSchema,
 )
+from penstock.common.serializer import TypeSerializer
 from penstock.common.time import Duration, Instant, Time
 from penstock.common.typeinfo import TypeInformation, Types
 from penstock.common.types import Row, RowKind
@@ -53,6 +54,7 @@ __all__ = [
     "Time",
     "TimestampAssigner",
     "TypeInformation",
+    "TypeSerializer",
     "Types",
     "WatermarkGenerator",
     "WatermarkOutput",

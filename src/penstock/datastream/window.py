@@ -37,7 +37,6 @@ from penstock.runtime.windows.serializers import (
     GlobalWindowSerializer,
     PickledWindowSerializer,
     TimeWindowSerializer,
-    WindowSerializer,
 )
 from penstock.runtime.windows.triggers.continuous_triggers import (
     ContinuousEventTimeTrigger,
@@ -91,6 +90,5 @@ __all__ = [
     "TumblingProcessingTimeWindows",
     "Window",
     "WindowAssigner",
-    "WindowSerializer",
     "WindowStagger",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.semantics.windows.test_own_windows import Shifts
 
 from penstock.runtime.windows.assigners.assigner import WindowAssigner
 from penstock.runtime.windows.assigners.count_windows import (
@@ -110,6 +111,17 @@ def test_are_these(assigner: Any, contents: WindowContents, words: str) -> None:
     operator = window_operator(assigner, trigger, contents, WindowCall(), allowed_lateness=5)
 
     assert operator.kept_windows == words.format(kept[type(contents)])
+
+
+def test_a_serializer_of_the_users_is_one_of_them() -> None:
+    operator = window_operator(
+        Shifts(), Shifts().get_default_trigger(None), LISTED, WindowCall(), allowed_lateness=5
+    )
+
+    assert operator.kept_windows == (
+        "windows of event time of an assigner of its own, as windows that merge, with their records, "
+        "written by ShiftSerializer"
+    )
 
 
 @pytest.mark.parametrize("contents", [LISTED, REDUCED])

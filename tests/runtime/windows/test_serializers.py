@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from tests.runtime.keys.test_window_values import Day
 
+from penstock.common.serializer import TypeSerializer
 from penstock.runtime.keys.window_values import CountWindow, GlobalWindow, TimeWindow
 from penstock.runtime.timestamp import MAX_TIMESTAMP, MIN_TIMESTAMP
 from penstock.runtime.windows.serializers import (
@@ -13,7 +14,6 @@ from penstock.runtime.windows.serializers import (
     GlobalWindowSerializer,
     PickledWindowSerializer,
     TimeWindowSerializer,
-    WindowSerializer,
 )
 
 
@@ -27,7 +27,7 @@ from penstock.runtime.windows.serializers import (
     ],
 )
 def test_windows_come_back_one_after_the_other(
-    serializer: WindowSerializer[Any], windows: list[Any], size: int | None
+    serializer: TypeSerializer[Any], windows: list[Any], size: int | None
 ) -> None:
     stream = io.BytesIO()
     for window in windows:

@@ -12,6 +12,7 @@ from penstock.runtime.windows.assigners.count_windows import (
 from penstock.runtime.windows.assigners.global_windows import GlobalWindows
 from penstock.runtime.windows.assigners.time_window_assigner import TimeWindowAssigner
 from penstock.runtime.windows.panes import panes_of
+from penstock.runtime.windows.serializers import own_serializer
 
 OF_EVENT_TIME: Final = "windows of event time"
 
@@ -36,7 +37,9 @@ def kept_windows(
         evicts: Whether an evictor takes records out.
     """
     what = "with their records and timestamps, for an evictor" if evicts else _CONTENTS[contents]
-    return f"{_kind_of(assigner)}, {_layout_of(assigner, layout)}, {what}"
+    serializer = own_serializer(assigner.get_window_serializer())
+    written = "" if serializer is None else f", written by {type(serializer).__qualname__}"
+    return f"{_kind_of(assigner)}, {_layout_of(assigner, layout)}, {what}{written}"
 
 
 def _kind_of(assigner: WindowAssigner[Any, Any]) -> str:

@@ -6,9 +6,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable
 from typing import Any, Generic, TypeVar
 
+from penstock.common.serializer import TypeSerializer
 from penstock.runtime.context import RuntimeContext
 from penstock.runtime.keys.window_values import Window
-from penstock.runtime.windows.serializers import PickledWindowSerializer, WindowSerializer
+from penstock.runtime.windows.serializers import PickledWindowSerializer
 from penstock.runtime.windows.triggers.trigger import Trigger
 
 T = TypeVar("T")
@@ -71,13 +72,16 @@ class WindowAssigner(ABC, Generic[T, W]):
             The trigger.
         """
 
-    def get_window_serializer(self) -> WindowSerializer[W]:
-        """Return what writes and reads windows; this default pickles them.
+    def get_window_serializer(self) -> TypeSerializer[W]:
+        """Return what writes windows into state and timers, and reads them back.
 
-        State and timers do not ask for it: they keep windows of every class.
+        A serializer of your own says what makes windows one there: those of which it writes the same. What it reads
+        has to be equal to what it wrote. It is also part of what checkpoints hold, so another class of serializer
+        does not go on from them. With one of `penstock.datastream.window`, as by default, windows of any class are
+        kept whole.
 
         Returns:
-            The serializer.
+            The serializer. Default: `PickledWindowSerializer()`.
         """
         return PickledWindowSerializer()
 

@@ -19,6 +19,7 @@ from penstock.runtime.user_code import record_text
 from penstock.runtime.windows.assigners.assigner import MergingWindowAssigner
 from penstock.runtime.windows.evictors import TimestampedValue
 from penstock.runtime.windows.operator.window_contexts import Clocks, TriggerContext
+from penstock.runtime.windows.operator.window_namespaces import WindowNamespaces
 from penstock.runtime.windows.operator.window_operator import WindowOperator, WindowSet
 from penstock.runtime.windows.triggers.trigger import TriggerResult
 
@@ -34,9 +35,15 @@ class MergingWindows(MergingWindowAssigner.MergeCallback[Any]):
     that became it.
     """
 
-    def __init__(self, assigner: MergingWindowAssigner[Any, Any], state: KeyedMapState) -> None:
-        self._assigner, self._state = assigner, state
-        self._persistent = dict(state.items())
+    def __init__(
+        self,
+        assigner: MergingWindowAssigner[Any, Any],
+        state: KeyedMapState,
+        namespaces: WindowNamespaces,
+    ) -> None:
+        self._assigner, self._state, self._namespaces = assigner, state, namespaces
+        read = namespaces.window_of
+        self._persistent = {read(window): read(place) for window, place in state.items()}
         self.places = dict(self._persistent)
         self._groups: list[tuple[list[Any], Any]] = []
 
@@ -71,11 +78,12 @@ class MergingWindows(MergingWindowAssigner.MergeCallback[Any]):
 
     def persist(self) -> None:
         """Write the windows back."""
+        written = self._namespaces.of
         for window in self._persistent.keys() - self.places.keys():
-            self._state.remove(window)
+            self._state.remove(written(window))
         for window, place in self.places.items():
             if self._persistent.get(window) != place:
-                self._state.put(window, place)
+                self._state.put(written(window), written(place))
         self._persistent = dict(self.places)
 
 
@@ -97,9 +105,15 @@ class GeneralWindows(WindowSet):
         self._assigner, self._trigger = operator.assigner, operator.trigger
         self._kept, self._evictor = operator.kept, operator.contents.evictor
         context, service, is_event_time = operator.context, operator.service, operator.is_event_time
+        self._namespace_of = operator.namespaces.of
         self._clocks = Clocks(context, service)
         self._context = TriggerContext(
-            context, service, operator.state, operator.cleanup_time, is_event_time=is_event_time
+            context,
+            service,
+            operator.state,
+            operator.cleanup_time,
+            self._namespace_of,
+            is_event_time=is_event_time,
         )
         self._register, self._delete = (
             (service.register_event_time_timer, service.delete_event_time_timer)
@@ -145,7 +159,7 @@ class GeneralWindows(WindowSet):
                 place = known.places[whole]
             if not operator.is_late(whole):
                 is_skipped = False
-                self._kept.set_current_namespace(place)
+                self._kept.set_current_namespace(self._namespace_of(place))
                 self._add(given(held), timestamp, whole)
             elif known is not None:
                 known.places.pop(whole, None)
@@ -170,18 +184,19 @@ class GeneralWindows(WindowSet):
         result = self._trigger.on_element(value, timestamp, window, self._context)
         is_gone = result is not TriggerResult.CONTINUE and self._react(result, window)
         if not is_gone and (time := self._operator.cleanup_time(window)) < MAX_TIMESTAMP:
-            self._register(window, time)
+            self._register(self._namespace_of(window), time)
 
     def on_timer(self, timer: InternalTimer, *, is_event_time: bool) -> None:
         operator, trigger = self._operator, self._trigger
         ask = trigger.on_event_time if is_event_time else trigger.on_processing_time
-        timestamp, _, window = timer
-        operator.window = place = window
+        timestamp, _, namespace = timer
+        operator.window = place = window = operator.namespaces.window_of(namespace)
         if self._merges:
             place = self._merging_set().places.get(window)
             if place is None:
                 return
-        self._kept.set_current_namespace(place)
+            namespace = self._namespace_of(place)
+        self._kept.set_current_namespace(namespace)
         self._context.window = window
         result = ask(timestamp, window, self._context)
         is_gone = result is not TriggerResult.CONTINUE and self._react(result, window)
@@ -195,7 +210,7 @@ class GeneralWindows(WindowSet):
         if timestamp == cleanup or is_left:
             self._clear(window)
         elif window.max_timestamp() <= timestamp < cleanup < MAX_TIMESTAMP:
-            self._register(window, cleanup)
+            self._register(self._namespace_of(window), cleanup)
 
     def _react(self, result: TriggerResult, window: Any) -> bool:
         """Do what the trigger said; return whether nothing is left of the window."""
@@ -244,7 +259,9 @@ class GeneralWindows(WindowSet):
         """Return the windows of the current key, which merge."""
         assert isinstance(self._assigner, MergingWindowAssigner)
         known = self._merging.get(self._operator.state.current_key)
-        return known or MergingWindows(self._assigner, self._merging_state)
+        return known or MergingWindows(
+            self._assigner, self._merging_state, self._operator.namespaces
+        )
 
     def _merge(self, whole: Any, parts: list[Any], place: Any, others: list[Any]) -> None:
         """Make one window of several: the trigger first, then their contents."""
@@ -267,5 +284,6 @@ class GeneralWindows(WindowSet):
                 context.window = part
                 self._trigger.clear(part, context)
                 if (time := operator.cleanup_time(part)) < MAX_TIMESTAMP:
-                    self._delete(part, time)
-        self._kept.merge_namespaces(place, others)
+                    self._delete(self._namespace_of(part), time)
+        namespaces = list(map(self._namespace_of, others))
+        self._kept.merge_namespaces(self._namespace_of(place), namespaces)

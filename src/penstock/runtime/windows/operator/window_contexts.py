@@ -79,36 +79,46 @@ class TriggerContext(Clocks, Trigger.OnMergeContext):
         timers: InternalTimerService,
         state: KeyedStateBackend,
         cleanup_time: Callable[[Any], int],
+        namespace_of: Callable[[Any], Any],
         *,
         is_event_time: bool,
     ) -> None:
         super().__init__(context, timers)
         self._states = WindowStates(state, "trigger")
         self._cleanup_time = cleanup_time
+        self._namespace_of = namespace_of
         self._is_event_time = is_event_time
         # The window it is called for, and those that became it, while the trigger is told so.
         self.window: Any = None
         self.merged: Collection[Any] = ()
 
     def register_processing_time_timer(self, time: int) -> None:
-        self._timers.register_processing_time_timer(self.window, min(time, MAX_TIMESTAMP))
+        self._timers.register_processing_time_timer(
+            self._namespace_of(self.window), min(time, MAX_TIMESTAMP)
+        )
 
     def register_event_time_timer(self, time: int) -> None:
-        self._timers.register_event_time_timer(self.window, min(time, MAX_TIMESTAMP))
+        self._timers.register_event_time_timer(
+            self._namespace_of(self.window), min(time, MAX_TIMESTAMP)
+        )
 
     def delete_processing_time_timer(self, time: int) -> None:
         if self._is_event_time or not self._is_cleanup(time):
-            self._timers.delete_processing_time_timer(self.window, min(time, MAX_TIMESTAMP))
+            self._timers.delete_processing_time_timer(
+                self._namespace_of(self.window), min(time, MAX_TIMESTAMP)
+            )
 
     def delete_event_time_timer(self, time: int) -> None:
         if not (self._is_event_time and self._is_cleanup(time)):
-            self._timers.delete_event_time_timer(self.window, min(time, MAX_TIMESTAMP))
+            self._timers.delete_event_time_timer(
+                self._namespace_of(self.window), min(time, MAX_TIMESTAMP)
+            )
 
     def _is_cleanup(self, time: int) -> bool:
         return time < MAX_TIMESTAMP and time == self._cleanup_time(self.window)
 
     def get_partitioned_state(self, state_descriptor: StateDescriptor) -> Any:
-        self._states.namespace = self.window
+        self._states.namespace = self._namespace_of(self.window)
         return self._states.get(state_descriptor)
 
     def merge_partitioned_state(self, state_descriptor: StateDescriptor) -> None:
@@ -119,7 +129,8 @@ class TriggerContext(Clocks, Trigger.OnMergeContext):
                 "which values are added.",
                 hint="List, reducing and aggregating states can be merged; read and write others.",
             )
-        state.merge_namespaces(self.window, self.merged)
+        namespace_of = self._namespace_of
+        state.merge_namespaces(namespace_of(self.window), list(map(namespace_of, self.merged)))
 
 
 class WindowContext(Clocks):
@@ -130,11 +141,13 @@ class WindowContext(Clocks):
         context: RuntimeContext,
         timers: InternalTimerService,
         state: KeyedStateBackend,
+        namespace_of: Callable[[Any], Any],
         *,
         merges: bool,
     ) -> None:
         super().__init__(context, timers)
         self._states = WindowStates(state, "window")
+        self._namespace_of = namespace_of
         self._merges = merges
         self.current: Any = None
 
@@ -151,7 +164,7 @@ class WindowContext(Clocks):
                 f"{self.current!r}, and its windows merge.",
                 hint="Use global_state(), which a key has for all its windows.",
             )
-        self._states.namespace = self.current
+        self._states.namespace = self._namespace_of(self.current)
         return self._states
 
     def global_state(self) -> KeyedStateStore:

@@ -32,6 +32,7 @@ from penstock.runtime.windows.operator.window_contents import (
     WindowContents,
 )
 from penstock.runtime.windows.operator.window_contexts import WindowContext
+from penstock.runtime.windows.operator.window_namespaces import WindowNamespaces
 from penstock.runtime.windows.triggers.global_triggers import EndOfStreamTrigger
 from penstock.runtime.windows.triggers.time_triggers import EventTimeTrigger
 from penstock.runtime.windows.triggers.trigger import Trigger
@@ -125,7 +126,10 @@ class WindowOperator(StreamOperator):
         # The state that the contents ask for.
         self.kept: Any = self.state.get_state(self.contents.descriptor())
         merges = isinstance(self.assigner, MergingWindowAssigner)
-        self._context = WindowContext(self.context, self.service, self.state, merges=merges)
+        self.namespaces = WindowNamespaces(self.assigner, self.name)
+        self._context = WindowContext(
+            self.context, self.service, self.state, self.namespaces.of, merges=merges
+        )
         self._late_records = self.metrics.user.counter(LATE_RECORDS)
         # The window that is at work, for messages.
         self.window: Any = None
