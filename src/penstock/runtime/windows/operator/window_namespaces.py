@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from typing import Any, Final
 
 from penstock.errors import InvalidWindowError
@@ -33,7 +34,8 @@ class WindowNamespaces:
         self._assigner, self._name = assigner, name
         self._serializer: Final = own_serializer(assigner.get_window_serializer())
         self._is_checked = False
-        self.of = self.window_of = _itself
+        self.of: Callable[[Any], Any] = _itself
+        self.window_of: Callable[[Any], Any] = _itself
         if self._serializer is not None:
             self.of, self.window_of = self._written, self._read
 
@@ -46,7 +48,7 @@ class WindowNamespaces:
             self._check(window, data)
         return data
 
-    def _read(self, data: Any) -> Any:
+    def _read(self, data: bytes) -> Any:
         assert self._serializer is not None
         return self._serializer.deserialize(io.BytesIO(data))
 
