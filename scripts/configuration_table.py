@@ -1,4 +1,4 @@
-"""Writes the tables of all configuration keys into their page: `python -m scripts.configuration_table`."""
+"""Writes the tables of all configuration keys into their pages: `python -m scripts.configuration_table`."""
 
 from __future__ import annotations
 
@@ -8,23 +8,49 @@ from typing import Any, Final
 from scripts.generated_part import GeneratedPart
 
 from penstock.common import ConfigOption, Duration
-from penstock.common.configuration import options_without_effect
-from penstock.common.configuration.options import OPTIONS
+from penstock.common.configuration.flink_keys import FlinkKey, flink_keys
+from penstock.common.configuration.options import OPTIONS, WITHOUT_EFFECT
 
 PLACE: Final = GeneratedPart("configuration.md", "configuration_table")
+OTHERS: Final = (
+    "[All others of Flink's keys](flink-keys.md) that change nothing have a page of their own."
+)
+FLINK_KEYS: Final = GeneratedPart("flink-keys.md", "configuration_table")
 
 
 def tables() -> str:
-    found = vars(options_without_effect).values()
-    without_effect = {option.key for option in found if isinstance(option, ConfigOption)}
     return "\n\n".join(
         [
-            table("Meaning", OPTIONS.keys() - without_effect),
+            table("Meaning", OPTIONS.keys() - WITHOUT_EFFECT),
             "## Keys without effect",
-            "These are accepted and checked, so that a configuration for Flink need not be changed.",
-            table("Why there is nothing to choose", without_effect),
+            f"These are accepted and checked. {OTHERS}",
+            table("Why there is nothing to choose", WITHOUT_EFFECT),
         ]
     )
+
+
+def flink_tables() -> str:
+    sections: dict[str, list[FlinkKey]] = {}
+    for key in flink_keys().keys:
+        sections.setdefault(key.heading, []).append(key)
+    return "\n\n".join(
+        f"## {heading}\n\n{keys[0].instead}\n\n{flink_table(keys)}"
+        for heading, keys in sections.items()
+    )
+
+
+def flink_table(keys: list[FlinkKey]) -> str:
+    rows = [
+        f"| {code(key.key)} | {key.type.replace('/', ', ')} | {code(key.default)} | "
+        f"{', '.join(map(code, key.older))} |"
+        for key in keys
+    ]
+    head = ["| Key | Type | Flink's default | Older names |", "|---|---|---|---|"]
+    return "\n".join([*head, *rows])
+
+
+def code(text: str) -> str:
+    return f"`{text}`" if text else ""
 
 
 def table(head: str, keys: Set[str]) -> str:
@@ -56,3 +82,4 @@ def older(option: ConfigOption[Any]) -> str:
 
 if __name__ == "__main__":
     PLACE.write(tables())
+    FLINK_KEYS.write(flink_tables())

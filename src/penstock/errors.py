@@ -200,7 +200,7 @@ class UnsupportedTypeError(PenstockError, TypeError):
 
 
 class UnknownConfigurationKeyError(PenstockError, KeyError):
-    """Raised when a key is set that no part of penstock reads."""
+    """Raised with `configuration.strict` when a key is set that seems to be mistyped."""
 
     def __str__(self) -> str:
         return Exception.__str__(self)

@@ -109,9 +109,11 @@ def test_what_is_no_configuration_is_refused(wrong: Any) -> None:
         get_environment().configure(None)  # type: ignore[arg-type]
 
 
-def test_unknown_keys_and_targets_are_refused_where_they_are_set() -> None:
+def test_mistyped_keys_and_unknown_targets_are_refused_where_they_are_set() -> None:
+    env = get_environment(Configuration().set_boolean("configuration.strict", value=True))
+    mistyped = Configuration().set_string("paralelism.default", "3")
     with pytest.raises(UnknownConfigurationKeyError):
-        get_environment(Configuration().set_string("paralelism", "3"))
+        env.configure(mistyped)
     with pytest.raises(InvalidConfigurationValueError):
         get_environment(Configuration().set_string("execution.target", "yarn"))
 

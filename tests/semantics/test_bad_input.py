@@ -309,7 +309,7 @@ def test_programs_that_cannot_be(new_environment: NewEnvironment) -> None:
 
 def test_settings_that_cannot_be() -> None:
     with pytest.raises(UnknownConfigurationKeyError, match=r"paralelism\.default") as caught:
-        Configuration().set_string("paralelism.default", "2")
+        Configuration.from_dict({"configuration.strict": "true", "paralelism.default": "2"})
     assert "\n\nHint: " in str(caught.value)
     assert "parallelism.default" in (caught.value.hint or "")
 

@@ -33,6 +33,13 @@ def option(type: type[Any], **limits: Any) -> ConfigOption[Any]:
         (Duration, "200", Duration.of_millis(200)),
         (dict, "a:1, b: x:y ", {"a": "1", "b": "x:y"}),
         (dict, "", {}),
+        (dict, "{a: 1, b: 'c, d'}", {"a": "1", "b": "c, d"}),
+        (dict, "a: 1\nb: 2", {"a": "1", "b": "2"}),
+        (list, "a; b", ["a", "b"]),
+        (list, "'a;b';c", ["a;b", "c"]),
+        (list, "['a;b', c, 1]", ["a;b", "c", "1"]),
+        (list, "- a\n- b", ["a", "b"]),
+        (list, "", []),
         (ClassNames, " a.B:a.b.C, __main__.D:a.D,", {"a.B": "a.b.C", "__main__.D": "a.D"}),
     ],
 )

@@ -19,6 +19,7 @@ from penstock.common.configuration.options import (
     PARALLELISM,
     PIPELINE_NAME,
     RUNTIME_MODE,
+    STRICT,
 )
 from penstock.common.time import Duration
 from penstock.errors import (
@@ -141,27 +142,28 @@ class TestOptions:
             Configuration().set_boolean(MAX_PARALLELISM.key, value=True)
 
 
-class TestUnknownKeys:
-    @pytest.mark.parametrize(
-        ("key", "hint"),
-        [
-            ("paralelism.default", "'parallelism.default'"),
-            ("execution.runtime.mode", "'execution.runtime-mode'"),
-            ("execution.checkpoint.interval", "'execution.checkpointing.interval'"),
-            ("jobmanager.memory.process.size", "pipeline.global-job-parameters."),
-            ("", "spark."),
-        ],
-    )
-    def test_are_refused_with_a_hint(self, key: str, hint: str) -> None:
-        with pytest.raises(UnknownConfigurationKeyError) as raised:
-            Configuration().set_string(key, "1")
+class TestOwnKeys:
+    def test_are_carried_whatever_sets_them(self) -> None:
+        configuration = (
+            Configuration()
+            .set_string("shop.country", "CH")
+            .set_integer("k2", 1)
+            .set_float("k3", 1.5)
+            .set_boolean("", value=True)
+        )
 
-        message, _, advice = str(raised.value).partition("\n\nHint: ")
-        assert message == f"There is no configuration key {key!r}."
-        assert hint in advice
+        assert configuration.get_string("shop.country", "") == "CH"
+        assert configuration.get_string("no.such.key", "default") == "default"
+        assert not configuration.remove_config("no.such.key")
+        assert configuration.to_dict() == {
+            "shop.country": "CH",
+            "k2": "1",
+            "k3": "1.5",
+            "": "true",
+        }
 
-    def test_are_refused_by_every_setter(self) -> None:
-        configuration = Configuration()
+    def test_that_seem_mistyped_are_refused_if_that_is_wanted(self) -> None:
+        configuration = Configuration().set_boolean(STRICT.key, value=True)
         for setter, value in [
             (configuration.set_string, "1"),
             (configuration.set_integer, 1),
@@ -169,27 +171,47 @@ class TestUnknownKeys:
             (configuration.set_boolean, True),
             (configuration.set_bytearray, bytearray(b"1")),
         ]:
+            with pytest.raises(UnknownConfigurationKeyError, match=r"paralelism\.default"):
+                setter("paralelism.default", value)  # type: ignore[operator]
+        assert configuration.key_set() == {STRICT.key}
+
+    def test_that_seem_mistyped_are_refused_whatever_was_set_first(self) -> None:
+        keys = {"paralelism.default": "4", STRICT.key: "true"}
+        for items in (keys.items(), reversed(keys.items())):
             with pytest.raises(UnknownConfigurationKeyError):
-                setter("no.such.key", value)  # type: ignore[operator]
-        assert configuration.key_set() == set()
+                Configuration.from_dict(dict(items))
 
     def test_error_is_a_key_error_and_can_be_pickled(self) -> None:
         with pytest.raises(KeyError) as raised:
-            Configuration().set_string("no.such.key", "1")
+            Configuration().set_boolean(STRICT.key, value=True).set_string("pipeline.nam", "1")
 
         assert isinstance(raised.value, PenstockError)
         assert str(pickle.loads(pickle.dumps(raised.value))) == str(raised.value)
 
-    def test_are_accepted_where_others_read_them(self) -> None:
-        for key in ["spark.sql.shuffle.partitions", "metrics.reporters", FREE]:
-            assert Configuration().set_string(key, "x").get_string(key, "") == "x"
 
-    def test_cannot_be_set_but_asked_for(self) -> None:
-        configuration = Configuration()
+class TestLists:
+    @pytest.mark.parametrize(
+        ("text", "items"),
+        [
+            (None, []),
+            ("", []),
+            ("a", ["a"]),
+            ("a: b", ["a: b"]),
+            ("file:///a b;c", ["file:///a b", "c"]),
+            ("[]", []),
+            ("[a, b]", ["a", "b"]),
+            ("['a;b', \"c, d\"]", ["a;b", "c, d"]),
+            ("- a\n- b", ["a", "b"]),
+            ("[1, 2.5, true, null, '1']", [1, 2.5, True, None, "1"]),
+        ],
+    )
+    def test_are_read_as_pyflink_reads_them(self, text: str | None, items: list[Any]) -> None:
+        assert Configuration.parse_list_value(text) == items
 
-        assert configuration.get_string("no.such.key", "default") == "default"
-        assert not configuration.contains_key("no.such.key")
-        assert not configuration.remove_config("no.such.key")
+    @pytest.mark.parametrize("text", ["[a", "['a]"])
+    def test_that_do_not_end_are_refused(self, text: str) -> None:
+        with pytest.raises(InvalidConfigurationValueError, match="is no list"):
+            Configuration.parse_list_value(text)
 
 
 class TestWhole:
@@ -201,11 +223,23 @@ class TestWhole:
         assert configuration.remove_config("parallelism.default")
         assert not configuration.contains_key("parallelism.default")
 
-    def test_can_be_added_to_a_dict(self) -> None:
-        target = {"a": "1"}
-        Configuration().set_boolean("pipeline.object-reuse", value=False).add_all_to_dict(target)
+    def test_is_made_out_of_a_dict(self) -> None:
+        settings = {"parallelism.default": "4", "shop.country": "CH"}
 
-        assert target == {"a": "1", "pipeline.object-reuse": "false"}
+        assert Configuration.from_dict(settings).to_dict() == settings
+        with pytest.raises(InvalidConfigurationValueError):
+            Configuration.from_dict({"parallelism.default": "none"})
+
+    def test_can_be_added_to_a_dict_with_its_types(self) -> None:
+        target: dict[str, Any] = {"a": "1"}
+        Configuration().set_string("k1", "v1").set_integer("k2", 1).set_float(
+            "k3", 1.2
+        ).set_boolean("k4", value=True).set_bytearray("k5", bytearray([1, 2, 3])).add_all_to_dict(
+            target
+        )
+
+        assert target == {"a": "1", "k1": "v1", "k2": 1, "k3": 1.2, "k4": True, "k5": b"\1\2\3"}
+        assert [type(value) for value in target.values()] == [str, str, int, float, bool, bytes]
 
     def test_can_be_added_to_another(self) -> None:
         mine = Configuration().set_string(FREE, "old").set_integer("parallelism.default", 1)
@@ -215,22 +249,36 @@ class TestWhole:
         assert mine.to_dict() == {FREE: "old", "parallelism.default": "2"}
 
     def test_is_checked_when_added_with_a_prefix(self) -> None:
-        other = Configuration().set_integer("parallelism.default", 2)
-        mine = Configuration().add_all(other, "metrics.")
+        other = Configuration().set_integer("max-parallelism", 0)
 
-        assert mine.to_dict() == {"metrics.parallelism.default": "2"}
-        with pytest.raises(UnknownConfigurationKeyError):
-            Configuration().add_all(other, "my.")
+        assert Configuration().add_all(other, "my.").to_dict() == {"my.max-parallelism": "0"}
+        with pytest.raises(InvalidConfigurationValueError):
+            Configuration().add_all(other, "pipeline.")
 
-    def test_compares_by_keys_and_values(self) -> None:
-        one = Configuration().set_integer("parallelism.default", 4)
-        other = Configuration().set_string("parallelism.default", "4")
+    def test_can_be_added_to_itself(self) -> None:
+        mine = Configuration().set_integer("a", 1)
 
-        assert one == other
-        assert hash(one) == hash(other)
-        assert one != Configuration()
-        assert one != {"parallelism.default": "4"}
-        assert repr(one) == "Configuration({'parallelism.default': '4'})"
+        assert mine.add_all(mine, "b.").to_dict() == {"a": "1", "b.a": "1"}
+
+    def test_compares_by_keys_values_and_types(self) -> None:
+        number = Configuration().set_integer("parallelism.default", 4)
+        text = Configuration().set_string("parallelism.default", "4")
+
+        assert number == Configuration().set_integer("parallelism.default", 4)
+        assert hash(number) == hash(Configuration().set_integer("parallelism.default", 4))
+        assert number != text
+        assert number != Configuration()
+        assert number != {"parallelism.default": 4}
+        assert Configuration().set_integer("a", 1) != Configuration().set_boolean("a", value=True)
+
+    def test_prints_as_pyflink_does_and_hides_secrets(self) -> None:
+        configuration = Configuration().set_string("k1", "v1").set_integer("k2", 1)
+        configuration.set_boolean("k4", value=True).set_string("my.Password", "xyz")
+
+        assert str(configuration) == "{k1=v1, k2=1, k4=true, my.Password=******}"
+        assert "xyz" not in repr(configuration)
+        assert configuration.get_string("my.Password", "") == "xyz"
+        assert str(Configuration()) == "{}"
 
     def test_copies_are_independent(self) -> None:
         original = Configuration().set_integer("parallelism.default", 4)

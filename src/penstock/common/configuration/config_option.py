@@ -5,6 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
 
+from penstock.common.configuration.list_text import (
+    list_items,
+    split_outside_quotes,
+    without_quotes,
+)
 from penstock.common.configuration.memory_size import MemorySize
 from penstock.common.time import Duration
 from penstock.errors import InvalidConfigurationValueError, PenstockError
@@ -36,7 +41,8 @@ class ConfigOption(Generic[T]):
         key: The key.
         type: `str`, `int`, `float`, `bool`, `Duration`, `MemorySize`, `bytes` for hexadecimal texts,
             `Location` for folders and places in object stores, or
-            `dict` for texts such as `a:1,b:2`, `ClassNames` for such with qualified names.
+            `list` for texts such as `a;b` or `[a, b]`, `dict` for texts such as `a:1,b:2` or
+            `{a: 1, b: 2}`, `ClassNames` for such with qualified names.
         default: The value where the key is not set; None if there is none.
         description: What the value changes.
         choices: The only values that there are, if not every value of the type is one. They are
@@ -141,9 +147,16 @@ def _parse_location(text: str) -> str:
     return text
 
 
+def _parse_list(text: str) -> list[str]:
+    return [without_quotes(item) for item in list_items(text)]
+
+
 def _parse_map(text: str) -> dict[str, str]:
-    pairs = [entry.split(":", 1) for entry in text.split(",") if entry.strip()]
-    return {key.strip(): value.strip() for key, value in pairs}
+    text = text.strip()
+    if text.startswith("{") and text.endswith("}"):
+        text = text[1:-1]
+    pairs = [entry.split(":", 1) for entry in split_outside_quotes(text.replace("\n", ","), ",")]
+    return {without_quotes(key.strip()): without_quotes(value.strip()) for key, value in pairs}
 
 
 def _parse_class_names(text: str) -> ClassNames:
@@ -163,6 +176,7 @@ _PARSERS: Final[dict[type, Callable[[str], Any]]] = {
     bytes: bytes.fromhex,
     Duration: Duration.of,
     MemorySize: MemorySize.parse,
+    list: _parse_list,
     dict: _parse_map,
     ClassNames: _parse_class_names,
 }
@@ -175,6 +189,7 @@ _EXPECTATIONS: Final[dict[type, str]] = {
     bytes: "bytes in hexadecimal",
     Duration: "a duration such as '10 s', '200 ms' or '5 min'",
     MemorySize: "an amount of memory such as '512 mb' or '2 gb'",
+    list: "a list such as 'a;b' or '[a, b]'",
     dict: "pairs such as 'a:1,b:2'",
     ClassNames: "pairs of qualified names such as 'shop.Order:shop.orders.Order'",
 }

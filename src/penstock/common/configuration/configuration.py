@@ -2,34 +2,57 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from penstock.common.configuration.config_option import ConfigOption
-from penstock.common.configuration.options import OPEN_PREFIXES, OPTIONS, OPTIONS_BY_EVERY_KEY
-from penstock.errors import UnknownConfigurationKeyError
+from penstock.common.configuration.list_text import yaml_list
+from penstock.common.configuration.options import OPTIONS_BY_EVERY_KEY, STRICT
+from penstock.common.configuration.remarks import check_key
+from penstock.errors import InvalidConfigurationValueError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 __all__ = ["Configuration"]
 
 T = TypeVar("T")
+_TYPES: Final = (bool, int, float, bytes)
+_SECRET: Final = (
+    "password",
+    "secret",
+    "fs.azure.account.key",
+    "apikey",
+    "api-key",
+    "auth-params",
+    "service-key",
+    "token",
+    "basic-auth",
+    "jaas.config",
+    "http-headers",
+)
+"""What is part of the keys of values that are not shown, as in Flink."""
 KeySet: TypeAlias = set[str]  # inside of the class below, set is a method
 
 
 class Configuration:
     """Settings by key. The keys are Flink's, and a few of penstock's own; see `options`.
 
-    Every value is kept as text and may be read as any type that the text allows, whichever method
-    set it. A value is checked when it is set. Keys that begin with `spark.` go to Spark as they
-    are; values of those that begin with `metrics.`, which have no effect, or with
-    `pipeline.global-job-parameters.` are not checked.
+    A value keeps the type it was set with, and may be read as any type that its text allows. What
+    changes something here is checked when it is set. A key of Flink that changes nothing here is
+    accepted; the log says so once, with what does its work, if its value is not the default. Any
+    other key is the user's own. One that is nearly a known one is taken for a typing mistake: the
+    log has a warning, and with `configuration.strict` it is an error.
 
-    Two configurations are equal if they have the same keys and values. All methods that set
-    something return the configuration.
+    Two configurations are equal if they have the same keys with equal values of the same types. All
+    methods that set something return the configuration. Printed, it does not show passwords and
+    other secrets.
 
     Args:
         other: A configuration whose settings are copied.
 
     Raises:
-        UnknownConfigurationKeyError: On setting a key that there is not.
+        UnknownConfigurationKeyError: On setting a key that seems to be a typing mistake, with
+            `configuration.strict`.
         InvalidConfigurationValueError: On setting a value that the key cannot have, and on reading
             one as a type that it is not of.
 
@@ -37,16 +60,71 @@ class Configuration:
         >>> configuration = Configuration().set_integer("parallelism.default", 4)
         >>> configuration.get_string("parallelism.default", "1")
         '4'
-        >>> configuration.set_string("paralelism.default", "4")
+        >>> configuration.set_string("shop.country", "CH").get_string("shop.country", "")
+        'CH'
+        >>> configuration.set_boolean("configuration.strict", True).set_string("paralelism.default", "4")
         Traceback (most recent call last):
         ...
         penstock.errors.UnknownConfigurationKeyError: There is no configuration key 'paralelism.default'.
         <BLANKLINE>
-        Hint: Did you mean 'parallelism.default'?
+        Hint: Did you mean 'parallelism.default'? If the key is your own, set configuration.strict to false.
     """
 
     def __init__(self, other: Configuration | None = None) -> None:
-        self._values: dict[str, str] = {} if other is None else other.to_dict()
+        self._values: dict[str, Any] = {}
+        if other is not None:
+            other.add_all_to_dict(self._values)
+
+    @classmethod
+    def from_dict(cls, map: Mapping[str, Any]) -> Configuration:
+        """Make a configuration out of a dict.
+
+        Args:
+            map: Texts by key. Numbers, booleans and bytes are kept as such.
+
+        Returns:
+            A new configuration.
+
+        Raises:
+            UnknownConfigurationKeyError: If a key seems to be a typing mistake, with `configuration.strict`.
+            InvalidConfigurationValueError: If a key cannot have its value.
+
+        Example:
+            >>> Configuration.from_dict({"parallelism.default": "4"}).get_integer("parallelism.default", 1)
+            4
+        """
+        configuration = cls()
+        for key, value in map.items():
+            configuration._put(key, value)
+        return configuration
+
+    @staticmethod
+    def parse_list_value(value: str | None) -> list[Any]:
+        """Read a list that is written in one text.
+
+        Args:
+            value: Items with `;` between them, or a list in YAML: `[a, b]`, or a line that begins with
+                `- ` for each item. None and an empty text have no items.
+
+        Returns:
+            The items. Those in a list of YAML that are numbers, `true`, `false` or `null`, without quotes,
+            are no texts.
+
+        Raises:
+            InvalidConfigurationValueError: If a bracket or a quote is not closed.
+
+        Example:
+            >>> Configuration.parse_list_value("a.jar;b.jar"), Configuration.parse_list_value("[a.jar, 2]")
+            (['a.jar', 'b.jar'], ['a.jar', 2])
+        """
+        if not value:
+            return []
+        try:
+            return yaml_list(value)
+        except ValueError:
+            raise InvalidConfigurationValueError(
+                f"{value!r} is no list.", hint="Give a list such as 'a;b' or '[a, b]'."
+            ) from None
 
     def get(self, option: ConfigOption[T]) -> T:
         """Read the value of an option.
@@ -65,9 +143,10 @@ class Configuration:
             >>> Configuration().get(AUTO_WATERMARK_INTERVAL)
             Duration.of_millis(200)
         """
-        texts = (self._values[key] for key in option.keys if key in self._values)
-        text = next(texts, None)
-        return option.default if text is None else option.parse(text)
+        for key in option.keys:
+            if key in self._values:
+                return option.parse(_text(self._values[key]))
+        return option.default
 
     def set(self, option: ConfigOption[T], value: T) -> Configuration:
         """Set the value of an option.
@@ -93,7 +172,9 @@ class Configuration:
             return self
         if isinstance(value, dict):
             return self._put(option.key, ",".join(f"{key}:{item}" for key, item in value.items()))
-        return self._put(option.key, value)
+        if isinstance(value, list):
+            return self._put(option.key, ";".join(map(str, value)))
+        return self._put(option.key, value if isinstance(value, _TYPES) else str(value))
 
     def get_string(self, key: str, default_value: str) -> str:
         """Read a value as text.
@@ -105,7 +186,7 @@ class Configuration:
         Returns:
             The value, or the default.
         """
-        return self._values.get(key, default_value)
+        return _text(self._values[key]) if key in self._values else default_value
 
     def set_string(self, key: str, value: str) -> Configuration:
         """Set a value.
@@ -118,10 +199,15 @@ class Configuration:
             This configuration.
 
         Raises:
-            UnknownConfigurationKeyError: If there is no such key.
+            UnknownConfigurationKeyError: If the key seems to be a typing mistake, with `configuration.strict`.
             InvalidConfigurationValueError: If it cannot have this value.
         """
-        return self._put(key, value)
+        if value is None:
+            raise InvalidConfigurationValueError(
+                f"The configuration key {key!r} was set to None.",
+                hint="Give a text; remove_config() takes a setting away.",
+            )
+        return self._put(key, str(value))
 
     def get_integer(self, key: str, default_value: int) -> int:
         """Read a value as a whole number.
@@ -149,7 +235,7 @@ class Configuration:
             This configuration.
 
         Raises:
-            UnknownConfigurationKeyError: If there is no such key.
+            UnknownConfigurationKeyError: If the key seems to be a typing mistake, with `configuration.strict`.
             InvalidConfigurationValueError: If it cannot have this value.
         """
         return self._put(key, value)
@@ -180,7 +266,7 @@ class Configuration:
             This configuration.
 
         Raises:
-            UnknownConfigurationKeyError: If there is no such key.
+            UnknownConfigurationKeyError: If the key seems to be a typing mistake, with `configuration.strict`.
             InvalidConfigurationValueError: If it cannot have this value.
         """
         return self._put(key, float(value))
@@ -211,7 +297,7 @@ class Configuration:
             This configuration.
 
         Raises:
-            UnknownConfigurationKeyError: If there is no such key.
+            UnknownConfigurationKeyError: If the key seems to be a typing mistake, with `configuration.strict`.
             InvalidConfigurationValueError: If it cannot have this value.
         """
         return self._put(key, bool(value))
@@ -232,7 +318,7 @@ class Configuration:
         return bytearray(self.get(ConfigOption(key, bytes, bytes(default_value), "")))
 
     def set_bytearray(self, key: str, value: bytearray) -> Configuration:
-        """Set a value to bytes, kept as their hexadecimal text.
+        """Set a value to bytes, whose text is hexadecimal.
 
         Args:
             key: The key.
@@ -242,10 +328,10 @@ class Configuration:
             This configuration.
 
         Raises:
-            UnknownConfigurationKeyError: If there is no such key.
+            UnknownConfigurationKeyError: If the key seems to be a typing mistake, with `configuration.strict`.
             InvalidConfigurationValueError: If it cannot have this value.
         """
-        return self._put(key, value.hex())
+        return self._put(key, bytes(value))
 
     def key_set(self) -> KeySet:
         """Return the keys that are set.
@@ -255,11 +341,17 @@ class Configuration:
         """
         return set(self._values)
 
-    def add_all_to_dict(self, target_dict: dict[str, str]) -> None:
-        """Add all settings to a dict.
+    def add_all_to_dict(self, target_dict: dict[str, Any]) -> None:
+        """Add all settings to a dict, each with the type that it was set with.
 
         Args:
             target_dict: The dict to add them to.
+
+        Example:
+            >>> settings = {}
+            >>> Configuration().set_integer("shop.items", 3).add_all_to_dict(settings)
+            >>> settings
+            {'shop.items': 3}
         """
         target_dict.update(self._values)
 
@@ -274,7 +366,8 @@ class Configuration:
             This configuration.
 
         Raises:
-            UnknownConfigurationKeyError: If a key with the prefix is none.
+            UnknownConfigurationKeyError: If a key with the prefix seems to be a typing mistake, with
+                `configuration.strict`.
             InvalidConfigurationValueError: If it cannot have the value.
 
         Example:
@@ -282,7 +375,7 @@ class Configuration:
             >>> Configuration().add_all(mine, "metrics.").key_set()
             {'metrics.spark.app.id'}
         """
-        for key, value in other.to_dict().items():
+        for key, value in list(other._values.items()):
             self._put(f"{prefix or ''}{key}", value)
         return self
 
@@ -303,7 +396,7 @@ class Configuration:
         Returns:
             A new dict of the values' texts by key.
         """
-        return dict(self._values)
+        return {key: _text(value) for key, value in self._values.items()}
 
     def remove_config(self, key: str) -> bool:
         """Remove a setting, so that its default holds.
@@ -317,36 +410,43 @@ class Configuration:
         return self._values.pop(key, None) is not None
 
     def _put(self, key: str, value: object) -> Configuration:
-        text = str(value).lower() if isinstance(value, bool) else str(value)
+        text = _text(value)
         option = OPTIONS_BY_EVERY_KEY.get(key)
         if option is not None:
             option.parse(text)
-        elif not key.startswith(OPEN_PREFIXES):
-            raise _unknown_key(key)
-        self._values[key] = text
+        if option is STRICT and STRICT.parse(text):
+            for other in self._values:
+                check_key(other, _text(self._values[other]), is_strict=True)
+        check_key(key, text, is_strict=self.get(STRICT))
+        self._values[key] = value
         return self
+
+    def _typed(self) -> dict[str, tuple[type, Any]]:
+        return {key: (type(value), value) for key, value in self._values.items()}
+
+    def _shown(self) -> dict[str, str]:
+        return {
+            key: "******" if any(word in key.lower() for word in _SECRET) else text
+            for key, text in self.to_dict().items()
+        }
 
     def __copy__(self) -> Configuration:
         return Configuration(self)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Configuration) and self._values == other._values
+        return isinstance(other, Configuration) and self._typed() == other._typed()
 
     def __hash__(self) -> int:
-        return hash(frozenset(self._values.items()))
+        return hash(frozenset(self._values))
+
+    def __str__(self) -> str:
+        return f"{{{', '.join(f'{key}={text}' for key, text in self._shown().items())}}}"
 
     def __repr__(self) -> str:
-        return f"Configuration({self._values!r})"
+        return f"Configuration({self._shown()!r})"
 
 
-def _unknown_key(key: str) -> UnknownConfigurationKeyError:
-    import difflib
-
-    similar = difflib.get_close_matches(key, OPTIONS, n=3)
-    if similar:
-        hint = f"Did you mean {' or '.join(map(repr, similar))}?"
-    else:
-        hint = (
-            "Your own settings begin with 'pipeline.global-job-parameters.', Spark's with 'spark.'."
-        )
-    return UnknownConfigurationKeyError(f"There is no configuration key {key!r}.", hint=hint)
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return value.hex() if isinstance(value, bytes) else str(value)

@@ -9,6 +9,13 @@ from penstock.common.configuration.config_option import ClassNames, ConfigOption
 from penstock.common.configuration.memory_size import MemorySize
 from penstock.common.time import Duration
 
+STRICT: Final = ConfigOption(
+    "configuration.strict",
+    bool,
+    default=False,
+    description="Whether a key that is nearly one of these, and none itself, is refused as a typing mistake. "
+    "If not, it is kept as the user's own, and the log has a warning. Not in Flink.",
+)
 PARALLELISM: Final[ConfigOption[int | None]] = ConfigOption(
     "parallelism.default",
     int,
@@ -40,6 +47,7 @@ OPERATOR_CHAINING: Final = ConfigOption(
     bool,
     default=True,
     description="Whether operators between which nothing is redistributed run as one.",
+    fallback_keys=("pipeline.operator-chaining",),
 )
 CHAIN_DIFFERENT_MAX_PARALLELISM: Final = ConfigOption(
     "pipeline.operator-chaining.chain-operators-with-different-max-parallelism",
@@ -147,14 +155,14 @@ CHECKPOINT_DIR: Final[ConfigOption[str | None]] = ConfigOption(
     "The folder or object store that is the job's own: a job that is started again on it goes on from "
     "its last epoch. Default: a temporary folder, so that a job cannot be taken up. In Flink many jobs "
     "may share it.",
-    fallback_keys=("state.checkpoints.dir",),
+    fallback_keys=("state.checkpoints.dir", "state.backend.fs.checkpointdir"),
 )
 SAVEPOINT_DIR: Final[ConfigOption[str | None]] = ConfigOption(
     "execution.checkpointing.savepoint-dir",
     Location,
     None,
     "The folder or object store of savepoints that are not given one.",
-    fallback_keys=("state.savepoints.dir",),
+    fallback_keys=("state.savepoints.dir", "savepoints.state.backend.fs.dir"),
 )
 CHECKPOINTS_RETAINED: Final = ConfigOption(
     "execution.checkpointing.num-retained",
@@ -312,6 +320,7 @@ REST_PORT: Final[ConfigOption[int | None]] = ConfigOption(
     "already keeps its page, or has none.",
     minimum=0,
     maximum=65_535,
+    fallback_keys=("web.port",),
 )
 PYTHON_EXECUTABLE: Final[ConfigOption[str | None]] = ConfigOption(
     "python.executable",
@@ -340,5 +349,11 @@ OPTIONS_BY_EVERY_KEY: Final[dict[str, ConfigOption[object]]] = {
     key: option for option in OPTIONS.values() for key in option.keys
 }
 """As `OPTIONS`, and by the older keys as well."""
-OPEN_PREFIXES: Final = ("spark.", "metrics.", f"{GLOBAL_JOB_PARAMETERS.key}.")
+WITHOUT_EFFECT: Final = frozenset(
+    option.key
+    for option in vars(options_without_effect).values()
+    if isinstance(option, ConfigOption)
+)
+"""The keys of those options that are accepted and change nothing."""
+OPEN_PREFIXES: Final = ("spark.", f"{GLOBAL_JOB_PARAMETERS.key}.")
 """Any key that begins with one of these is accepted, and its value left as it is."""

@@ -1,6 +1,7 @@
-"""Flink's options that are accepted without effect, so that a configuration for Flink need not be changed.
+"""Flink's options that are accepted without effect, and that a method of PyFlink sets or reads.
 
-They are checked as all others. Each description says why there is nothing to choose.
+Their values are checked as all others. Each description says why there is nothing to choose. Those that only a
+configuration can hold are in `flink_keys.txt`.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ BUFFER_TIMEOUT: Final = ConfigOption(
     Duration.of_millis(100),
     "Results leave an epoch when it ends.",
     minimum=0,
+    fallback_keys=("execution.buffer-timeout",),
 )
 BUFFER_TIMEOUT_ENABLED: Final = ConfigOption(
     "execution.buffer-timeout.enabled",
@@ -29,14 +31,6 @@ CHECKPOINT_MODE: Final = ConfigOption(
     "EXACTLY_ONCE",
     "State is exactly once in either mode.",
     choices=("EXACTLY_ONCE", "AT_LEAST_ONCE"),
-)
-CHECKPOINT_STORAGE: Final[ConfigOption[str | None]] = ConfigOption(
-    "execution.checkpointing.storage",
-    str,
-    None,
-    "execution.checkpointing.dir alone says where checkpoints are.",
-    choices=("jobmanager", "filesystem"),
-    fallback_keys=("state.checkpoint-storage",),
 )
 CHECKPOINT_TIMEOUT: Final = ConfigOption(
     "execution.checkpointing.timeout",
@@ -94,13 +88,6 @@ ALIGNED_CHECKPOINT_TIMEOUT: Final = ConfigOption(
     minimum=0,
     fallback_keys=("execution.checkpointing.alignment-timeout",),
 )
-INCREMENTAL_CHECKPOINTS: Final = ConfigOption(
-    "execution.checkpointing.incremental",
-    bool,
-    default=False,
-    description="An epoch writes what changed.",
-    fallback_keys=("state.backend.incremental",),
-)
 CHANGELOG_ENABLED: Final[ConfigOption[bool | None]] = ConfigOption(
     "state.changelog.enabled",
     bool,
@@ -108,32 +95,54 @@ CHANGELOG_ENABLED: Final[ConfigOption[bool | None]] = ConfigOption(
     "State is always kept as snapshots and changelogs.",
     fallback_keys=("state.backend.changelog.enabled",),
 )
-RECOVERY_CLAIM_MODE: Final = ConfigOption(
-    "execution.state-recovery.claim-mode",
+CLOSURE_CLEANER_LEVEL: Final = ConfigOption(
+    "pipeline.closure-cleaner-level",
     str,
-    "NO_CLAIM",
-    "A savepoint stays the user's, and a job that starts from it works on a copy.",
-    choices=("NO_CLAIM", "CLAIM", "LEGACY"),
-    fallback_keys=("execution.savepoint-restore-mode",),
+    "RECURSIVE",
+    "A Python function is sent to the workers with what it names, and nothing else.",
+    choices=("NONE", "TOP_LEVEL", "RECURSIVE"),
 )
-PYTHON_EXECUTION_MODE: Final = ConfigOption(
-    "python.execution-mode",
-    str,
-    "process",
-    "A function always runs in the process that runs the operators.",
-    choices=("process", "thread"),
+FORCE_KRYO: Final = ConfigOption(
+    "pipeline.force-kryo",
+    bool,
+    default=False,
+    description="Records are Python objects; Java's serializers are not used.",
 )
-PYTHON_BUNDLE_SIZE: Final = ConfigOption(
-    "python.fn-execution.bundle.size",
-    int,
-    1_000,
-    "There are no bundles.",
-    minimum=1,
+FORCE_AVRO: Final = ConfigOption(
+    "pipeline.force-avro",
+    bool,
+    default=False,
+    description="Records are Python objects; Java's serializers are not used.",
 )
-PYTHON_BUNDLE_TIME: Final = ConfigOption(
-    "python.fn-execution.bundle.time",
-    int,
-    1_000,
-    "There are no bundles.",
-    minimum=1,
+GENERIC_TYPES: Final = ConfigOption(
+    "pipeline.generic-types",
+    bool,
+    default=True,
+    description="A record without a declared type is pickled, which Python does for nearly all objects.",
+)
+LATENCY_INTERVAL: Final = ConfigOption(
+    "metrics.latency.interval",
+    Duration,
+    Duration.of_millis(0),
+    "An epoch is as late as it is long: JobClient.progress() and execution.profile tell.",
+)
+TASK_CANCELLATION_INTERVAL: Final = ConfigOption(
+    "task.cancellation.interval",
+    Duration,
+    Duration.of_seconds(30),
+    "A job is cancelled between epochs, and Spark ends the tasks of one that runs.",
+    fallback_keys=("task.cancellation-interval",),
+)
+TASK_CANCELLATION_TIMEOUT: Final = ConfigOption(
+    "task.cancellation.timeout",
+    Duration,
+    Duration.of_minutes(3),
+    "A job is cancelled between epochs, and Spark ends the tasks of one that runs.",
+    minimum=0,
+)
+SNAPSHOT_COMPRESSION: Final = ConfigOption(
+    "execution.checkpointing.snapshot-compression",
+    bool,
+    default=False,
+    description="How an epoch's files are written is not chosen.",
 )

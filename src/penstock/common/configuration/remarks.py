@@ -1,0 +1,89 @@
+"""What is said about a key that is set: that it changes nothing here, or that it may be a typing mistake."""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+from typing import Any, Final
+
+from penstock.common.configuration.flink_keys import flink_keys
+from penstock.common.configuration.options import (
+    OPEN_PREFIXES,
+    OPTIONS,
+    OPTIONS_BY_EVERY_KEY,
+    WITHOUT_EFFECT,
+)
+from penstock.errors import UnknownConfigurationKeyError
+
+__all__ = ["check_key"]
+
+_ALIKE: Final = 0.9
+"""How much of two keys has to be the same for one to be taken for the other, mistyped; see `difflib`."""
+_said: Final[set[str]] = set()
+
+
+def check_key(key: str, text: str, *, is_strict: bool) -> None:
+    """Say what there is to say about a key, once in each process.
+
+    Args:
+        key: The key.
+        text: The text of its value.
+        is_strict: Whether a typing mistake is an error.
+
+    Raises:
+        UnknownConfigurationKeyError: If it seems to be one, and that is an error.
+    """
+    option = OPTIONS_BY_EVERY_KEY.get(key)
+    if option is not None:
+        if option.key in WITHOUT_EFFECT and option.parse(text) != option.default:
+            _say_once(key, _without_effect(key, option.description))
+        return
+    if key.startswith(OPEN_PREFIXES):
+        return
+    known = flink_keys().find(key)
+    if known is not None:
+        if not known.is_default(text):
+            _say_once(key, _without_effect(key, known.instead))
+        return
+    similar = _nearest(key)
+    if similar is None:
+        return
+    message = f"There is no configuration key {key!r}."
+    if is_strict:
+        hint = (
+            f"Did you mean {similar!r}? If the key is your own, set configuration.strict to false."
+        )
+        raise UnknownConfigurationKeyError(message, hint=hint)
+    _say_once(key, f"{message} Did you mean {similar!r}? It is kept as your own.")
+
+
+def _without_effect(key: str, instead: str) -> str:
+    return f"The configuration key {key!r} changes nothing here. {instead}"
+
+
+def _say_once(key: str, sentence: str) -> None:
+    if key not in _said:
+        import logging
+
+        _said.add(key)
+        logging.getLogger("penstock").warning("%s", sentence)
+
+
+@functools.lru_cache(maxsize=10_000)
+def _nearest(key: str) -> str | None:
+    """The known key that is nearest to another one; None if none is near."""
+    from difflib import SequenceMatcher
+
+    letters = Counter(key)
+    best, found = _ALIKE, None
+    matcher: SequenceMatcher[Any] = SequenceMatcher(None, "", key, autojunk=False)
+    for name in (*OPTIONS, *flink_keys().names()):
+        whole = len(name) + len(key)
+        if 2 * min(len(name), len(key)) < best * whole:
+            continue
+        if 2 * (letters & Counter(name)).total() < best * whole:
+            continue
+        matcher.set_seq1(name)
+        if (ratio := matcher.ratio()) >= best:
+            best, found = ratio, name
+    return found
