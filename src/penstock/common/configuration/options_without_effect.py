@@ -88,6 +88,13 @@ ALIGNED_CHECKPOINT_TIMEOUT: Final = ConfigOption(
     minimum=0,
     fallback_keys=("execution.checkpointing.alignment-timeout",),
 )
+INCREMENTAL_CHECKPOINTS: Final = ConfigOption(
+    "execution.checkpointing.incremental",
+    bool,
+    default=False,
+    description="An epoch writes what changed.",
+    fallback_keys=("state.backend.incremental",),
+)
 CHANGELOG_ENABLED: Final[ConfigOption[bool | None]] = ConfigOption(
     "state.changelog.enabled",
     bool,
