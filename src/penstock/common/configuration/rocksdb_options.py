@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 from urllib.parse import unquote, urlsplit
 
 from penstock.common.configuration.config_option import ConfigOption
 from penstock.common.configuration.memory_size import MemorySize
 from penstock.errors import InvalidConfigurationValueError
-
-if TYPE_CHECKING:
-    from penstock.common.configuration.configuration import Configuration
 
 Count: TypeAlias = ConfigOption[int | None]
 Size: TypeAlias = ConfigOption[MemorySize | None]
@@ -252,7 +249,18 @@ class RocksDBSettings(NamedTuple):
         return dict(self.values).get(option.key, option.default)
 
 
-def settings_in(configuration: Configuration, factory: type | None = None) -> RocksDBSettings:
+class Settings(Protocol):
+    """What can be asked for options, as a `Configuration` can."""
+
+    def get(self, option: ConfigOption[Any]) -> Any:
+        """Return the value of an option, or its default."""
+
+    def contains_key(self, key: str) -> bool:
+        """Tell whether a key is set."""
+        ...
+
+
+def settings_in(configuration: Settings, factory: type | None = None) -> RocksDBSettings:
     """Return what a configuration says of RocksDB: single keys before what is predefined.
 
     Args:
