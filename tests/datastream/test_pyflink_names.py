@@ -205,6 +205,10 @@ MODULES = {
     "penstock.datastream.formats.parquet": ["ParquetBulkWriters"],
     "penstock.datastream.formats.avro": ["AvroSchema", "GenericRecordAvroTypeInfo"],
     "penstock.datastream.formats.csv": ["CsvSchema", "CsvSchemaBuilder"],
+    "penstock.datastream.formats.json": [
+        "JsonRowDeserializationSchema",
+        "JsonRowSerializationSchema",
+    ],
     "penstock.common.serialization": [
         "BulkWriterFactory",
         "ByteArraySchema",

@@ -23,6 +23,7 @@ OWN = {
     "penstock.datastream.formats",
     "penstock.datastream.formats.avro",
     "penstock.datastream.formats.csv",
+    "penstock.datastream.formats.json",
     "penstock.errors",
     "penstock.inspection",
     "penstock.spark",

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from penstock.common.types import Row, field_names_of
+from penstock.errors import TypeMismatchError
 
-__all__ = ["row_values"]
+__all__ = ["row_fields", "row_values"]
 
 
 def row_values(row: Any, names: Sequence[str]) -> tuple[Any, ...]:
@@ -39,3 +40,33 @@ def row_values(row: Any, names: Sequence[str]) -> tuple[Any, ...]:
     if isinstance(row, (tuple, list)):
         return tuple(row)
     return (row,)
+
+
+def row_fields(row: Any, names: Sequence[str]) -> Sequence[Any]:
+    """Return the fields of a record that is written as a row with these names.
+
+    Args:
+        row: A dict is taken by name, and what it lacks is None; a row by name if it has all the names, else, as a
+            tuple or a list, by position.
+        names: The names of the fields.
+
+    Raises:
+        TypeMismatchError: If it is none of these, or has another number of fields.
+
+    Example:
+        >>> row_fields({"name": "a"}, ["id", "name"]), row_fields(Row(f0=1, f1="a"), ["id", "name"])
+        ([None, 'a'], (1, 'a'))
+    """
+    if isinstance(row, dict):
+        return [row.get(name) for name in names]
+    if isinstance(row, Row):
+        own = field_names_of(row)
+        if own is not None and own != tuple(names) and set(names) <= set(own):
+            return [row[name] for name in names]
+        row = tuple(row)
+    if not isinstance(row, (tuple, list)) or len(row) != len(names):
+        raise TypeMismatchError(
+            f"{row!r} is no row with the fields {', '.join(names)}.",
+            hint="Let the stream before have rows, tuples or dicts with these fields.",
+        )
+    return row
