@@ -478,3 +478,26 @@ class UnclaimedOutputError(PenstockError):
 
 class StateNotRescalableError(UnsupportedOperationError):
     """Raised when an operator's parallelism was changed, and its state cannot be divided anew."""
+
+
+class ArchiveNotReadableError(PenstockError, OSError):
+    """Raised when an archive that functions need is none, or cannot be unpacked."""
+
+
+class RequirementsNotInstalledError(PenstockError):
+    """Raised when pip does not install the packages that functions require."""
+
+
+class CachedFileNotFoundError(PenstockError, KeyError):
+    """Raised when a function asks for a file that was not registered."""
+
+    def __str__(self) -> str:
+        return Exception.__str__(self)
+
+
+class JarsNotLoadedError(PenstockError):
+    """Raised when a job needs jars, and the SparkSession that it is to run in was built without them."""
+
+
+class OtherInterpreterError(UnsupportedOperationError):
+    """Raised when functions are to run in another Python than the one that runs the program, and cannot."""

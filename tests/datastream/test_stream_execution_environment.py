@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -254,19 +254,6 @@ def test_a_program_needs_a_sink(method: str) -> None:
         getattr(env, method)()
 
 
-def test_python_files_are_sent_along(tmp_path: Path) -> None:
-    env = local_environment()
-    (tmp_path / "a.py").touch()
-    (tmp_path / "b").mkdir()
-    env.add_python_file(tmp_path / "a.py")
-    env.add_python_file(str(tmp_path / "b"))
-    env.from_collection([1]).print()
-    request = env.create_job_request()
-    assert request.python_files == (str(tmp_path / "a.py"), str(tmp_path / "b"))
-    with pytest.raises(InvalidArgumentError, match="does not exist"):
-        env.add_python_file(tmp_path / "none.py")
-
-
 def test_execute_async() -> None:
     env = local_environment()
     env.from_collection([1, 2]).add_sink(lambda _: None)
@@ -356,3 +343,58 @@ def test_object_reuse_off_keeps_functions_from_changing_each_others_records() ->
         stream = env.from_collection([[1]]).flat_map(give_out).map(change)
         found[reuse] = list(stream.execute_and_collect())
     assert found == {"true": [[1, 0], [1, 0, -1, 0]], "false": [[1, 0], [1, -1, 0]]}
+
+
+def test_what_is_set_are_the_keys_of_pyflink(tmp_path: Path) -> None:
+    env = local_environment()
+    one, other = tmp_path / "one.zip", tmp_path / "other"
+    one.touch()
+    other.mkdir()
+    for path in (one, other):
+        env.add_python_file(path)
+        env.add_python_archive(path, None if path == one else "data")
+        env.register_cached_file(path, path.stem, path == one)
+    env.set_python_requirements(f"file://{one}", other)
+    env.set_python_executable("other/bin/python")
+    env.from_collection([1]).print()
+    request = env.create_job_request()
+    assert request.python_files == (str(other), str(one))
+    assert {
+        key: request.configuration.get_string(key, "")
+        for key in (
+            "python.archives",
+            "python.requirements",
+            "python.executable",
+            "pipeline.cached-files",
+        )
+    } == {
+        "python.archives": f"{one},{other}#data",
+        "python.requirements": f"{one}#{other}",
+        "python.executable": "other/bin/python",
+        "pipeline.cached-files": f"name:one,path:{one},executable:true;name:other,path:{other},executable:false",
+    }
+
+
+def test_a_file_that_does_not_exist_is_refused(tmp_path: Path) -> None:
+    env = local_environment()
+    none = tmp_path / "none"
+    calls: list[Callable[[], None]] = [
+        lambda: env.add_python_file(none),
+        lambda: env.add_python_archive(none),
+        lambda: env.set_python_requirements(none),
+        lambda: env.set_python_requirements(tmp_path, none),
+        lambda: env.register_cached_file(none, "name"),
+    ]
+    for refused in calls:
+        with pytest.raises(InvalidArgumentError, match="does not exist"):
+            refused()
+
+
+def test_names_that_could_not_be_told_apart_are_refused(tmp_path: Path) -> None:
+    env = local_environment()
+    for target in ("/data", "../data", "", "a,b", "a#b"):
+        with pytest.raises(InvalidArgumentError, match="target folder"):
+            env.add_python_archive(tmp_path, target)
+    for name in ("", "a;b", "a,b"):
+        with pytest.raises(InvalidArgumentError, match="Give a name"):
+            env.register_cached_file(tmp_path, name)

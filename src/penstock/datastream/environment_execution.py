@@ -17,7 +17,6 @@ from penstock.common.configuration.options import (
     PARALLELISM,
     PIPELINE_NAME,
     PROFILE,
-    PYTHON_FILES,
     RUNTIME_MODE,
     STATE_BACKEND,
     STATE_MEMORY_LIMIT,
@@ -34,6 +33,7 @@ from penstock.common.job_client import JobClient
 from penstock.common.job_execution_result import JobExecutionResult
 from penstock.common.time import Duration
 from penstock.datastream.environment_checkpointing import EnvironmentCheckpointing
+from penstock.datastream.environment_files import EnvironmentFiles
 from penstock.datastream.execution_mode import RuntimeExecutionMode
 from penstock.datastream.state_backend import StateBackend, load_options_factory
 from penstock.datastream.streams.operator_settings import (
@@ -54,7 +54,7 @@ _WHOSE = "The environment"
 _DEFAULT_NAME = "Flink Streaming Job"
 
 
-class EnvironmentExecution(EnvironmentCheckpointing):
+class EnvironmentExecution(EnvironmentCheckpointing, EnvironmentFiles):
     """What the environment is told of a program, and how it runs that.
 
     Args:
@@ -221,26 +221,6 @@ class EnvironmentExecution(EnvironmentCheckpointing):
     def is_chaining_of_operators_with_different_max_parallelism_enabled(self) -> bool:
         """Tell whether operators are chained whose max parallelisms differ. Default: True."""
         return self._configuration.get(CHAIN_DIFFERENT_MAX_PARALLELISM)
-
-    def add_python_file(self, file_path: str | os.PathLike[str]) -> None:
-        """Send a module, a package or an archive to the workers, where it can be imported.
-
-        Modules that the program's own script imports from beside it need not be added.
-
-        Args:
-            file_path: The path of a `.py` file, a folder, a `.zip` or an `.egg`.
-
-        Raises:
-            InvalidArgumentError: If there is no such file.
-        """
-        path = os.fspath(file_path)
-        if not os.path.exists(path):
-            raise InvalidArgumentError(
-                f"add_python_file() was given {path!r}, which does not exist.",
-                hint=f"Give a path that exists; relative ones begin at {os.getcwd()}.",
-            )
-        known = self._configuration.get(PYTHON_FILES)
-        self._configuration.set(PYTHON_FILES, path if known is None else f"{known},{path}")
 
     def execute(self, job_name: str | None = None) -> JobExecutionResult:
         """Execute the program, and wait until it has ended.
@@ -412,14 +392,13 @@ class EnvironmentExecution(EnvironmentCheckpointing):
             PenstockError: If the program cannot run for another reason.
         """
         graph = self.get_stream_graph(job_name, sinks)
-        files = self._configuration.get(PYTHON_FILES)
         return JobRequest(
             name=graph.job_name,
             graph=graph,
             configuration=Configuration(self._configuration),
             collectors=collectors or {},
             engine=self._engine,
-            python_files=tuple(files.split(",")) if files else (),
+            python_files=self._python_files(),
             listeners=tuple(self._listeners),
         )
 

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import itertools
+import os
+import shutil
+import sys
 import threading
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any, NoReturn
 
+from penstock.common.configuration.configuration import Configuration
+from penstock.common.configuration.options import PYTHON_EXECUTABLE
 from penstock.common.running_job import RunningJob
-from penstock.errors import UnsupportedOperationError
+from penstock.errors import OtherInterpreterError, UnsupportedOperationError
 from penstock.executors.driver.compiled_job import compile_job
 from penstock.executors.driver.epoch_runner import new_job_id
+from penstock.executors.driver.staged_files import module_path
 from penstock.executors.driver.start import DriverSide, start
 from penstock.executors.port import JobRequest
 from penstock.graph.source_descriptions import TextFileSource
@@ -19,10 +26,12 @@ from penstock.graph.stream_graph import StreamNode
 from penstock.graph.watermarks import refuse_alignment
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.exchange.buffer import Buffer
+from penstock.runtime.job_files.workplace import at_work
 from penstock.runtime.job_pickle import job_classes
 from penstock.runtime.layout import Layout
 from penstock.runtime.operators.prepared_sink import PreparedSinkOperator
 from penstock.runtime.operators.source import SourceOperator
+from penstock.runtime.private_folder import private_folder
 from penstock.runtime.source import NativeSource, TextLines
 from penstock.runtime.task.carrier import Carrier
 from penstock.runtime.task.garbage import rare_collections
@@ -40,14 +49,16 @@ class LocalExecutor:
         """Start a job.
 
         Raises:
-            UnsupportedOperationError: If the program needs Spark.
+            UnsupportedOperationError: If the program needs Spark, or another Python.
         """
+        _check_interpreter(request.configuration)
         for node in request.graph.nodes.values():
             _resolve(node)
         job = compile_job(request, new_job_id(), lambda node: node.source.is_unordered)
         if job.has_epochs:
             refuse_alignment(request.graph)
-        return start(job, LocalRun)
+        modules = module_path(request.python_files)
+        return start(job, partial(LocalRun, modules=modules))
 
     def to_data_frame(self, request: JobRequest, collect_id: str, schema: Any) -> NoReturn:
         """See `Executor.to_data_frame`.
@@ -66,18 +77,21 @@ class LocalRun:
 
     Args:
         driver: What the driver has of it.
+        modules: Where modules are found that the program named.
     """
 
-    def __init__(self, driver: DriverSide) -> None:
+    def __init__(self, driver: DriverSide, modules: Sequence[str] = ()) -> None:
         self._runner = driver.runner
         self._publisher = driver.publisher
         self._attempts = itertools.count()
+        self._modules = modules
         self._layout = Layout(driver.program, _CARRIERS)
         self._tasks = Tasks(self._layout)
 
     def __call__(self, stop: threading.Event) -> None:
         """Run all epochs, or until `stop` is set."""
-        with rare_collections():
+        files = self._layout.program.files
+        with rare_collections(), at_work(files, private_folder(), self._modules):
             with_room(self._run_all, stop)
 
     def interrupt(self) -> None:
@@ -119,6 +133,27 @@ class LocalRun:
     def _carrier(self, epoch: Epoch, level: int, number: int) -> Carrier:
         attempt = f"{next(self._attempts)}"
         return Carrier(self._layout, epoch, level, number, attempt, self._tasks)
+
+
+def _check_interpreter(configuration: Configuration) -> None:
+    """Make sure that functions can run in this process.
+
+    Raises:
+        OtherInterpreterError: If they are to run in another Python.
+    """
+    wanted = configuration.get(PYTHON_EXECUTABLE)
+    if wanted is None:
+        return
+    found, own = shutil.which(wanted), sys.executable
+    folders = {os.path.dirname(os.path.abspath(path)) for path in (found or "", own)}
+    if found is not None and len(folders) == 1 and os.path.samefile(found, own):
+        return
+    raise OtherInterpreterError(
+        f"python.executable asks for {wanted!r}, but the local executor runs functions in this process, "
+        f"which is {own!r}.",
+        hint="Start the program with that Python, or leave python.executable out. With execution.target 'spark' "
+        "functions run in processes of their own, which can have another.",
+    )
 
 
 def _unchanged(buffer: Buffer) -> Buffer:

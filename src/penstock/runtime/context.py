@@ -9,6 +9,8 @@ from typing import Any, Protocol
 from penstock.errors import UnsupportedOperationError
 from penstock.metrics import MetricGroup
 from penstock.runtime import metrics as counted
+from penstock.runtime.job_files.distributed_cache import DistributedCache
+from penstock.runtime.job_files.job_files import JobFiles
 from penstock.runtime.state.api import KeyedStateStore
 from penstock.runtime.state.descriptors import StateDescriptor
 
@@ -40,6 +42,7 @@ class RuntimeContext(KeyedStateStore):
         attempt_number: How often this subtask was tried before, in this epoch.
         job_parameters: The job's global parameters.
         metrics: Where the function may count.
+        files: What the job brings along for its functions.
         keyed_state: Where the function's keyed state is; None behind a stream without keys.
         without_state: What kind of function it is, if that kind never has keyed state.
     """
@@ -51,6 +54,7 @@ class RuntimeContext(KeyedStateStore):
     attempt_number: int = 0
     job_parameters: Mapping[str, str] = field(default_factory=dict)
     metrics: MetricGroup = field(default_factory=counted.MetricGroup)
+    files: JobFiles = field(default_factory=JobFiles)
     keyed_state: KeyedStates | None = None
     without_state: str | None = None
 
@@ -81,6 +85,10 @@ class RuntimeContext(KeyedStateStore):
     def get_job_parameter(self, key: str, default_value: str) -> str:
         """Return a global job parameter, or the default if it was not set."""
         return self.job_parameters.get(key, default_value)
+
+    def get_distributed_cache(self) -> DistributedCache:
+        """Return where the function finds the files that `register_cached_file` named. PyFlink has no such method."""
+        return DistributedCache(self.files)
 
     def _state(self, descriptor: StateDescriptor) -> Any:
         if self.without_state is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from penstock.common.configuration.rocksdb_options import RocksDBSettings
+from penstock.runtime.job_files.job_files import JobFiles
 
 DRIVER: int = -1
 """Stands where a vertex index stands, for what goes to the driver and not to a vertex."""
@@ -145,6 +146,7 @@ class Program:
         rocksdb: How RocksDB is set up.
         is_profiled: Whether tasks tell where their time goes.
         class_names: The new qualified names of classes by those under which state may be kept.
+        files: What the job brings along for its functions.
         digest: Names the program; equal programs have equal digests.
     """
 
@@ -159,6 +161,7 @@ class Program:
     rocksdb: RocksDBSettings = field(default_factory=RocksDBSettings)
     is_profiled: bool = False
     class_names: dict[str, str] = field(default_factory=dict)
+    files: JobFiles = field(default_factory=JobFiles)
     digest: str = ""
 
     @property

@@ -334,7 +334,35 @@ PYTHON_FILES: Final[ConfigOption[str | None]] = ConfigOption(
     "python.files",
     str,
     None,
-    "Modules, packages and archives of them that the workers need, separated by commas.",
+    "Modules, packages and archives of them that functions need, separated by commas: the first comes first "
+    "where modules are looked for.",
+)
+PYTHON_ARCHIVES: Final[ConfigOption[str | None]] = ConfigOption(
+    "python.archives",
+    str,
+    None,
+    "Archives that are unpacked in the working folder of functions, separated by commas; each into a folder of its "
+    "own name, unless another follows after a `#`.",
+)
+PYTHON_REQUIREMENTS: Final[ConfigOption[str | None]] = ConfigOption(
+    "python.requirements",
+    str,
+    None,
+    "The `requirements.txt` of packages that are installed for functions, where they run. A folder that has the "
+    "packages may follow after a `#`; then no index is asked for them.",
+)
+PYTHON_PATH: Final[ConfigOption[str | None]] = ConfigOption(
+    "python.pythonpath",
+    str,
+    None,
+    "Folders of the machines that functions run on, in which they find modules, separated by colons.",
+)
+CACHED_FILES: Final[ConfigOption[str | None]] = ConfigOption(
+    "pipeline.cached-files",
+    str,
+    None,
+    "Files that functions find by a name: `name:prices,path:/data/prices.csv,executable:false`, several separated by "
+    "semicolons.",
 )
 
 _FOUND: Final = (

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from penstock.common.configuration.options import STATE_CLASS_NAMES
 from penstock.executors.driver.publishing import PublishedSink, published_sinks
+from penstock.executors.driver.staged_files import staged_files
 from penstock.executors.port import JobRequest
 from penstock.graph.compiler import compile_program
 from penstock.graph.job_graph import JobGraph, create_job_graph
@@ -73,7 +74,10 @@ def compile_job(
     hold_back_watermarks(request.graph, is_unordered)
     graph = create_job_graph(request.graph)
     sinks = {**published_sinks(graph), **other_sinks(graph)}
-    program = compile_program(graph, request.configuration.get(STATE_CLASS_NAMES))
+    program = replace(
+        compile_program(graph, request.configuration.get(STATE_CLASS_NAMES)),
+        files=staged_files(request.configuration),
+    )
     numbered = list(enumerate(graph.sources))
     native = {
         number: node.source for number, node in numbered if isinstance(node.source, NativeSource)

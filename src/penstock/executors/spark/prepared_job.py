@@ -19,7 +19,7 @@ from penstock.executors.spark.frames.aggregation import aggregated
 from penstock.executors.spark.frames.epoch_frames import EpochFrames, SparkSource
 from penstock.executors.spark.interruption import note_of
 from penstock.executors.spark.session import cores_of, is_built_here, session
-from penstock.executors.spark.shipping import ship_code
+from penstock.executors.spark.shipping import ship_code, ship_files
 from penstock.executors.spark.sinks import SparkCommitter, spark_sinks
 from penstock.graph.job_graph import JobGraph
 from penstock.graph.source_descriptions import (
@@ -69,7 +69,7 @@ class PreparedJob:
         )
         self.sources = _spark_sources(self.compiled.graph, self.compiled.program, readings)
         self.source_ids = describe(self.compiled.program).sources
-        ship_code(self.spark, request.python_files)
+        self._ship()
         self.can_change_session = is_built_here(self.spark) and not self._is_of_session()
 
     def _is_of_session(self) -> bool:
@@ -90,7 +90,11 @@ class PreparedJob:
         """Go over to another session: the one that the job had has ended."""
         self.spark = session(None, self.request.configuration)
         self.sources = _spark_sources(self.compiled.graph, self.compiled.program, self._readings())
+        self._ship()
+
+    def _ship(self) -> None:
         ship_code(self.spark, self.request.python_files)
+        ship_files(self.spark, self.compiled.program.files)
 
     @property
     def title(self) -> str:

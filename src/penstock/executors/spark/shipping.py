@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import hashlib
 import os
+import pickle
 import shutil
 import sys
 import sysconfig
 import uuid
 import weakref
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from types import ModuleType
 
 import cloudpickle
+import pyarrow as pa
+from pyspark import SparkFiles
 from pyspark.sql import SparkSession
 
 import penstock
+from penstock.errors import PenstockError
 from penstock.executors.spark.session import interpreter_of, is_local
+from penstock.runtime.job_files.job_files import JobFiles
+from penstock.runtime.job_files.workplace import prepare
 from penstock.runtime.private_folder import private_folder
 
 _SHIPPED: weakref.WeakKeyDictionary[SparkSession, set[str]] = weakref.WeakKeyDictionary()
@@ -41,10 +47,40 @@ def ship_code(spark: SparkSession, python_files: Iterable[str] = ()) -> None:
         for package in (penstock, cloudpickle):
             files |= _package_files(Path(package.__file__ or "").parent)
     archives = [_archive(files)] if files else []
-    for path in [*archives, *_as_archives(python_files)]:
+    # Spark has workers look first into what it was given last.
+    for path in [*archives, *reversed(_as_archives(python_files))]:
         if path not in shipped:
             spark.addArtifacts(path, pyfile=True)
             shipped.add(path)
+
+
+def ship_files(spark: SparkSession, files: JobFiles) -> None:
+    """Bring to the workers what a job needs beside modules, and see whether it can be installed there.
+
+    Raises:
+        RequirementsNotInstalledError: If a worker cannot install what the job requires.
+    """
+    shipped = _SHIPPED.setdefault(spark, set())
+    for name in files.names:
+        if name not in shipped:
+            spark.addArtifacts(os.path.join(private_folder(), name), file=True)
+            shipped.add(name)
+    if files.requirements is not None:
+        _try_out(spark, files)
+
+
+def _try_out(spark: SparkSession, files: JobFiles) -> None:
+    """Install in one worker: what goes wrong in the tasks of an epoch is tried again, and again."""
+
+    def prepare_and_tell(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for _ in batches:
+            try:
+                prepare(files, SparkFiles.getRootDirectory())
+            except PenstockError as error:
+                yield pa.RecordBatch.from_pydict({"error": [pickle.dumps(error)]})
+
+    for row in spark.range(0, 1, 1, 1).mapInArrow(prepare_and_tell, "error binary").collect():
+        raise pickle.loads(row.error)
 
 
 def _worker_python(spark: SparkSession) -> str:
@@ -100,6 +136,12 @@ def _package_files(folder: Path) -> dict[str, Path]:
     }
 
 
+def _folder_files(folder: Path) -> dict[str, Path]:
+    """Return the files in a folder, as a package and as modules of their own."""
+    package = _package_files(folder.absolute())
+    return package | {str(path.relative_to(folder.absolute())): path for path in package.values()}
+
+
 def _archive(files: dict[str, Path]) -> str:
     """Write files into an archive named by what is in it, and return its path.
 
@@ -113,7 +155,11 @@ def _archive(files: dict[str, Path]) -> str:
     path = os.path.join(private_folder(), f"penstock-code-{digest.hexdigest()[:16]}.zip")
     if not os.path.exists(path):
         draft = f"{path}.{uuid.uuid4().hex}"
+        folders = {f"{folder}/" for name in contents for folder in Path(name).parents}
         with open(draft, "xb") as file, zipfile.ZipFile(file, "w") as archive:
+            for folder in sorted(folders - {"./"}):
+                # Else a package without an __init__.py is not found in it.
+                archive.writestr(zipfile.ZipInfo(folder), b"")
             for name, content in contents.items():
                 archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
         os.replace(draft, path)
@@ -122,6 +168,6 @@ def _archive(files: dict[str, Path]) -> str:
 
 def _as_archives(python_files: Iterable[str]) -> list[str]:
     return [
-        _archive(_package_files(Path(path))) if os.path.isdir(path) else os.path.abspath(path)
+        _archive(_folder_files(Path(path))) if os.path.isdir(path) else os.path.abspath(path)
         for path in python_files
     ]

@@ -90,6 +90,7 @@ class OperatorChain:
                 max_parallelism=self._vertex.max_parallelism,
                 job_parameters=self._program.job_parameters,
                 metrics=metrics.user,
+                files=self._program.files,
                 keyed_state=state,
             ),
             output=output,

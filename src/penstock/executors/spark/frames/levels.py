@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark import TaskContext
+from pyspark import SparkFiles, TaskContext
 
 from penstock.common.rows.data_frame_row import row_factory
 from penstock.errors import SourceNotReadableError
@@ -21,6 +21,8 @@ from penstock.runtime.exchange.buffer import Buffer
 from penstock.runtime.exchange.column_block import ColumnBlock
 from penstock.runtime.exchange.elements import Block
 from penstock.runtime.exchange.row_block import RowBlock
+from penstock.runtime.job_files.job_files import JobFiles
+from penstock.runtime.job_files.workplace import at_work
 from penstock.runtime.program import Vertex
 from penstock.runtime.task.carrier import Carrier
 from penstock.runtime.task.garbage import Survivors
@@ -77,6 +79,7 @@ class Work:
         cores: How many tasks run at once.
         epoch: The epoch.
         ended: Runs of jobs that have ended, and may still have open functions in workers.
+        files: What the job brings along for its functions.
         note: The file in which the tasks note which query of Spark's they belong to, so that it can be
             interrupted; None for none.
     """
@@ -87,6 +90,7 @@ class Work:
     epoch: Epoch
     note: str | None = None
     ended: tuple[str, ...] = ()
+    files: JobFiles = field(default_factory=JobFiles)
 
     def note_query(self) -> None:
         """Note which query of Spark's the running task belongs to."""
@@ -226,4 +230,8 @@ def as_function(level: Any) -> MapFunction:
     def run_level(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return iterated_with_room(level(batches))
 
-    return run_level
+    def run_at_work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        with at_work(level.work.files, SparkFiles.getRootDirectory()):
+            yield from run_level(batches)
+
+    return run_at_work if level.work.files else run_level

@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from penstock.errors import ArchiveNotReadableError
+from penstock.runtime.job_files.unpacking import unpack
+
+
+@pytest.fixture
+def content(tmp_path: Path) -> Path:
+    folder = tmp_path / "content"
+    (folder / "bin").mkdir(parents=True)
+    script = folder / "bin" / "run"
+    script.write_text("#!/bin/sh\necho ran\n")
+    script.chmod(0o755)
+    (folder / "bin" / "link").symlink_to("run")
+    return folder
+
+
+def zipped(folder: Path, path: Path) -> None:
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.write(folder / "bin" / "run", "bin/run")
+        link = zipfile.ZipInfo("bin/link")
+        link.external_attr = (stat.S_IFLNK | 0o777) << 16
+        archive.writestr(link, "run")
+
+
+def tarred(folder: Path, path: Path) -> None:
+    with tarfile.open(path, "w:gz") as archive:
+        archive.add(folder, ".")
+
+
+@pytest.mark.parametrize("pack", [zipped, tarred])
+def test_links_and_rights_to_execute_are_kept(pack: object, content: Path, tmp_path: Path) -> None:
+    assert callable(pack)
+    pack(content, tmp_path / "archive")
+    unpack(str(tmp_path / "archive"), str(tmp_path / "there"))
+    link = tmp_path / "there" / "bin" / "link"
+    assert os.readlink(link) == "run"
+    assert subprocess.run([link], capture_output=True, text=True, check=True).stdout == "ran\n"
+
+
+def test_what_is_no_archive_or_damaged_is_refused(content: Path, tmp_path: Path) -> None:
+    path = tmp_path / "archive"
+    path.write_text("no archive")
+    with pytest.raises(ArchiveNotReadableError, match=r"is no archive(.|\n)*\.tar\.gz"):
+        unpack(str(path), str(tmp_path / "there"))
+    zipped(content, path)
+    damaged = bytearray(path.read_bytes())
+    damaged[40] ^= 1
+    path.write_bytes(damaged)
+    with pytest.raises(ArchiveNotReadableError, match="cannot be unpacked"):
+        unpack(str(path), str(tmp_path / "there"))

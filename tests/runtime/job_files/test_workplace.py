@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import os
+import sys
+import zipfile
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from tests.runtime.job_files.wheels import write_wheel
+
+from penstock.errors import RequirementsNotInstalledError
+from penstock.runtime.job_files import workplace
+from penstock.runtime.job_files.job_files import Archive, CachedFile, JobFiles, Requirements
+from penstock.runtime.job_files.workplace import at_work, path_of, prepare
+
+
+def archive(path: Path, **files: str) -> None:
+    with zipfile.ZipFile(path, "w") as file:
+        for name, content in files.items():
+            file.writestr(f"{name}.txt", content)
+
+
+def test_archives_lie_in_the_working_folder_while_functions_run(tmp_path: Path) -> None:
+    archive(tmp_path / "one", text="first")
+    archive(tmp_path / "other", text="second")
+    home = os.getcwd()
+    one = JobFiles(archives=(Archive("one", "data"), Archive("other", "deep/data.zip")))
+    with at_work(one, str(tmp_path)):
+        assert Path("data/text.txt").read_text() == "first"
+        assert Path("deep/data.zip/text.txt").read_text() == "second"
+    assert os.getcwd() == home
+
+
+def test_of_jobs_that_run_at_once_the_last_that_began_has_the_working_folder(
+    tmp_path: Path,
+) -> None:
+    archive(tmp_path / "one", text="first")
+    archive(tmp_path / "other", text="second")
+    home = os.getcwd()
+    first, second = ExitStack(), ExitStack()
+    first.enter_context(at_work(JobFiles((Archive("one", "data"),)), str(tmp_path)))
+    second.enter_context(at_work(JobFiles((Archive("other", "data"),)), str(tmp_path)))
+    first.close()
+    assert Path("data/text.txt").read_text() == "second"
+    second.close()
+    assert os.getcwd() == home
+
+
+def test_what_is_shared_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    archive(tmp_path / "one", text="first")
+    made = []
+    usual = workplace._make
+
+    def make(files: JobFiles, folder: str, place: str) -> None:
+        made.append(place)
+        usual(files, folder, place)
+
+    monkeypatch.setattr(workplace, "_make", make)
+    files = JobFiles((Archive("one", "data"),))
+    with ThreadPoolExecutor(4) as threads:
+        places = set(threads.map(lambda _: prepare(files, str(tmp_path)), range(8)))
+    assert list(places) == made
+
+
+def test_files_are_found_by_their_names(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("#!/bin/sh\n")
+    archive(tmp_path / "b", inner="deep")
+    cached = (
+        CachedFile("a", "tool", "tool.sh", is_executable=True),
+        CachedFile("a", "text", "tool.sh"),
+        CachedFile("b", "folder", "b", is_folder=True),
+    )
+    files = JobFiles(cached=cached)
+    prepare(files, str(tmp_path))
+    tool, text, folder = (path_of(files, file) for file in cached)
+    assert os.path.basename(tool) == os.path.basename(text) == "tool.sh"
+    assert os.access(tool, os.X_OK)
+    assert not os.access(text, os.X_OK)
+    assert Path(folder, "inner.txt").read_text() == "deep"
+
+
+def test_requirements_are_installed_and_of_another_version_in_the_next_job(tmp_path: Path) -> None:
+    answers = []
+    for version in ("1.0", "2.0"):
+        packages = tmp_path / version
+        write_wheel(packages, "penstock_tried", version, f"VERSION = '{version}'\n")
+        with zipfile.ZipFile(tmp_path / f"cache{version}", "w") as cache:
+            for wheel in packages.iterdir():
+                cache.write(wheel, wheel.name)
+        (tmp_path / "requirements").write_text("penstock_tried\n")
+        files = JobFiles(requirements=Requirements("requirements", f"cache{version}"))
+        before = list(sys.path)
+        with at_work(files, str(tmp_path)):
+            import penstock_tried  # type: ignore[import-not-found]
+
+            answers.append(penstock_tried.VERSION)
+        assert sys.path == before
+    assert answers == ["1.0", "2.0"]
+
+
+def test_what_pip_says_is_told(tmp_path: Path) -> None:
+    (tmp_path / "requirements").write_text("penstock_tried_too==1.0\n")
+    archive(tmp_path / "cache")
+    files = JobFiles(requirements=Requirements("requirements", "cache"))
+    with pytest.raises(
+        RequirementsNotInstalledError, match=r"penstock_tried_too==1\.0(.|\n)*Hint: .*pip download"
+    ):
+        prepare(files, str(tmp_path))
+    assert not [path.name for path in tmp_path.iterdir() if path.is_dir()]
