@@ -3,69 +3,250 @@
 from __future__ import annotations
 
 import importlib
+import inspect
+import itertools
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from scripts.generated_part import GeneratedPart
+from scripts.pyflink_facts import NAMES, bare
+
+from penstock.not_here import INSTEAD
 
 PLACE: Final = GeneratedPart("coming-from-pyflink.md", "parity_table")
-NAMES = Path(__file__).with_name("pyflink_names.txt")
+
+_INTERNAL: Final = "Part of how PyFlink works inside."
+_JAVA: Final = "It wraps an object of Java."
+_AS_OF_NOW: Final = "Spark's formats have it: `from_data_frame`, `SparkSink`."
+
+
+def _each(place: str, names: str, why: str) -> dict[str, str]:
+    return {f"{place}.{name}": why for name in names.split()}
+
+
+WHY: Final = {
+    **_each(
+        "common.execution_config.ExecutionConfig",
+        "PARALLELISM_UNKNOWN enable_closure_cleaner disable_closure_cleaner is_closure_cleaner_enabled "
+        "set_latency_tracking_interval get_latency_tracking_interval get_task_cancellation_interval "
+        "set_task_cancellation_interval get_task_cancellation_timeout set_task_cancellation_timeout "
+        "enable_force_kryo disable_force_kryo is_force_kryo_enabled enable_generic_types disable_generic_types "
+        "has_generic_types_disabled enable_auto_generated_uids disable_auto_generated_uids "
+        "has_auto_generated_uids_enabled enable_force_avro disable_force_avro is_force_avro_enabled "
+        "get_default_kryo_serializer_classes get_registered_kryo_types get_registered_pojo_types "
+        "is_use_snapshot_compression set_use_snapshot_compression",
+        "What it is about is not here: tasks of Flink's cluster, and Java's serializers.",
+    ),
+    **_each(
+        "datastream.stream_execution_environment.StreamExecutionEnvironment",
+        "register_slot_sharing_group add_jars "
+        "add_classpaths get_default_local_parallelism set_default_local_parallelism",
+        "Spark's session is set up for its own workers: `get_execution_environment(spark=session)`.",
+    ),
+    **_each(
+        "datastream.stream_execution_environment.StreamExecutionEnvironment",
+        "create_input add_source",
+        "Spark reads: `from_data_frame`.",
+    ),
+    **_each("common.types.Row", "get_fields_by_names of_kind", "`row[name]`, and `set_row_kind`."),
+    "common.typeinfo.TimeTypeInfo.EPOCH_ORDINAL": _INTERNAL,
+    **_each(
+        "datastream.data_stream",
+        "DataStream.cache KeyedStream.cache",
+        "Write what is used again, and read it.",
+    ),
+    "common.input_dependency_constraint": "Nothing takes it any more.",
+    "datastream.async_retry_strategies.NO_RETRY_STRATEGY": "`AsyncRetryStrategy.no_restart()` is the same.",
+    "datastream.connectors.base.DeliveryGuarantee": "Each sink has [its own promise](concepts/exactly-once.md#sinks).",
+    "datastream.connectors.file_system": _AS_OF_NOW,
+    "datastream.data_stream.CachedDataStream": "Write what is used again, and read it.",
+    "datastream.data_stream.KeyedStream.AccumulateType": _INTERNAL,
+    "datastream.formats": _AS_OF_NOW,
+    "common.constants": _INTERNAL,
+    "common.io": "What `create_input` reads has it as its base class there.",
+    "common.restart_strategy.RestartStrategies": "`RestartStrategies` returns them, and `get_description` tells them apart.",
+    "common.serializer.VoidNamespaceSerializer": _INTERNAL,
+    "datastream.connectors.base.StreamTransformer": _INTERNAL,
+    "datastream.connectors.base.SupportsPreprocessing": _INTERNAL,
+    "datastream.connectors.file_system.FileSink.get_transformer": _INTERNAL,
+    "datastream.data_stream.WINDOW_STATE_NAME": _INTERNAL,
+    "datastream.functions.AsyncFunctionDescriptor": _INTERNAL,
+    "datastream.functions.FunctionWrapper": _INTERNAL,
+    "datastream.functions.PassThroughAllWindowFunction": _INTERNAL,
+    "datastream.functions.PassThroughWindowFunction": _INTERNAL,
+    "datastream.functions.ReduceFunctionWrapper": _INTERNAL,
+    "datastream.functions.NullByteKeySelector": _INTERNAL,
+    "datastream.utils": _INTERNAL,
+    "datastream.window.Min": _INTERNAL,
+    "datastream.window.WindowOperationDescriptor": _INTERNAL,
+    "datastream.window.long_to_int_with_bit_mixing": _INTERNAL,
+    "datastream.window.mod_inverse": _INTERNAL,
+}
+"""Why a name is not here, by its place, if that does not say what is in its place: see `INSTEAD`."""
+
+_OF_JAVA: Final = "PyFlink's wraps an object of Java, which is what it is made of there."
+OTHERWISE: Final = {
+    "datastream.connectors.base.Sink(sink)": _OF_JAVA,
+    "datastream.connectors.base.Source(source)": _OF_JAVA,
+    "datastream.connectors.jdbc.JdbcSink < SinkFunction": "It is a `Sink`, which `add_sink` takes too.",
+    "datastream.data_stream.KeyedStream.broadcast(*args)": "`broadcast` has the parameters of `DataStream.broadcast`.",
+    "datastream.formats.parquet.ParquetBulkWriters.@for_row_type(row_type, hadoop_config=None, utc_timestamp=False)": "Hadoop's settings are not needed.",
+    "datastream.functions.SinkFunction(sink_func)": _OF_JAVA,
+}
+"""Why something is called otherwise here."""
 
 
 class Name(NamedTuple):
-    """A public class or function of PyFlink's.
+    """A public class, function or constant of PyFlink's.
 
     Attributes:
         module: Where it is looked for: PyFlink's module with penstock in the place of pyflink.
-        name: Its name; a function's ends with parentheses.
-        members: The names of its public members.
+        name: Its name; "brings" for the names that a package has from elsewhere.
+        parameters: What it is called with, in parentheses; empty if it is not called.
+        members: Its public members, with their parameters.
+        bases: The names of the classes that it is derived from.
     """
 
     module: str
     name: str
-    members: tuple[str, ...]
+    parameters: str = ""
+    members: tuple[str, ...] = ()
+    bases: tuple[str, ...] = ()
+
+    @property
+    def place(self) -> str:
+        """Where it is in the package."""
+        return f"{self.module}.{self.name}".removeprefix("penstock.")
 
 
 def names() -> Iterator[Name]:
     module = ""
-    for line in NAMES.read_text().splitlines():
+    found: Name | None = None
+    for line in NAMES.read_text(encoding="utf-8").splitlines():
+        if found is not None and line.startswith("    "):
+            found = found._replace(members=(*found.members, line.strip()))
+            continue
+        if found is not None:
+            yield found
+            found = None
         if line.startswith("["):
             module = line.strip("[]")
         elif line and not line.startswith("#"):
-            name, _, members = line.partition(":")
-            yield Name(module, name, tuple(members.split()))
+            called, _, bases = line.partition(" < ")
+            name, opened, parameters = called.partition("(")
+            derived = tuple(bases.split(", ")) if bases else ()
+            found = Name(module, name, opened + parameters, bases=derived)
+    if found is not None:
+        yield found
 
 
 def tables() -> str:
     lines: list[str] = []
-    module = ""
-    for name in names():
-        if name.module != module:
-            module = name.module
-            lines += ["", f"### `{module}`", "", "| Name | Here | Missing |", "|---|---|---|"]
-        lines.append(row(name))
+    for module, group in itertools.groupby(names(), lambda name: name.module):
+        found = list(group)
+        lines += ["", f"### `{module}`", ""]
+        if is_here(module):
+            lines += ["| Name | Here | Missing, and why |", "|---|---|---|", *map(row, found)]
+        else:
+            listed = ", ".join(f"`{name.name}`" for name in found)
+            whys = dict.fromkeys(reason(name.place) for name in found)
+            lines.append(f"Not here: {listed}. {' '.join(whys)}")
     return "\n".join(lines).strip("\n")
 
 
+def is_here(module: str) -> bool:
+    try:
+        importlib.import_module(module)
+    except ImportError:
+        return False
+    return True
+
+
 def row(name: Name) -> str:
+    if name.name == "brings":
+        return row_of(
+            "*brings from elsewhere*", [one for one in name.members if not brings(name, one)]
+        )
     found = here(name)
     if found is None:
-        return f"| `{name.name}` | no | |"
-    missing = [member for member in name.members if not hasattr(found, member)]
+        return f"| `{name.name}` | no | {reason(name.place)} |"
+    missing = [one for one in map(bare, name.members) if not hasattr(found, one)]
+    whys = {why for member in missing if (why := WHY.get(f"{name.place}.{member}"))}
+    whys |= {why for place, why in OTHERWISE.items() if is_of(place, name)}
+    return row_of(f"`{name.name}`", missing, " ".join(sorted(whys)))
+
+
+def is_of(difference: str, name: Name) -> bool:
+    rest = difference.removeprefix(name.place)
+    return rest != difference and rest[0] in " .("
+
+
+def row_of(what: str, missing: list[str], why: str = "") -> str:
     listed = ", ".join(f"`{member}`" for member in missing)
-    return f"| `{name.name}` | {'partly' if missing else 'yes'} | {listed} |"
+    return (
+        f"| {what} | {'partly' if missing else 'yes'} | {': '.join(filter(None, (listed, why)))} |"
+    )
+
+
+def brings(package: Name, name: str) -> bool:
+    return hasattr(importlib.import_module(package.module), name)
 
 
 def here(name: Name) -> Any:
     """Return what has that name here; None if nothing has."""
-    try:
-        found: Any = importlib.import_module(name.module)
-    except ModuleNotFoundError:
-        return None
-    for part in name.name.removesuffix("()").split("."):
+    found: Any = importlib.import_module(name.module) if is_here(name.module) else None
+    for part in name.name.split("."):
         found = getattr(found, part, None)
     return found
+
+
+def reason(place: str) -> str:
+    """Return why what has a place in PyFlink is not here; empty if nobody says so."""
+    parts = place.split(".")
+    outward = (".".join(parts[:count]) for count in range(len(parts), 0, -1))
+    return next((why for one in outward if (why := INSTEAD.get(one) or WHY.get(one))), "")
+
+
+def differences() -> Iterator[str]:
+    """Yield what is called otherwise here than in PyFlink, or is derived from something else."""
+    known = {name.name: name for name in names()}
+    for name in names():
+        found = here(name)
+        if found is None:
+            continue
+        for base in (here(known[base]) for base in name.bases if base in known):
+            if base is not None and not issubclass(found, base):
+                yield f"{name.place} < {base.__name__}"
+        if name.parameters and parameters_of(found) != plain(name.parameters):
+            yield f"{name.place}{name.parameters}"
+        yield from (f"{name.place}.{one}" for one in name.members if not is_like(found, one))
+
+
+def is_like(kind: Any, member: str) -> bool:
+    """Whether a member of a class is called as PyFlink's is; True if it is missing, or a value."""
+    own = inspect.getattr_static(kind, bare(member), None)
+    if own is None or "(" not in member:
+        return True
+    is_static = isinstance(own, staticmethod | classmethod)
+    found = parameters_of(getattr(kind, bare(member)), skipped=0 if is_static else 1)
+    return is_static == member.startswith("@") and found == plain("(" + member.partition("(")[2])
+
+
+def parameters_of(function: Any, *, skipped: int = 0) -> list[str]:
+    """Return the parameters with their defaults, without those that are added here: by keyword only."""
+    found = []
+    for one in inspect.signature(function).parameters.values():
+        if one.kind is not one.KEYWORD_ONLY:
+            default = "" if one.default is one.empty else f"={one.default!r}"
+            # Annotations are no part of it, stars are.
+            bare_one = one.replace(annotation=one.empty, default=one.empty)
+            found.append(f"{bare_one}{default}")
+    return found[skipped:]
+
+
+def plain(parameters: str) -> list[str]:
+    """Return the parameters in parentheses, one by one, with defaults as their values are shown."""
+    return parameters_of(eval(f"lambda {parameters[1:-1]}: None"))  # noqa: S307 - of a file that lies beside this one
 
 
 if __name__ == "__main__":

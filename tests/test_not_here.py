@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import ast
 import importlib
 import pickle
 import re
@@ -77,16 +76,16 @@ class Known(defaultdict[str, Any]):
 
 def lines() -> list[str]:
     found = {code for hint in INSTEAD.values() for code in re.findall("`([^`]+)`", hint)}
-    return sorted(code for code in found if "(" in code)
+    return sorted(code for code in found if "(" in code or " " in code)
 
 
 @pytest.mark.parametrize("line", lines())
-def test_what_does_the_work_can_be_called_so(line: str) -> None:
+def test_what_does_the_work_can_be_done_so(line: str) -> None:
     known = Known(
         env=create_autospec(StreamExecutionEnvironment, instance=True),
         stream=create_autospec(DataStream, instance=True),
     )
-    eval(compile(ast.parse(line, mode="eval"), line, "eval"), {}, known)
+    exec(line, {}, known)
 
 
 def test_every_hint_has_a_line_to_copy() -> None:

@@ -39,10 +39,6 @@ _RABBITMQ: Final = (
     "`stream.add_sink(Publish())`. To read it, make it a data source of Spark's in Python "
     '(`pyspark.sql.datasource`): `env.from_data_frame(spark.readStream.format("rabbitmq").load())`.'
 )
-_JDBC: Final = (
-    'Write it with Spark: `stream.sink_to(SparkSink("jdbc", schema="word string, count long", options={"url": '
-    '"jdbc:postgresql://host/name", "dbtable": "counts"}))`, or, exactly once, with `PostgresSink`.'
-)
 _ELASTICSEARCH: Final = (
     'Write it with Spark: `stream.sink_to(SparkSink("org.elasticsearch.spark.sql", schema="word string, count long", '
     'options={"es.nodes": "host:9200", "es.resource": "counts"}))`.'
@@ -71,14 +67,15 @@ _SCHEMAS: Final = (
     'Read and write values with Spark\'s functions: `env.from_data_frame(frame.select(from_json("value", '
     '"word string, count int").alias("row")).select("row.*"))`, or `from_csv`, or `from_avro`.'
 )
+_JSON: Final = (
+    "They are in a module: "
+    "`from penstock.datastream.formats.json import JsonRowSerializationSchema, JsonRowDeserializationSchema`."
+)
 _KEYS: Final = 'Keys are texts: `configuration.set_string("parallelism.default", "4")`.'
 _SLOTS: Final = 'A group is its name: `stream.slot_sharing_group("name")`.'
 _SOURCE_FUNCTION: Final = (
     "It wraps a class of Java. Read with Spark, a data source of your own too (`pyspark.sql.datasource`): "
     '`env.from_data_frame(spark.readStream.format("mine").load())`.'
-)
-_FUTURE: Final = (
-    "It is in a module: `from penstock.common.completable_future import CompletableFuture`."
 )
 _STORAGE: Final = (
     "It wraps a class of Java. Folders and object stores need none: "
@@ -114,7 +111,6 @@ INSTEAD: Final = {
     **_of(_CONNECTORS, "rabbitmq RMQSource RMQSink RMQConnectionConfig", _RABBITMQ),
     **_of(_CONNECTORS, "kinesis", _KINESIS),
     **_of(_CONNECTORS, "cassandra", _CASSANDRA),
-    **_of(_CONNECTORS, "jdbc JdbcSink JdbcConnectionOptions JdbcExecutionOptions", _JDBC),
     **_of(_CONNECTORS, "elasticsearch", _ELASTICSEARCH),
     **_of(_CONNECTORS, "hybrid_source", _HYBRID),
     **_of(
@@ -125,7 +121,6 @@ INSTEAD: Final = {
     **_of(_CONNECTORS, "StreamFormat", _FILES),
     **_of(_CONNECTORS, "StreamingFileSink", _FILE_SINK),
     **_of(_CONNECTORS, "DeliveryGuarantee", _DELIVERY),
-    **_of("datastream.formats", "json", _SCHEMAS),
     **_of("datastream.formats", "orc", _WRITERS),
     **_of("datastream", "slot_sharing_group SlotSharingGroup MemorySize", _SLOTS),
     **_of(
@@ -135,12 +130,11 @@ INSTEAD: Final = {
     **_of("common", "AssignerWithPeriodicWatermarksWrapper", _WATERMARKS),
     **_of("common.watermark_strategy", "AssignerWithPeriodicWatermarksWrapper", _WATERMARKS),
     **_of("common", "config_options ConfigOptions", _KEYS),
-    **_of("common", "CompletableFuture", _FUTURE),
     **_of(
         f"{_CONNECTORS}.file_system", "FileSource FileSourceBuilder StreamFormat BulkFormat", _FILES
     ),
     **_of(f"{_CONNECTORS}.file_system", "FileEnumeratorProvider FileSplitAssignerProvider", _FILES),
-    **_of("common", "JsonRowSerializationSchema JsonRowDeserializationSchema", _SCHEMAS),
+    **_of("common", "JsonRowSerializationSchema JsonRowDeserializationSchema", _JSON),
     **_of("common", "CsvRowSerializationSchema CsvRowDeserializationSchema", _SCHEMAS),
     **_of("common", "AvroRowSerializationSchema AvroRowDeserializationSchema", _SCHEMAS),
 }

@@ -1,28 +1,77 @@
-"""The table of PyFlink's names tells what is here, and what is not."""
+"""The table of PyFlink's names tells what is here, what is not, and why."""
 
 from __future__ import annotations
 
-from scripts.parity_table import Name, here, names, row
+from typing import Any
+
+import pytest
+from scripts import parity_table
+from scripts.parity_table import Name, here, is_like, names, reason, row
 
 from penstock.datastream import DataStream
 
 
 def test_a_name_is_here_partly_here_or_not_here() -> None:
     module = "penstock.datastream.data_stream"
-    assert row(Name(module, "DataStream", ("map",))) == "| `DataStream` | yes |  |"
-    assert row(Name(module, "DataStream", ("map", "fly"))) == "| `DataStream` | partly | `fly` |"
-    assert row(Name(module, "SailBoat", ("sail",))) == "| `SailBoat` | no | |"
-    assert row(Name("penstock.sea", "SailBoat", ())) == "| `SailBoat` | no | |"
+    assert row(Name(module, "DataStream", "", ("map(func)",))) == "| `DataStream` | yes |  |"
+    partly = row(Name(module, "DataStream", "", ("map(func)", "@fly(high=True)")))
+    assert partly == "| `DataStream` | partly | `fly` |"
+    assert row(Name(module, "SailBoat", "", ("sail()",))) == "| `SailBoat` | no |  |"
+    assert row(Name("penstock.sea", "SailBoat")) == "| `SailBoat` | no |  |"
+    module = "penstock.datastream.connectors.pulsar"
+    assert 'spark.readStream.format("pulsar")' in row(Name(module, "PulsarSource"))
+    brought = Name("penstock.datastream", "brings", "", ("DataStream", "SailBoat"))
+    assert row(brought) == "| *brings from elsewhere* | partly | `SailBoat` |"
 
 
-def test_names_inside_of_classes_and_functions_are_found() -> None:
-    assert here(Name("penstock.datastream", "ProcessFunction.Context", ())) is not None
-    assert here(Name("penstock.datastream.data_stream", "DataStream.map()", ())) is DataStream.map
+def test_a_reason_is_that_of_the_place_or_of_one_around_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        parity_table, "WHY", {"sea.boats": "It sank.", "sea.boats.Kayak": "Narrow."}
+    )
+    assert reason("sea.boats.SailBoat.Mast") == "It sank."
+    assert reason("sea.boats.Kayak") == "Narrow."
+    assert reason("sea") == ""
 
 
-def test_the_heart_of_the_api_is_here() -> None:
-    wanted = {"penstock.datastream.window", "penstock.datastream.state"}
-    known = [name for name in names() if name.module in wanted and name.members]
-    assert len(known) > 50
-    missing = {name.name for name in known if here(name) is None}
-    assert missing <= {"Min", "WindowOperationDescriptor"}
+def test_names_inside_of_classes_are_found() -> None:
+    assert here(Name("penstock.datastream", "ProcessFunction.Context")) is not None
+    assert here(Name("penstock.datastream.data_stream", "DataStream.map")) is DataStream.map
+
+
+class Boat:
+    def sail(self, course: int, *crew: str, speed: int = 3, own: bool = False) -> None: ...
+
+    @staticmethod
+    def built(length: int = 2 * 3) -> Any: ...
+
+    def drift(self, *, own: bool = False) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("member", "is_the_same"),
+    [
+        ("drift()", True),
+        ("drift(own)", False),
+        ("@drift()", False),
+        ("@built(length=3 * 2)", True),
+        ("@built(length=7)", False),
+        ("@built(width=6)", False),
+        ("built(length=6)", False),
+        ("sail(course, *crew)", True),
+        ("sail(course, crew)", False),
+        ("sink()", True),
+    ],
+)
+def test_parameters_and_defaults_are_compared(member: str, is_the_same: bool) -> None:
+    assert is_like(Boat, member) is is_the_same
+
+
+def test_the_names_are_read_with_all_that_is_said_of_them() -> None:
+    known = {name.place: name for name in names()}
+    found = known[
+        "common.restart_strategy.RestartStrategies.FailureRateRestartStrategyConfiguration"
+    ]
+    assert found.bases == ("RestartStrategyConfiguration",)
+    assert found.members[0] == "get_max_failure_rate()"
+    assert known["common.time.Time"].parameters == "(milliseconds)"
+    assert known["metrics.metricbase.Distribution"].members == ("update(value)",)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from penstock.common.completable_future import CompletableFuture
 from penstock.common.configuration import Configuration
 from penstock.common.configuration.config_option import ConfigOption
 from penstock.common.cost import Cost
@@ -32,6 +33,7 @@ __all__ = [
     "BulkWriter",
     "BulkWriterFactory",
     "ByteArraySchema",
+    "CompletableFuture",
     "ConfigOption",
     "Configuration",
     "Cost",

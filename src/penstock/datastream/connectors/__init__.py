@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from penstock.datastream.connectors.base import Sink, Source
-from penstock.datastream.connectors.file_system import FileSink
+from penstock.datastream.connectors.file_system import (
+    BucketAssigner,
+    FileSink,
+    OutputFileConfig,
+    RollingPolicy,
+)
 from penstock.datastream.connectors.jdbc import (
     JdbcConnectionOptions,
     JdbcExecutionOptions,
@@ -15,12 +20,15 @@ from penstock.datastream.connectors.spark import SparkSink
 from penstock.datastream.connectors.two_phase_commit import TwoPhaseCommitSink
 
 __all__ = [
+    "BucketAssigner",
     "FileSink",
     "JdbcConnectionOptions",
     "JdbcExecutionOptions",
     "JdbcSink",
     "NumberSequenceSource",
+    "OutputFileConfig",
     "PostgresSink",
+    "RollingPolicy",
     "Sink",
     "Source",
     "SparkSink",

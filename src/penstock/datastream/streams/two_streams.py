@@ -30,6 +30,7 @@ from penstock.datastream.functions.function_checks import (
     check_methods,
     key_function,
 )
+from penstock.datastream.functions.named_rows import name_results, name_results_of
 from penstock.datastream.functions.one_input import KeySelector
 from penstock.datastream.windows.join_functions import (
     BothSides,
@@ -191,7 +192,7 @@ class ConnectedStreams:
         self, name: str, function: Any, output_type: TypeInformation | None
     ) -> DataStream:
         kind = KeyedCoProcessOperator if self._is_keyed else CoProcessOperator
-        operator = kind(function)
+        operator = kind(name_results_of(function, _CO_METHODS, output_type))
         return self.stream1._transform(  # noqa: SLF001
             name, operator, output_type, second=self.stream2
         )
@@ -296,7 +297,9 @@ class BroadcastConnectedStream:
             )
         name = "Co-Process-Broadcast-Keyed" if keyed else "Co-Process-Broadcast"
         kind = KeyedBroadcastProcessOperator if keyed else BroadcastProcessOperator
-        operator = kind(func, self.broadcast_state_descriptors)
+        operator = kind(
+            name_results_of(func, _BROADCAST_METHODS, output_type), self.broadcast_state_descriptors
+        )
         return self.non_broadcast_stream._transform(  # noqa: SLF001
             name, operator, output_type, second=self.broadcast_stream.input_stream
         )
@@ -501,7 +504,7 @@ class IntervalJoined:
             )
         function = check_function(func, "process_element", 3, "process()")
         operator = IntervalJoinOperator(
-            function,
+            name_results(function, "process_element", output_type),
             lower=lower,
             upper=upper,
             late_tags=(self._left_late, self._right_late),
