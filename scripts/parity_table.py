@@ -57,7 +57,13 @@ WHY: Final = {
     ),
     "common.input_dependency_constraint": "Nothing takes it any more.",
     "datastream.async_retry_strategies.NO_RETRY_STRATEGY": "`AsyncRetryStrategy.no_restart()` is the same.",
-    "datastream.connectors.base.DeliveryGuarantee": "Each sink has [its own promise](concepts/exactly-once.md#sinks).",
+    **_each(
+        "datastream.connectors.elasticsearch",
+        "ElasticsearchSinkBuilderBase.get_http_host_class "
+        "Elasticsearch6SinkBuilder.get_http_host_class "
+        "Elasticsearch7SinkBuilder.get_http_host_class",
+        "It names a class of Java.",
+    ),
     "datastream.connectors.file_system": _AS_OF_NOW,
     "datastream.data_stream.CachedDataStream": "Write what is used again, and read it.",
     "datastream.data_stream.KeyedStream.AccumulateType": _INTERNAL,
@@ -66,8 +72,6 @@ WHY: Final = {
     "common.io": "What `create_input` reads has it as its base class there.",
     "common.restart_strategy.RestartStrategies": "`RestartStrategies` returns them, and `get_description` tells them apart.",
     "common.serializer.VoidNamespaceSerializer": _INTERNAL,
-    "datastream.connectors.base.StreamTransformer": _INTERNAL,
-    "datastream.connectors.base.SupportsPreprocessing": _INTERNAL,
     "datastream.connectors.file_system.FileSink.get_transformer": _INTERNAL,
     "datastream.data_stream.WINDOW_STATE_NAME": _INTERNAL,
     "datastream.functions.AsyncFunctionDescriptor": _INTERNAL,
@@ -88,6 +92,7 @@ _OF_JAVA: Final = "PyFlink's wraps an object of Java, which is what it is made o
 OTHERWISE: Final = {
     "datastream.connectors.base.Sink(sink)": _OF_JAVA,
     "datastream.connectors.base.Source(source)": _OF_JAVA,
+    "datastream.connectors.file_system.FileSink < SupportsPreprocessing": "It takes rows as they are.",
     "datastream.connectors.jdbc.JdbcSink < SinkFunction": "It is a `Sink`, which `add_sink` takes too.",
     "datastream.data_stream.KeyedStream.broadcast(*args)": "`broadcast` has the parameters of `DataStream.broadcast`.",
     "datastream.formats.parquet.ParquetBulkWriters.@for_row_type(row_type, hadoop_config=None, utc_timestamp=False)": "Hadoop's settings are not needed.",

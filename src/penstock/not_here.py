@@ -39,10 +39,6 @@ _RABBITMQ: Final = (
     "`stream.add_sink(Publish())`. To read it, make it a data source of Spark's in Python "
     '(`pyspark.sql.datasource`): `env.from_data_frame(spark.readStream.format("rabbitmq").load())`.'
 )
-_ELASTICSEARCH: Final = (
-    'Write it with Spark: `stream.sink_to(SparkSink("org.elasticsearch.spark.sql", schema="word string, count long", '
-    'options={"es.nodes": "host:9200", "es.resource": "counts"}))`.'
-)
 _FILES: Final = (
     'Read files with Spark: `env.from_data_frame(spark.readStream.schema("word string").csv("folder"))`, or '
     '`json`, `parquet`, `orc`, or the format "avro".'
@@ -58,10 +54,6 @@ _WRITERS: Final = (
 _FILE_SINK: Final = (
     "`FileSink` does the same: "
     '`stream.sink_to(FileSink.for_row_format("folder", Encoder.simple_string_encoder()).build())`.'
-)
-_DELIVERY: Final = (
-    "Each sink has its own: "
-    '`stream.sink_to(PostgresSink("host=db", "counts", columns=["word", "count"]))` delivers once.'
 )
 _SCHEMAS: Final = (
     'Read and write values with Spark\'s functions: `env.from_data_frame(frame.select(from_json("value", '
@@ -111,7 +103,6 @@ INSTEAD: Final = {
     **_of(_CONNECTORS, "rabbitmq RMQSource RMQSink RMQConnectionConfig", _RABBITMQ),
     **_of(_CONNECTORS, "kinesis", _KINESIS),
     **_of(_CONNECTORS, "cassandra", _CASSANDRA),
-    **_of(_CONNECTORS, "elasticsearch", _ELASTICSEARCH),
     **_of(_CONNECTORS, "hybrid_source", _HYBRID),
     **_of(
         _CONNECTORS,
@@ -120,7 +111,6 @@ INSTEAD: Final = {
     ),
     **_of(_CONNECTORS, "StreamFormat", _FILES),
     **_of(_CONNECTORS, "StreamingFileSink", _FILE_SINK),
-    **_of(_CONNECTORS, "DeliveryGuarantee", _DELIVERY),
     **_of("datastream.formats", "orc", _WRITERS),
     **_of("datastream", "slot_sharing_group SlotSharingGroup MemorySize", _SLOTS),
     **_of(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.datastream.connectors.base import Sink, Source
+from penstock.datastream.connectors.base import DeliveryGuarantee, Sink, Source
 from penstock.datastream.connectors.file_system import (
     BucketAssigner,
     FileSink,
@@ -21,6 +21,7 @@ from penstock.datastream.connectors.two_phase_commit import TwoPhaseCommitSink
 
 __all__ = [
     "BucketAssigner",
+    "DeliveryGuarantee",
     "FileSink",
     "JdbcConnectionOptions",
     "JdbcExecutionOptions",

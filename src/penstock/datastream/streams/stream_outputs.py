@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Callable
 from typing import Any, overload
 
-from penstock.datastream.connectors.base import Sink
+from penstock.datastream.connectors.base import Sink, SupportsPreprocessing
 from penstock.datastream.functions.function_checks import check_function
 from penstock.datastream.functions.one_input import SinkFunction
 from penstock.datastream.streams.base_stream import BaseStream
@@ -98,7 +98,9 @@ class StreamOutputs(BaseStream):
                 f"sink_to() was given {sink!r}, which is no sink.",
                 hint="Give a sink of penstock.datastream.connectors; add_sink() takes functions.",
             )
-        return self._end("Writer", sink.create_operator())
+        transformer = sink.get_transformer() if isinstance(sink, SupportsPreprocessing) else None
+        stream = self if transformer is None else transformer.apply(self)
+        return stream._end("Writer", sink.create_operator())  # noqa: SLF001 - another stream's own
 
     @overload
     def execute_and_collect(

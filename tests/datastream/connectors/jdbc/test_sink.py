@@ -321,6 +321,13 @@ class TestTheDatabase:
         with pytest.raises(SinkTableError, match=rf"does not take the statement[\s\S]*{why}"):
             new_job(database.sink(sql))
 
+    def test_needs_no_types_of_nulls_to_check_a_statement(
+        self, postgres_database: Database, new_job: NewJob
+    ) -> None:
+        sql = "insert into tested_seen (id, name) select ?, cast(? as jsonb) ->> 'name' where true"
+        new_job(postgres_database.sink(sql)).run([[(1, '{"name": "a"}')]])
+        assert postgres_database.rows(READ_SEEN) == [(1, "a")]
+
     def test_may_be_away_for_a_while(
         self, postgres_database: Database, new_job: NewJob, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -75,6 +75,10 @@ class DatabaseClient(ABC):
         )
         return isinstance(error, kinds)
 
+    def is_about_schema(self, error: Exception) -> bool:
+        """Whether an error says that there is no such table or column, or that a statement cannot be read."""
+        return False
+
     @contextmanager
     def transaction(self, connection: Connection) -> Iterator[Cursor]:
         """Commit what is done with a cursor, or nothing of it if that raises."""

@@ -36,6 +36,11 @@ class PsycopgClient(DatabaseClient):
             ) from error
         return psycopg
 
+    def is_about_schema(self, error: Exception) -> bool:
+        errors = self.module.errors
+        kinds = (errors.UndefinedTable, errors.UndefinedColumn, errors.SyntaxError)
+        return isinstance(error, (*kinds, errors.InvalidSchemaName))
+
     def connect(self) -> Connection:
         connection = self.module.connect(self.conninfo, **dict(self.settings))
         from psycopg.types.json import JsonbDumper

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from penstock.datastream.connectors.databases.client import Connection, DatabaseClient
 from penstock.errors import DatabaseClientNotFoundError
+
+_SCHEMA_ERRORS: Final = [(1054,), (1064,), (1146,)]
+"""MySQL's numbers for an unknown column, a syntax error and an unknown table."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,9 @@ class PyMySqlClient(DatabaseClient):
                 hint='Install "penstock[mysql]" for the driver and where the workers run.',
             ) from error
         return pymysql
+
+    def is_about_schema(self, error: Exception) -> bool:
+        return error.args[:1] in _SCHEMA_ERRORS
 
     def connect(self) -> Connection:
         return self.module.connect(charset="utf8mb4", autocommit=False, **dict(self.settings))

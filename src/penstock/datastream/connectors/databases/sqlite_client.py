@@ -47,5 +47,7 @@ class SqliteClient(DatabaseClient):
         return value
 
     def is_about_statement(self, error: Exception) -> bool:
-        is_wrong = getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_ERROR
-        return is_wrong or super().is_about_statement(error)
+        return self.is_about_schema(error) or super().is_about_statement(error)
+
+    def is_about_schema(self, error: Exception) -> bool:
+        return getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_ERROR
