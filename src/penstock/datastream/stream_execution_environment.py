@@ -8,15 +8,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from penstock.common.configuration.configuration import Configuration
-from penstock.common.typeinfo.composite_typeinfo import RowTypeInfo
 from penstock.common.typeinfo.type_information import TypeInformation
 from penstock.common.typeinfo.types import Types
 from penstock.common.typeinfo.with_article import with_article
-from penstock.common.types import row_of
 from penstock.common.watermark_strategy import WatermarkStrategy
 from penstock.datastream.connectors.base import Source
 from penstock.datastream.environment_execution import EnvironmentExecution
-from penstock.datastream.functions.named_rows import declared_names, named_row
 from penstock.datastream.streams.data_stream import DataStream
 from penstock.datastream.streams.operator_settings import check_configuration
 from penstock.errors import ColumnNotFoundError, InvalidArgumentError
@@ -326,14 +323,7 @@ def _typed(elements: list[Any], type_info: TypeInformation) -> list[Any]:
             f"{type_info!r} is no type information.",
             hint="Types.INT() and its likes describe a type, with the parentheses.",
         )
-    for index, element in enumerate(elements):
-        type_info.check(element, f"Element {index} of the collection")
-    names = declared_names(type_info)
-    if names is not None:
-        return [named_row(element, names, "The collection has") for element in elements]
-    if isinstance(type_info, RowTypeInfo):
-        return [
-            row_of(None, tuple(element)) if isinstance(element, (tuple, list)) else element
-            for element in elements
-        ]
-    return elements
+    return [
+        type_info.convert(element, f"Element {index} of the collection")
+        for index, element in enumerate(elements)
+    ]

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum, auto
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
+from penstock.common.typeinfo.conversion import Conversion
+from penstock.common.typeinfo.type_information import TypeInformation
 from penstock.runtime.context import RuntimeContext
 from penstock.runtime.epoch import Epoch
+from penstock.runtime.exchange.converting_output import converting
 from penstock.runtime.exchange.elements import Block, WatermarkStatus
 from penstock.runtime.exchange.output import Output
 from penstock.runtime.metrics import OperatorMetrics
@@ -73,6 +77,7 @@ class StreamOperator:
         chaining_strategy: Whether the operator may share a chain with its neighbours.
         context: What the operator may ask about its task.
         output: Where its results go.
+        conversion: Makes its results ones of the declared type; None if they are emitted as they are.
         metrics: What it counts.
         state: Its keyed state, if it has any.
         processing_time: Tells the time, and calls back when timers are due.
@@ -108,6 +113,12 @@ class StreamOperator:
     keeps_records: bool = False
     """Whether its snapshot may hold records, so that it must not get lost."""
 
+    result_type: TypeInformation | None = None
+    """The declared type of its results, of which they are made values; None for any."""
+
+    side_types: Mapping[str, TypeInformation] = MappingProxyType({})
+    """The same of its side outputs, by the ids of their tags."""
+
     delivers_to: str = ""
     """Of a sink that prepares, its kind and where it delivers to: another sink has another one."""
 
@@ -120,6 +131,7 @@ class StreamOperator:
     operator_id: str
     context: RuntimeContext
     output: Output
+    conversion: Conversion | None
     metrics: OperatorMetrics
     state: KeyedStateBackend
     processing_time: ProcessingTimeService
@@ -142,7 +154,7 @@ class StreamOperator:
         self.name = name
         self.operator_id = operator_id
         self.context = context
-        self.output = output
+        self.output, self.conversion = converting(output, name, self.result_type, self.side_types)
         self.metrics = metrics
         self.to_driver = to_driver
         self.processing_time = processing_time

@@ -4,7 +4,7 @@ from array import array
 from collections import OrderedDict
 from dataclasses import dataclass
 from datetime import date
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ import pytest
 from penstock.common.rows.data_frame_row import row_factory
 from penstock.common.typeinfo import RowTypeInfo, TupleTypeInfo, TypeInformation, Types
 from penstock.common.typeinfo.composite_typeinfo import SequenceTypeInfo
-from penstock.common.types import Row, row_of
+from penstock.common.types import Row, RowKind, row_of
 from penstock.errors import TypeMismatchError, UnknownFieldError, UnsupportedTypeError
 
 PERSON = Types.ROW_NAMED(["name", "born"], [Types.STRING(), Types.SQL_DATE()])
@@ -25,6 +25,11 @@ class Person:
     born: date
 
 
+class NamedPair(NamedTuple):
+    name: str
+    born: date
+
+
 class TestSequences:
     @pytest.mark.parametrize(
         "info",
@@ -33,6 +38,26 @@ class TestSequences:
     @pytest.mark.parametrize("value", [[1, None], (1, 2), array("i", [1]), np.array([1]), []])
     def test_take_anything_in_order(self, info: TypeInformation, value: Any) -> None:
         info.check(value)
+
+    @pytest.mark.parametrize(
+        ("value", "expected"),
+        [((1, 2), [1, 2]), (array("i", [1]), [1]), (np.array([1]), [1]), (range(2), [0, 1])],
+    )
+    def test_make_lists_of_it(self, value: Any, expected: list[int]) -> None:
+        for info in (Types.LIST(Types.INT()), Types.PRIMITIVE_ARRAY(Types.INT())):
+            assert info.convert(value) == expected
+            assert [type(element) for element in info.convert(value)] == [int] * len(expected)
+
+    def test_leave_lists_as_they_are(self) -> None:
+        plain, strange = [1, None], [1, True]
+
+        assert Types.LIST(Types.INT()).convert(plain) is plain
+        assert repr(Types.LIST(Types.INT()).convert(strange)) == "[1, 1]"
+        assert repr(strange) == "[1, True]"
+
+    def test_refuse_sets_which_have_no_order(self) -> None:
+        with pytest.raises(TypeMismatchError, match=r"return sorted\(\.\.\.\) of it"):
+            Types.LIST(Types.INT()).convert({1, 2})
 
     @pytest.mark.parametrize("value", ["text", b"bytes", {1: 2}, iter([1]), 1])
     def test_refuse_what_is_no_sequence(self, value: Any) -> None:
@@ -58,9 +83,11 @@ class TestSequences:
         info = Types.PRIMITIVE_ARRAY(Types.BYTE())
 
         for value in (b"ab", bytearray(b"ab"), memoryview(b"ab")):
-            info.check(value)
+            assert info.convert(value) == Types.LIST(Types.BYTE()).convert(value) == b"ab"
+            assert type(info.convert(value)) is bytes
         with pytest.raises(TypeMismatchError):
             info.check([97, 98])
+        assert Types.LIST(Types.BYTE()).convert([97, 98]) == [97, 98]
 
     def test_have_all_their_elements_if_primitive(self) -> None:
         Types.PRIMITIVE_ARRAY(Types.INT()).check([1, 2])
@@ -106,7 +133,10 @@ class TestMap:
         assert self.INFO.need_conversion()
 
     def test_takes_mappings(self) -> None:
-        self.INFO.check(OrderedDict(a=BORN))
+        plain = {"a": BORN}
+        assert self.INFO.convert(plain) is plain
+        assert type(self.INFO.convert(OrderedDict(plain))) is dict
+        assert self.INFO.convert(OrderedDict(plain)) == plain
         with pytest.raises(TypeMismatchError, match="no MapTypeInfo<String, DateTypeInfo>"):
             self.INFO.check([("a", BORN)])
 
@@ -129,6 +159,14 @@ class TestTuple:
     def test_stores_tuples(self, value: Any) -> None:
         self.INFO.check(value)
         assert self.INFO.to_internal_type(value) == ("a", 10)
+
+    def test_makes_tuples(self) -> None:
+        pair = ("a", BORN)
+
+        assert self.INFO.convert(pair) is pair
+        for value in (["a", BORN], Row("a", BORN), Row(x="a", y=BORN), NamedPair("a", BORN)):
+            assert self.INFO.convert(value) == pair
+            assert type(self.INFO.convert(value)) is tuple
 
     def test_reads_tuples(self) -> None:
         assert self.INFO.from_internal_type(("a", 10)) == ("a", BORN)
@@ -189,13 +227,35 @@ class TestRow:
         ],
     )
     def test_takes_all_that_has_these_fields(self, value: Any) -> None:
-        PERSON.check(value)
+        converted = PERSON.convert(value)
+        assert converted == Row(name="Ann", born=BORN)
+        assert (converted is value) == (repr(value) == repr(converted))
         assert PERSON.to_internal_type(value) == ("Ann", 10)
 
-    def test_takes_rows_by_position_if_it_has_no_names(self) -> None:
+    def test_without_names_has_those_of_flink(self) -> None:
         info = Types.ROW([Types.SQL_DATE(), Types.STRING()])
 
-        assert info.to_internal_type(Row(born=BORN, name="Ann")) == (10, "Ann")
+        for value in (Row(BORN, "Ann"), Row(f1="Ann", f0=BORN), (BORN, "Ann")):
+            assert repr(info.convert(value)) == f"Row(f0={BORN!r}, f1='Ann')"
+        with pytest.raises(TypeMismatchError, match=r"are: f0, f1. Types.ROW_NAMED gives them"):
+            info.convert(Row(born=BORN, name="Ann"))
+
+    def test_keeps_the_kind_of_a_row_and_does_not_change_it(self) -> None:
+        row = Row(born=BORN, name="Ann")
+        row.set_row_kind(RowKind.DELETE)
+
+        assert PERSON.convert(row).get_row_kind() is RowKind.DELETE
+        assert list(PERSON.convert(row)) == ["Ann", BORN]
+        assert list(row) == [BORN, "Ann"]
+
+    def test_converts_what_is_inside(self) -> None:
+        team = Types.ROW([Types.FLOAT(), Types.LIST(PERSON), Types.MAP(Types.INT(), PERSON)])
+        ann = ("Ann", BORN)
+
+        assert repr(team.convert((0.1, [ann, None], {True: ann}))) == (
+            f"Row(f0=0.10000000149011612, f1=[Row(name='Ann', born={BORN!r}), None], "
+            f"f2={{1: Row(name='Ann', born={BORN!r})}})"
+        )
 
     def test_a_key_that_a_dict_lacks_is_a_missing_value(self) -> None:
         assert PERSON.to_internal_type({"name": "Ann"}) == ("Ann", None)
@@ -221,7 +281,7 @@ class TestRow:
         read = PERSON.from_internal_type(("Ann", 10))
 
         assert read == row_of(("name", "born"), ("Ann", BORN))
-        assert Types.ROW([Types.INT()]).from_internal_type((1,)) == Row(1)
+        assert Types.ROW([Types.INT()]).from_internal_type((1,)) == Row(f0=1)
         assert PERSON.from_internal_type(None) is None
         assert PERSON.to_internal_type(None) is None
 

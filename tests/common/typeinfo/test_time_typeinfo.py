@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from typing import Any
 
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -99,6 +100,23 @@ def test_takes_its_values_and_no_others(info: TypeInformation, good: Any, bad: A
     assert info.from_internal_type(info.to_internal_type(good)) == good
     with pytest.raises(TypeMismatchError):
         info.check(bad)
+
+
+def test_values_of_other_classes_become_the_same_date_or_time() -> None:
+    midnight, noon = datetime(2024, 1, 1), datetime(2024, 1, 1, 12)
+    aware = datetime(2024, 1, 1, tzinfo=UTC)
+    stamp = pd.Timestamp("2024-01-01 12:00:00.000001")
+
+    assert DateTypeInfo().convert(midnight) == date(2024, 1, 1)
+    assert type(DateTypeInfo().convert(midnight)) is date
+    assert TimestampTypeInfo().convert(aware) is aware
+    assert TimestampTypeInfo().convert(stamp) == noon + timedelta(microseconds=1)
+    assert type(TimestampTypeInfo().convert(stamp)) is datetime
+    for info, value in ((DateTypeInfo(), noon), (DateTypeInfo(), aware)):
+        with pytest.raises(TypeMismatchError, match=r"Return its date\(\)"):
+            info.convert(value)
+    with pytest.raises(TypeMismatchError):
+        TimestampTypeInfo().convert(pd.NaT)
 
 
 def test_each_kind_equals_itself_only() -> None:

@@ -6,7 +6,9 @@ import pytest
 
 from penstock.common.typeinfo import Types
 from penstock.common.typeinfo.type_information import (
+    ALWAYS,
     TypeInformation,
+    UnfitError,
     WrappingTypeInfo,
     require_type_information,
 )
@@ -16,8 +18,10 @@ from penstock.errors import TypeMismatchError, UnsupportedTypeError
 class Even(TypeInformation):
     """A description that overrides nothing but what it must."""
 
-    def _accepts(self, value: Any) -> bool:
-        return bool(value % 2 == 0)
+    def _converted(self, value: Any) -> Any:
+        if value % 2:
+            raise UnfitError(self, value)
+        return value
 
     def _identity(self) -> object:
         return ()
@@ -40,6 +44,11 @@ def test_a_value_of_another_type_is_named_with_its_type() -> None:
         Even().check(3, "the result")
 
     assert str(raised.value).startswith("the result is no Even: 3, an int.\n\nHint: ")
+
+
+def test_one_that_converts_is_asked_about_every_value() -> None:
+    assert Even().misfit("value") == ALWAYS
+    assert WrappingTypeInfo(Even()).misfit("value") == ALWAYS
 
 
 def test_a_long_value_is_shortened() -> None:

@@ -167,11 +167,15 @@ def test_declared_names_are_given_to_results_of_all_methods() -> None:
         "{'side': 'right', 'value': 2}",
     ]
     timers = connected().key_by(parity, parity)
-    rows = list(timers.process(Remembering(), names).execute_and_collect())
+    numbers = Types.ROW_NAMED(["side", "value"], [Types.INT(), Types.INT()])
+    rows = list(timers.process(Remembering(), numbers).execute_and_collect())
     assert all(isinstance(row, Row) for row in rows)
     assert sorted((row.side, row.value) for row in rows) == [(0, 4), (1, 4)]
     one_name = Types.ROW_NAMED(["text"], [Types.STRING()])
-    with pytest.raises(TypeMismatchError, match="has 2 fields, while 1 are declared"):
+    with pytest.raises(
+        TypeMismatchError,
+        match=r"no RowTypeInfo\(text: String\).*\n\nHint: The declared fields are: text",
+    ):
         run(connected().process(Both(), one_name))
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,7 +13,9 @@ from tests.runtime.strategies import TIMES_AND_KEYS
 from tests.runtime.task.test_chain import Built, line
 from tests.strategies import any_of, from_zero
 
-from penstock.errors import UserFunctionError
+from penstock.common import Types
+from penstock.common.typeinfo import TypeInformation
+from penstock.errors import TypeMismatchError, UserFunctionError
 from penstock.runtime.exchange.elements import BLOCK_SIZE, Block
 from penstock.runtime.operator import StreamOperator
 from penstock.runtime.operators.function_operator import (
@@ -104,7 +107,7 @@ def counts(built: Built) -> list[tuple[int, int]]:
 
 
 def dropping(value: Any) -> list[Any] | None:
-    return None if value < 0 else [value] * (value % 4)
+    return None if value < 0 else [value] * int(value % 4)
 
 
 def yielding(value: Any) -> Iterator[Any]:
@@ -119,6 +122,11 @@ def timed(value: int, context: Any) -> Iterator[Any] | None:
     return iter([value + (context.timestamp() or 0) % 7, (SIDE, value), -value])
 
 
+def declared(operator: StreamOperator, result_type: TypeInformation) -> StreamOperator:
+    operator.result_type = result_type
+    return operator
+
+
 SIDE = OutputTag("side")
 STEPS: list[StreamOperator] = [
     MapOperator(lambda value: value + 3),
@@ -128,6 +136,10 @@ STEPS: list[StreamOperator] = [
     FlatMapOperator(dropping),
     FlatMapOperator(yielding),
     ProcessOperator(timed),
+    declared(MapOperator(lambda value: value + 3), Types.DOUBLE()),
+    declared(MapOperator(lambda value: value / 2), Types.FLOAT()),
+    declared(FlatMapOperator(yielding), Types.DOUBLE()),
+    declared(ProcessOperator(timed), Types.DOUBLE()),
 ]
 
 
@@ -156,7 +168,10 @@ def test_give_and_count_what_they_give_apart(ends: tuple[bool, bool, int], drawn
 
     def run(kind_of: Callable[[type[StreamOperator]], type[Any]]) -> tuple[Any, ...]:
         sunk = Journal()
-        operators = [kind_of(type(step))(step.function.function) for step in steps]  # type: ignore[attr-defined]
+        operators: list[Any] = []
+        for step in steps:
+            operators.append(kind_of(type(step))(step.function.function))  # type: ignore[attr-defined]
+            operators[-1].result_type = step.result_type
         if begins_with_reduce:
             operators.insert(0, kind_of(ReduceOperator)(lambda left, right: left + right))
         if ends_in_sink:
@@ -175,9 +190,36 @@ def test_give_and_count_what_they_give_apart(ends: tuple[bool, bool, int], drawn
             for operator in built.chain.operators
             if isinstance(operator, ReduceOperator)
         ]
-        return left, list(sunk), counts(built), states
+        return repr(left), repr(list(sunk)), counts(built), repr(states)  # 1 is no 1.0
 
     assert run(lambda kind: kind) == run(APART.__getitem__)
+
+
+def test_a_result_of_another_type_than_declared_ends_in_its_own_operator() -> None:
+    journal = Journal()
+    words = declared(MapOperator(lambda value: value or 7), Types.STRING())
+    [spec, *others] = line(words, MapOperator(noting(journal, "later")))
+    built = Built([replace(spec, name="words"), *others])
+
+    with pytest.raises(TypeMismatchError, match=r"^The result of operator 'words' is no String: 7"):
+        built.chain.process(Block(["a", 0, "b"]))
+    assert journal == [("later", "a")]
+
+
+def test_rows_made_inside_of_a_loop_may_be_changed_by_the_next_function() -> None:
+    pairs = declared(MapOperator(lambda value: (value, 1)), Types.ROW([Types.INT(), Types.INT()]))
+    seen: list[Any] = []
+
+    def change(row: Any) -> Any:
+        for earlier in seen:
+            earlier[1] = "changed later"
+        seen.append(row)
+        return row
+
+    built = Built(line(pairs, MapOperator(change), OwnMap(repr)))
+    built.chain.process(Block([1, 2], is_immutable=True, is_harmless=True))
+    [left] = built.left.values()
+    assert [record[0] for record in left.records()] == ["Row(f0=1, f1=1)", "Row(f0=2, f1=1)"]
 
 
 class TestWhatRunsAsOne:

@@ -4,13 +4,20 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
 from decimal import Decimal
 from enum import Enum
-from numbers import Integral, Real
+from numbers import Real
+from struct import Struct
 from typing import Any, Final
 
 from penstock.common.time import Instant
-from penstock.common.typeinfo.type_information import TypeInformation, WrappingTypeInfo
+from penstock.common.typeinfo.type_information import (
+    ALWAYS,
+    TypeInformation,
+    UnfitError,
+    WrappingTypeInfo,
+)
 
 __all__ = [
     "BasicType",
@@ -41,19 +48,117 @@ class BasicType(Enum):
     __hash__ = object.__hash__
 
 
+_SINGLE: Final = Struct("<f")  # which refuses what is too large, as the native format does not
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return str.__str__(value)
+
+
+def _character(value: Any) -> str:
+    text = _text(value)
+    if len(text) != 1:
+        raise ValueError
+    return text
+
+
+def _boolean(value: Any) -> bool:
+    is_number = isinstance(value, Real) or type(value).__name__ in _NUMPY_BOOLEANS
+    if not is_number or value not in {0, 1}:
+        raise ValueError
+    return bool(value)
+
+
+def _integer(value: Any) -> int:
+    if not isinstance(value, (Real, Decimal)):
+        raise TypeError
+    number = int(value)  # type: ignore[arg-type] # what Real lacks, its classes have
+    if number != value:
+        raise ValueError
+    return number
+
+
+def _integer_within(limit: int) -> Callable[[Any], int]:
+    def convert(value: Any) -> int:
+        number = value if type(value) is int else _integer(value)
+        if not -limit <= number < limit:
+            raise OverflowError
+        return number
+
+    return convert
+
+
+def _double(value: Any) -> float:
+    if type(value) is float:
+        return value
+    if not isinstance(value, (Real, Decimal)):
+        raise TypeError
+    return float(value)
+
+
+def _single(value: Any) -> float:
+    rounded: float = _SINGLE.unpack(_SINGLE.pack(_double(value)))[0]
+    return rounded
+
+
+def _decimal(value: Any) -> Decimal:
+    if isinstance(value, bool) or not isinstance(value, (Real, Decimal, str)):
+        raise TypeError
+    # As PyFlink does, by way of the text: 0.1 is what is written so.
+    text = repr(float(value)) if isinstance(value, float) else str(value)
+    number = value if type(value) is Decimal else Decimal(text)
+    if not number.is_finite():
+        raise ValueError
+    return number
+
+
+def _instant(value: Any) -> Instant:
+    if not isinstance(value, Instant):
+        raise TypeError
+    return value
+
+
+_NUMPY_BOOLEANS: Final = frozenset({"bool", "bool_"})
 _LIMITS: Final = {
     BasicType.BYTE: 1 << 7,
     BasicType.SHORT: 1 << 15,
     BasicType.INT: 1 << 31,
     BasicType.LONG: 1 << 63,
 }
-_FLOATS: Final = (BasicType.FLOAT, BasicType.DOUBLE)
+_CONVERSIONS: Final[dict[BasicType, Callable[[Any], Any]]] = {
+    BasicType.STRING: _text,
+    BasicType.CHAR: _character,
+    BasicType.BOOLEAN: _boolean,
+    **{kind: _integer_within(limit) for kind, limit in _LIMITS.items()},
+    BasicType.BIG_INT: _integer,
+    BasicType.FLOAT: _single,
+    BasicType.DOUBLE: _double,
+    BasicType.BIG_DEC: _decimal,
+    BasicType.INSTANT: _instant,
+}
+_MISFITS: Final = {
+    BasicType.STRING: "kind({0}) is not str",
+    BasicType.CHAR: "kind({0}) is not str or len({0}) != 1",
+    BasicType.BOOLEAN: "kind({0}) is not bool",
+    **{
+        kind: f"kind({{0}}) is not int or not {-limit} <= {{0}} < {limit}"
+        for kind, limit in _LIMITS.items()
+    },
+    BasicType.BIG_INT: "kind({0}) is not int",
+    BasicType.FLOAT: ALWAYS,
+    BasicType.DOUBLE: "kind({0}) is not float",
+    BasicType.BIG_DEC: "kind({0}) is not Decimal or not {0}.is_finite()",
+    BasicType.INSTANT: "kind({0}) is not Instant",
+}
 
 
 class BasicTypeInfo(TypeInformation):
     """Describes numbers, strings and booleans.
 
-    Numbers of NumPy pass as numbers, booleans do not.
+    A number becomes the number of the declared type that it is equal to, also if it is one of NumPy's, a bool, a
+    `Decimal` or a fraction; a text whose class is derived from `str` becomes a `str`.
 
     Args:
         basic_type: Which of them.
@@ -66,21 +171,16 @@ class BasicTypeInfo(TypeInformation):
     def __init__(self, basic_type: BasicType) -> None:
         self.basic_type = basic_type
 
-    def _accepts(self, value: Any) -> bool:
-        kind = self.basic_type
-        if type(value) is int and kind in _LIMITS:
-            return -_LIMITS[kind] <= value < _LIMITS[kind]
-        if kind is BasicType.BOOLEAN:
-            return type(value).__name__ in {"bool", "bool_"}  # bool_ is NumPy's
-        if isinstance(value, bool):
-            return False
-        if kind in _LIMITS:
-            return isinstance(value, Integral) and -_LIMITS[kind] <= int(value) < _LIMITS[kind]
-        if kind in _FLOATS:
-            return isinstance(value, Real)
-        if kind is BasicType.CHAR:
-            return isinstance(value, str) and len(value) == 1
-        return isinstance(value, _PYTHON_TYPES[kind])
+    def _converted(self, value: Any) -> Any:
+        try:
+            return _CONVERSIONS[self.basic_type](value)
+        except (ArithmeticError, TypeError, ValueError):
+            pass
+        raise UnfitError(self, value)
+
+    def misfit(self, value: str) -> str:
+        """See `TypeInformation.misfit`."""
+        return _MISFITS[self.basic_type].format(value)
 
     def _identity(self) -> object:
         return self.basic_type
@@ -147,14 +247,6 @@ class BasicTypeInfo(TypeInformation):
     def INSTANT_TYPE_INFO() -> InstantTypeInfo:
         """Return the description of an `Instant`; columns hold microseconds."""
         return InstantTypeInfo(BasicType.INSTANT)
-
-
-_PYTHON_TYPES: Final[dict[BasicType, tuple[type, ...]]] = {
-    BasicType.STRING: (str,),
-    BasicType.BIG_INT: (Integral,),
-    BasicType.BIG_DEC: (Decimal, Integral),
-    BasicType.INSTANT: (Instant,),
-}
 
 
 class InstantTypeInfo(BasicTypeInfo):

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence, Sized
-from contextlib import suppress
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence, Set
+from operator import is_
+from typing import Any, Final
 
 from penstock.common.typeinfo.basic_typeinfo import BasicType, BasicTypeInfo
-from penstock.common.typeinfo.type_information import TypeInformation, require_type_information
+from penstock.common.typeinfo.type_information import (
+    ALWAYS,
+    NEVER,
+    TypeInformation,
+    UnfitError,
+    require_type_information,
+)
 from penstock.common.types import Row, field_names_of, row_of, unknown_field
-from penstock.errors import TypeMismatchError, UnsupportedTypeError
+from penstock.errors import UnsupportedTypeError
 
 __all__ = [
     "BasicArrayTypeInfo",
@@ -24,6 +30,7 @@ __all__ = [
 ]
 
 _BYTES = (bytes, bytearray, memoryview)
+_ORDER_HINT: Final = "The order of a set may differ between processes: return sorted(...) of it."
 _PRIMITIVES = frozenset(BasicType) - {
     BasicType.STRING,
     BasicType.BIG_INT,
@@ -63,19 +70,32 @@ class SequenceTypeInfo(TypeInformation):
             return values
         return [convert(value) for value in values]
 
-    def _accepts(self, value: Any) -> bool:
-        return (
-            isinstance(value, Iterable)
-            and isinstance(value, Sized)
-            and not isinstance(value, (str, Mapping, *_BYTES))
-        )
+    def _converted(self, value: Any) -> Any:
+        if isinstance(value, _BYTES) and self._may_be_bytes():
+            return bytes(value)
+        elements = self._elements(value)
+        converted = [self._element(element, position) for position, element in enumerate(elements)]
+        return _unless_same(value, elements, converted, list)
 
-    def _check_value(self, value: Any, where: str) -> None:
-        super()._check_value(value, where)
-        if isinstance(value, _BYTES):
-            return  # whose elements, read one by one, have no sign
-        for position, element in enumerate(value):
-            self.element_type.check(element, f"{where}[{position}]")
+    def _may_be_bytes(self) -> bool:
+        return False
+
+    def _elements(self, value: Any) -> list[Any]:
+        if isinstance(value, list):
+            return value
+        if isinstance(value, (str, *_BYTES)):
+            raise UnfitError(self, value)
+        if hasattr(value, "tolist"):  # as arrays of Python and of NumPy have
+            value = value.tolist()
+        if not isinstance(value, Sequence):
+            raise UnfitError(self, value, _ORDER_HINT if isinstance(value, Set) else None)
+        return list(value)
+
+    def _element(self, element: Any, position: int) -> Any:
+        try:
+            return self.element_type.converted(element)
+        except UnfitError as error:
+            raise error.inside(f"[{position}]") from None
 
     def _identity(self) -> object:
         return self.element_type
@@ -85,12 +105,15 @@ class SequenceTypeInfo(TypeInformation):
 
 
 class ListTypeInfo(SequenceTypeInfo):
-    """Describes lists.
+    """Describes lists; where the elements are of 8 bits, a `bytes` will do.
 
     Example:
         >>> ListTypeInfo(BasicTypeInfo.INT_TYPE_INFO())
         ListTypeInfo<Integer>
     """
+
+    def _may_be_bytes(self) -> bool:
+        return self.element_type == BasicTypeInfo.BYTE_TYPE_INFO()
 
 
 class ObjectArrayTypeInfo(SequenceTypeInfo):
@@ -138,10 +161,18 @@ class PrimitiveArrayTypeInfo(_ArrayTypeInfo):
 
     _element_kinds = _PRIMITIVES
 
-    def _accepts(self, value: Any) -> bool:
-        if self.element_type == BasicTypeInfo.BYTE_TYPE_INFO():
-            return isinstance(value, _BYTES)
-        return super()._accepts(value) and all(element is not None for element in value)
+    def _converted(self, value: Any) -> Any:
+        if self._may_be_bytes() and not isinstance(value, _BYTES):
+            raise UnfitError(self, value)
+        return super()._converted(value)
+
+    def _may_be_bytes(self) -> bool:
+        return self.element_type == BasicTypeInfo.BYTE_TYPE_INFO()
+
+    def _element(self, element: Any, position: int) -> Any:
+        if element is None:
+            raise UnfitError(self.element_type, None).inside(f"[{position}]")
+        return super()._element(element, position)
 
 
 class MapTypeInfo(TypeInformation):
@@ -182,14 +213,25 @@ class MapTypeInfo(TypeInformation):
         key, value = self.key_type_info.from_internal_type, self.value_type_info.from_internal_type
         return {key(k): value(v) for k, v in obj}
 
-    def _accepts(self, value: Any) -> bool:
-        return isinstance(value, Mapping)
+    def _converted(self, value: Any) -> Any:
+        if not isinstance(value, Mapping):
+            raise UnfitError(self, value)
+        keys = [self._key(key) for key in value]
+        items = [self._item(item, key) for key, item in value.items()]
+        is_same = _are_same(value, keys) and _are_same(value.values(), items)
+        return value if is_same and type(value) is dict else dict(zip(keys, items, strict=True))
 
-    def _check_value(self, value: Any, where: str) -> None:
-        super()._check_value(value, where)
-        for key, item in value.items():
-            self.key_type_info.check(key, f"the key {key!r} of {where}")
-            self.value_type_info.check(item, f"{where}[{key!r}]")
+    def _key(self, key: Any) -> Any:
+        try:
+            return self.key_type_info.converted(key)
+        except UnfitError as error:
+            raise error.inside("", before=f"the key {key!r} of ") from None
+
+    def _item(self, item: Any, key: Any) -> Any:
+        try:
+            return self.value_type_info.converted(item)
+        except UnfitError as error:
+            raise error.inside(f"[{key!r}]") from None
 
     def _identity(self) -> object:
         return (self.key_type_info, self.value_type_info)
@@ -231,7 +273,7 @@ class _FieldsTypeInfo(TypeInformation):
         """
         if obj is None:
             return None
-        fields = zip(self._field_types, self.field_values(obj, "the value"), strict=True)
+        fields = zip(self._field_types, self.field_values(obj), strict=True)
         return tuple([field_type.to_internal_type(field) for field_type, field in fields])
 
     def from_internal_type(self, obj: Iterable[Any] | None) -> Any:
@@ -251,10 +293,20 @@ class _FieldsTypeInfo(TypeInformation):
         Raises:
             TypeMismatchError: If it has not the fields that it should have.
         """
+        try:
+            return self._fields(value)
+        except UnfitError as error:
+            raise error.told(where) from None
+
+    def _fields(self, value: Any) -> Sequence[Any]:
         fields = self._read_fields(value)
         if fields is None or len(fields) != len(self._field_types):
-            raise self._mismatch(value, where)
+            raise UnfitError(self, value, self._hint_for(value))
         return fields
+
+    def _hint_for(self, value: Any) -> str | None:
+        """Return what to do about a value that has not the fields that it should have."""
+        return None
 
     @abstractmethod
     def _read_fields(self, value: Any) -> Sequence[Any] | None:
@@ -264,21 +316,35 @@ class _FieldsTypeInfo(TypeInformation):
     def _make(self, fields: list[Any]) -> Any:
         """Return the value that has these fields."""
 
+    def _converted_fields(self, fields: Sequence[Any]) -> list[Any]:
+        converted: list[Any] = []
+        for field_type, field in zip(self._field_types, fields, strict=True):
+            try:
+                converted.append(field_type.converted(field))
+            except UnfitError as error:
+                raise error.inside(self._field_labels()[len(converted)]) from None
+        return converted
+
     @abstractmethod
     def _field_labels(self) -> list[str]:
         """Return how an error calls the fields, after what it calls the value."""
 
-    def _check_value(self, value: Any, where: str) -> None:
-        fields = self.field_values(value, where)
-        with suppress(TypeMismatchError):
-            for field_type, field in zip(self._field_types, fields, strict=True):
-                field_type.check(field)
-            return
-        # Only an error needs the labels.
-        for label, field_type, field in zip(
-            self._field_labels(), self._field_types, fields, strict=True
-        ):
-            field_type.check(field, f"{where}{label}")
+    def misfits_in(self, fields: str) -> str:
+        """Return the test, in Python, that is false for no fields that `convert` would leave as they are.
+
+        Args:
+            fields: The expression for a tuple of so many fields.
+
+        Returns:
+            The test; see `TypeInformation.misfit`.
+        """
+        tests = [
+            field_type.misfit(f"{fields}[{position}]")
+            for position, field_type in enumerate(self._field_types)
+        ]
+        if ALWAYS in tests:
+            return ALWAYS
+        return " or ".join(test for test in tests if test != NEVER) or NEVER
 
     def _identity(self) -> object:
         return tuple(self._field_types)
@@ -301,6 +367,18 @@ class TupleTypeInfo(_FieldsTypeInfo):
     def _read_fields(self, value: Any) -> Sequence[Any] | None:
         return tuple(value) if isinstance(value, (tuple, list, Row)) else None
 
+    def _converted(self, value: Any) -> Any:
+        fields = self._fields(value)
+        return _unless_same(value, fields, self._converted_fields(fields), tuple)
+
+    def misfit(self, value: str) -> str:
+        """See `TypeInformation.misfit`."""
+        inside = self.misfits_in(value)
+        if inside == ALWAYS:
+            return ALWAYS
+        shape = f"kind({value}) is not tuple or len({value}) != {len(self._field_types)}"
+        return shape if inside == NEVER else f"{shape} or {inside}"
+
     def _make(self, fields: list[Any]) -> tuple[Any, ...]:
         return tuple(fields)
 
@@ -314,9 +392,9 @@ class TupleTypeInfo(_FieldsTypeInfo):
 class RowTypeInfo(_FieldsTypeInfo):
     """Describes rows.
 
-    A tuple, a list or a row without names is taken field by field in order. If field names are
-    given, a row that has names, a dict (whose missing keys count as None) and an object that has
-    attributes are taken by name. As in Flink, two row types are equal if their fields' types are,
+    A tuple, a list or a row without names is taken field by field in order; a row that has names, a dict (whose
+    missing keys count as None) and an object that has attributes by name. What is declared to be such a row becomes
+    one with the declared names, in their order. As in Flink, two row types are equal if their fields' types are,
     whatever the names.
 
     Args:
@@ -370,22 +448,40 @@ class RowTypeInfo(_FieldsTypeInfo):
         return self._field_names.index(field_name)
 
     def _read_fields(self, value: Any) -> Sequence[Any] | None:
-        names = self._given_names
+        names = self._field_names
         if isinstance(value, Row):
-            row_names = field_names_of(value)
-            if names is None or row_names is None:
+            own = field_names_of(value)
+            if own is None or own == names:
                 return tuple(value)
-            return [value[name] for name in names] if set(names) <= set(row_names) else None
+            return [value[name] for name in names] if set(names) <= set(own) else None
         if isinstance(value, (tuple, list)):
             return value
         if isinstance(value, Mapping):
-            return [value.get(name) for name in self._field_names]
-        if not all(hasattr(value, name) for name in self._field_names):
+            return [value.get(name) for name in names]
+        if not all(hasattr(value, name) for name in names):
             return None
-        return [getattr(value, name) for name in self._field_names]
+        return [getattr(value, name) for name in names]
+
+    def _hint_for(self, value: Any) -> str | None:
+        names = ", ".join(self._field_names)
+        own = field_names_of(value) if isinstance(value, Row) else None
+        if own is not None and self._given_names is None:
+            return f"The declared fields are: {names}. Types.ROW_NAMED gives them other names."
+        return f"The declared fields are: {names}."
+
+    def _converted(self, value: Any) -> Row:
+        fields = self._fields(value)
+        converted = self._converted_fields(fields)
+        if not isinstance(value, Row):
+            return self._make(converted)
+        if field_names_of(value) == self._field_names and _are_same(fields, converted):
+            return value
+        row = self._make(converted)
+        row.set_row_kind(value.get_row_kind())
+        return row
 
     def _make(self, fields: list[Any]) -> Row:
-        return row_of(self._given_names, tuple(fields))
+        return row_of(self._field_names, tuple(fields))
 
     def _field_labels(self) -> list[str]:
         return [f".{name}" for name in self._field_names]
@@ -395,3 +491,12 @@ class RowTypeInfo(_FieldsTypeInfo):
             return f"RowTypeInfo({', '.join(map(repr, self._field_types))})"
         fields = zip(self._given_names, self._field_types, strict=True)
         return f"RowTypeInfo({', '.join(f'{name}: {kind!r}' for name, kind in fields)})"
+
+
+def _are_same(values: Iterable[Any], others: Iterable[Any]) -> bool:
+    return all(map(is_, values, others))
+
+
+def _unless_same(value: Any, parts: Sequence[Any], converted: list[Any], kind: Any) -> Any:
+    """Return the value of a kind that has the converted parts: the value itself, if it is that one."""
+    return value if type(value) is kind and _are_same(parts, converted) else kind(converted)

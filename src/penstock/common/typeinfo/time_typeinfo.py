@@ -12,7 +12,11 @@ from datetime import UTC, date, datetime, time, timedelta
 from enum import Enum
 from typing import Any, Final
 
-from penstock.common.typeinfo.type_information import TypeInformation, WrappingTypeInfo
+from penstock.common.typeinfo.type_information import (
+    TypeInformation,
+    UnfitError,
+    WrappingTypeInfo,
+)
 
 __all__ = [
     "DateTypeInfo",
@@ -74,8 +78,17 @@ class DateTypeInfo(_TemporalTypeInfo):
         """See `TypeInformation.from_internal_type`."""
         return None if v is None else date.fromordinal(v + self.EPOCH_ORDINAL)
 
-    def _accepts(self, value: Any) -> bool:
-        return isinstance(value, date)
+    def _converted(self, value: Any) -> date:
+        if isinstance(value, datetime):
+            if value.tzinfo is not None or value.time() != time.min:
+                raise UnfitError(self, value, "Return its date(): a date has no time of day.")
+        elif not isinstance(value, date):
+            raise UnfitError(self, value)
+        return value if type(value) is date else date(value.year, value.month, value.day)
+
+    def misfit(self, value: str) -> str:
+        """See `TypeInformation.misfit`."""
+        return f"kind({value}) is not date"
 
 
 class TimeTypeInfo(_TemporalTypeInfo):
@@ -96,8 +109,16 @@ class TimeTypeInfo(_TemporalTypeInfo):
         """See `TypeInformation.from_internal_type`."""
         return None if t is None else (_EPOCH + t * _MICROSECOND).time()
 
-    def _accepts(self, value: Any) -> bool:
-        return isinstance(value, time) and value.tzinfo is None
+    def _converted(self, value: Any) -> time:
+        if not isinstance(value, time):
+            raise UnfitError(self, value)
+        if value.tzinfo is not None:
+            raise UnfitError(self, value, "Return it without time zone: replace(tzinfo=None).")
+        return value
+
+    def misfit(self, value: str) -> str:
+        """See `TypeInformation.misfit`."""
+        return f"kind({value}) is not time or {value}.tzinfo is not None"
 
 
 class TimestampTypeInfo(_TemporalTypeInfo):
@@ -122,8 +143,16 @@ class TimestampTypeInfo(_TemporalTypeInfo):
         """See `TypeInformation.from_internal_type`."""
         return None if ts is None else _EPOCH + ts * _MICROSECOND
 
-    def _accepts(self, value: Any) -> bool:
-        return isinstance(value, datetime)
+    def _converted(self, value: Any) -> datetime:
+        if type(value) is not datetime:
+            if not isinstance(value, datetime) or value != value:  # noqa: PLR0124 - pandas' NaT
+                raise UnfitError(self, value)
+            return datetime.combine(value.date(), value.timetz())
+        return value
+
+    def misfit(self, value: str) -> str:
+        """See `TypeInformation.misfit`."""
+        return f"kind({value}) is not datetime"
 
 
 class LocalTimeTypeInfo(WrappingTypeInfo):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from penstock.common.typeinfo.with_article import with_article
 from penstock.errors import TypeMismatchError, UnsupportedTypeError
@@ -11,14 +11,73 @@ from penstock.errors import TypeMismatchError, UnsupportedTypeError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["TypeInformation", "WrappingTypeInfo", "require_type_information"]
+__all__ = [
+    "ALWAYS",
+    "NEVER",
+    "TypeInformation",
+    "UnfitError",
+    "WrappingTypeInfo",
+    "require_type_information",
+]
+
+
+NEVER: Final = "False"
+"""The test that no value has to be converted."""
+
+ALWAYS: Final = "True"
+"""The test that every value has to be looked at."""
+
+_HINT: Final = "Return what was declared, or declare another type: see penstock.common.Types."
+
+
+class UnfitError(Exception):
+    """Says which value does not fit a type, and where it is inside of another one.
+
+    Args:
+        type_info: The type.
+        value: The value.
+        hint: What to do about it; None for what helps with any type.
+    """
+
+    def __init__(self, type_info: TypeInformation, value: Any, hint: str | None = None) -> None:
+        super().__init__(type_info, value)
+        self._type_info = type_info
+        self._value = value
+        self._hint = hint
+        self._path: list[tuple[str, str]] = []
+
+    def inside(self, after: str, before: str = "") -> UnfitError:
+        """Return the error for the value that this one's value is in.
+
+        Args:
+            after: What stands behind the name of that value, as `[0]`.
+            before: What stands before it.
+        """
+        self._path.append((before, after))
+        return self
+
+    def told(self, where: str) -> TypeMismatchError:
+        """Return the error that a user sees.
+
+        Args:
+            where: How it calls the outermost value.
+        """
+        for before, after in reversed(self._path):
+            where = f"{before}{where}{after}"
+        value = self._value
+        return TypeMismatchError(
+            f"{where} is no {self._type_info!r}: {_shortened(value)}, "
+            f"{with_article(type(value).__name__)}.",
+            hint=self._hint or _HINT,
+        )
 
 
 class TypeInformation(ABC):
     """Describes the type of a stream's records, of a state's values or of a sink's columns.
 
-    Records are Python objects and pass between Python functions as they are: a type information
-    converts and checks nothing there. At the borders, where records become columns, it says how.
+    Records are Python objects. What a function returns whose results have a declared type is made a value
+    of exactly that type, if it is equal to one, and refused if it is not: see `convert`. At the borders, where
+    records become columns, the type says how.
 
     Two are equal if they describe the same type; they can be hashed and pickled, and are made by
     `penstock.common.typeinfo.Types`.
@@ -56,36 +115,72 @@ class TypeInformation(ABC):
         """
         return obj
 
-    def check(self, value: Any, where: str = "the value") -> None:
-        """Make sure that a value is of this type.
+    def convert(self, value: Any, where: str = "the value") -> Any:
+        """Return a value as one of exactly this type.
 
-        None stands for a missing value of any type. This costs a few hundred nanoseconds and more,
-        so it is meant for the borders, not for each record between two functions.
+        What is equal to a value of this type becomes that value: `True` or `1.0` the int `1`, a list the tuple,
+        a tuple the row with the declared names. Only floating point numbers are rounded, to 32 bits where that is
+        declared. None stands for a missing value of any type.
+
+        Args:
+            value: The value; it is not changed.
+            where: How an error calls it.
+
+        Returns:
+            The value itself if it is of exactly this type already.
+
+        Raises:
+            TypeMismatchError: If it is equal to no value of this type; the message names the innermost value
+                that does not fit.
+
+        Example:
+            >>> from penstock.common import Types
+            >>> Types.TUPLE([Types.INT(), Types.DOUBLE()]).convert([True, 2])
+            (1, 2.0)
+        """
+        try:
+            return self.converted(value)
+        except UnfitError as error:
+            unfit = error
+        raise unfit.told(where)
+
+    def check(self, value: Any, where: str = "the value") -> None:
+        """Make sure that a value is of this type, or can be converted to it.
 
         Args:
             value: The value.
             where: How an error calls it.
 
         Raises:
-            TypeMismatchError: If it is not; the message names the innermost value that does not fit.
+            TypeMismatchError: If it is not; see `convert`.
         """
-        if value is not None:
-            self._check_value(value, where)
+        self.convert(value, where)
 
-    def _check_value(self, value: Any, where: str) -> None:
-        """Check a value that is not None; composite types check what is inside of it as well."""
-        if not self._accepts(value):
-            raise self._mismatch(value, where)
+    def converted(self, value: Any) -> Any:
+        """As `convert`, for types that consist of this one.
 
-    def _accepts(self, value: Any) -> bool:
-        """Tell whether a value that is not None is of this type, not looking inside of it."""
-        return True
+        Raises:
+            UnfitError: If the value is equal to none of this type.
+        """
+        return None if value is None else self._converted(value)
 
-    def _mismatch(self, value: Any, where: str) -> TypeMismatchError:
-        return TypeMismatchError(
-            f"{where} is no {self!r}: {_shortened(value)}, {with_article(type(value).__name__)}.",
-            hint="Return what was declared, or declare another type: see penstock.common.Types.",
-        )
+    def _converted(self, value: Any) -> Any:
+        """Convert a value that is not None; composite types convert what is inside of it as well."""
+        return value
+
+    def misfit(self, value: str) -> str:
+        """Return a test, in Python, that is false for no value that `convert` would not return as it is.
+
+        It is part of code that looks at many values. Names in it are those of `MISFIT_NAMES`.
+
+        Args:
+            value: The expression for the value.
+
+        Returns:
+            The test; `NEVER` if every value is of this type, `ALWAYS` if it cannot be told so simply.
+        """
+        converts = type(self)._converted is not TypeInformation._converted  # noqa: SLF001 - its own
+        return ALWAYS if converts else NEVER
 
     @abstractmethod
     def _identity(self) -> object:
@@ -124,9 +219,12 @@ class WrappingTypeInfo(TypeInformation):
         """See `TypeInformation.from_internal_type`."""
         return self.type_info.from_internal_type(obj)
 
-    def check(self, value: Any, where: str = "the value") -> None:
-        """See `TypeInformation.check`."""
-        self.type_info.check(value, where)
+    def _converted(self, value: Any) -> Any:
+        return self.type_info.converted(value)
+
+    def misfit(self, value: str) -> str:
+        """See `TypeInformation.misfit`."""
+        return self.type_info.misfit(value)
 
     def _identity(self) -> object:
         return self.type_info

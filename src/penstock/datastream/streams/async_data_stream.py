@@ -7,7 +7,6 @@ from typing import Any
 from penstock.common.configuration import options as configuration_options
 from penstock.common.time import Duration, Time
 from penstock.common.typeinfo.type_information import TypeInformation
-from penstock.datastream.functions.named_rows import result_namer
 from penstock.datastream.streams.data_stream import DataStream
 from penstock.errors import InvalidArgumentError
 from penstock.runtime.async_io.async_function import AnyAsyncFunction, check_async_function
@@ -286,7 +285,7 @@ def _wait(
     if settings.retry is not None:
         method += "_with_retry"
     function = check_async_function(async_function, f"{method}()")
-    operator = AsyncWaitOperator(function, settings, result_namer(output_type))
+    operator = AsyncWaitOperator(function, settings)
     return data_stream._transform(  # noqa: SLF001 - of the same package
         "async wait operator", operator, output_type
     )

@@ -11,7 +11,6 @@ from penstock.common.typeinfo.types import Types
 from penstock.common.watermark_strategy import WatermarkStrategy
 from penstock.datastream.functions.function_checks import check_function, key_function
 from penstock.datastream.functions.keyed_functions import AsProcessFunction, may_have_state
-from penstock.datastream.functions.named_rows import declared_names, name_results
 from penstock.datastream.functions.one_input import (
     FilterFunction,
     FlatMapFunction,
@@ -88,9 +87,10 @@ class DataStream(Partitioning, StreamOutputs):
     classes in `penstock.datastream.functions`. What they raise ends the job with a
     `UserFunctionError` that names the operator and the record.
 
-    Declared types (`output_type`) describe the results and are not checked. Only a row type with
-    field names does more: it names the fields of results that are tuples, lists or rows without
-    names, and gives rows with these names the order of the type.
+    Where the type of results is declared (`output_type`), each is made a value of exactly that type if it is equal to
+    one: `True` or `1.0` becomes the int `1`, a tuple a row with the declared names. Any other ends the job with a
+    `TypeMismatchError`. What a side output gets, the type of its tag is declared for. Results that go on as they came,
+    as of `filter`, keep their type and are not looked at.
 
     Args:
         environment: The program.
@@ -122,8 +122,15 @@ class DataStream(Partitioning, StreamOutputs):
         operator: StreamOperator,
         output_type: TypeInformation | None,
         second: DataStream | None = None,
+        *,
+        converts: bool = True,
     ) -> DataStream:
-        """Return the results of an operator on this stream, and on a second one if it has two inputs."""
+        """Return the results of an operator on this stream, and on a second one if it has two inputs.
+
+        Unless they are of their type anyhow, they are made values of it.
+        """
+        if converts:
+            operator.result_type = _check_type(output_type)
         streams = (self,) if second is None else (self, second)
         transformation = OperatorTransformation(
             id=self._environment.transformations.next_id(),
@@ -134,6 +141,10 @@ class DataStream(Partitioning, StreamOutputs):
             output_type=_check_type(output_type),
         )
         return DataStream(self._environment, self._environment.transformations.add(transformation))
+
+    def _passed_on(self, name: str, operator: StreamOperator) -> DataStream:
+        """Return the results of an operator that are of the same type as the records of this stream."""
+        return self._transform(name, operator, self._transformation.output_type, converts=False)
 
     def _calling(self, kind: type[FunctionOperator], function: Any) -> StreamOperator:
         """Return the operator of a kind that calls a function, here without keys."""
@@ -163,7 +174,7 @@ class DataStream(Partitioning, StreamOutputs):
             [1, 4, 9]
         """
         function = check_function(func, "map", 1, "map()")
-        operator = self._calling(MapOperator, name_results(function, "map", output_type))
+        operator = self._calling(MapOperator, function)
         return self._transform("Map", operator, output_type)
 
     def flat_map(
@@ -190,7 +201,7 @@ class DataStream(Partitioning, StreamOutputs):
             ['to', 'be', 'or', 'not']
         """
         function = check_function(func, "flat_map", 1, "flat_map()")
-        operator = self._calling(FlatMapOperator, name_results(function, "flat_map", output_type))
+        operator = self._calling(FlatMapOperator, function)
         return self._transform("Flat Map", operator, output_type)
 
     def filter(self, func: Callable[[Any], Any] | FilterFunction) -> DataStream:
@@ -212,7 +223,7 @@ class DataStream(Partitioning, StreamOutputs):
             [2, 4]
         """
         operator = self._calling(FilterOperator, check_function(func, "filter", 1, "filter()"))
-        return self._transform("Filter", operator, self._transformation.output_type)
+        return self._passed_on("Filter", operator)
 
     def process(
         self,
@@ -253,7 +264,7 @@ class DataStream(Partitioning, StreamOutputs):
     def _process(self, name: str, func: Any, output_type: TypeInformation | None) -> DataStream:
         function = check_function(func, "process_element", 2, "process()")
         kind = KeyedProcessOperator if self._is_keyed else ProcessOperator
-        operator = kind(name_results(function, "process_element", output_type))
+        operator = kind(function)
         return self._transform(name, operator, output_type)
 
     def assign_timestamps_and_watermarks(self, watermark_strategy: WatermarkStrategy) -> DataStream:
@@ -292,7 +303,7 @@ class DataStream(Partitioning, StreamOutputs):
             )
         interval = self.get_execution_config().get_auto_watermark_interval()
         operator = TimestampsAndWatermarksOperator(watermark_strategy, interval)
-        timed = self._transform("Timestamps/Watermarks", operator, self._transformation.output_type)
+        timed = self._passed_on("Timestamps/Watermarks", operator)
         # In other subtasks records would come out of order, and be late.
         timed._transformation.parallelism = self._transformation.parallelism  # noqa: SLF001
         return timed
@@ -597,7 +608,8 @@ class DataStream(Partitioning, StreamOutputs):
         if isinstance(declared, TupleTypeInfo):
             types = declared.get_field_types()
             output_type = Types.TUPLE([types[int(index)] for index in field_indexes])
-        return self._transform("Projection", MapOperator(Projection(field_indexes)), output_type)
+        operator = MapOperator(Projection(field_indexes))
+        return self._transform("Projection", operator, output_type, converts=False)
 
     def get_side_output(self, output_tag: OutputTag) -> DataStream:
         """Return a side output of the operator.
@@ -628,12 +640,21 @@ class DataStream(Partitioning, StreamOutputs):
             tag=output_tag,
             output_type=output_tag.type_info,
         )
-        stream = DataStream(self._environment, transformation)
-        if declared_names(output_tag.type_info) is None:
-            return stream
-        named = stream.map(_identity, output_tag.type_info)
-        named._transformation.parallelism = transformation.parallelism  # noqa: SLF001
-        return named
+        self._declare_side(self._transformation.operator, output_tag)
+        return DataStream(self._environment, transformation)
+
+    def _declare_side(self, operator: StreamOperator, tag: OutputTag) -> None:
+        """Have values of a side output made such of the type that its tag declares."""
+        declared = _check_type(tag.type_info)
+        if declared is None:
+            return
+        known = operator.side_types.get(tag.tag_id, declared)
+        if repr(known) != repr(declared):  # equal row types may differ in names
+            raise InvalidArgumentError(
+                f"get_side_output({tag.tag_id!r}) was given the type {declared!r}, and {known!r} before.",
+                hint="Use one OutputTag for a side output.",
+            )
+        operator.side_types = {**operator.side_types, tag.tag_id: declared}
 
 
 class KeyedStream(DataStream, Aggregating[DataStream]):
@@ -807,7 +828,7 @@ class KeyedStream(DataStream, Aggregating[DataStream]):
         return self._reduced("Keyed Reduce", kind(function))
 
     def _reduced(self, name: str, operator: ReduceOperator) -> DataStream:
-        return self._transform(name, operator, self._transformation.output_type)
+        return self._passed_on(name, operator)
 
     def _aggregated(
         self, method: str, aggregation: type[Aggregation], field: int | str
@@ -838,7 +859,10 @@ class _WindowsOfStream(Windows[DataStream]):
     def _results(
         self, name: str, operator: StreamOperator, output_type: TypeInformation | None
     ) -> DataStream:
-        return self._keyed_stream._transform(name, operator, output_type)  # noqa: SLF001
+        # The operator does so itself, and tells the window.
+        return self._keyed_stream._transform(  # noqa: SLF001
+            name, operator, output_type, converts=False
+        )
 
 
 class WindowedStream(_WindowsOfStream):
@@ -935,10 +959,6 @@ def _check_other_stream(stream: DataStream, other: Any, operation: str) -> DataS
             hint="Make all streams of a program from one StreamExecutionEnvironment.",
         )
     return other
-
-
-def _identity(value: Any) -> Any:
-    return value
 
 
 def _check_type(type_info: Any) -> TypeInformation | None:

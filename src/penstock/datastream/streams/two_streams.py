@@ -30,7 +30,6 @@ from penstock.datastream.functions.function_checks import (
     check_methods,
     key_function,
 )
-from penstock.datastream.functions.named_rows import name_results, name_results_of
 from penstock.datastream.functions.one_input import KeySelector
 from penstock.datastream.windows.join_functions import (
     BothSides,
@@ -192,7 +191,7 @@ class ConnectedStreams:
         self, name: str, function: Any, output_type: TypeInformation | None
     ) -> DataStream:
         kind = KeyedCoProcessOperator if self._is_keyed else CoProcessOperator
-        operator = kind(name_results_of(function, _CO_METHODS, output_type))
+        operator = kind(function)
         return self.stream1._transform(  # noqa: SLF001
             name, operator, output_type, second=self.stream2
         )
@@ -297,9 +296,7 @@ class BroadcastConnectedStream:
             )
         name = "Co-Process-Broadcast-Keyed" if keyed else "Co-Process-Broadcast"
         kind = KeyedBroadcastProcessOperator if keyed else BroadcastProcessOperator
-        operator = kind(
-            name_results_of(func, _BROADCAST_METHODS, output_type), self.broadcast_state_descriptors
-        )
+        operator = kind(func, self.broadcast_state_descriptors)
         return self.non_broadcast_stream._transform(  # noqa: SLF001
             name, operator, output_type, second=self.broadcast_stream.input_stream
         )
@@ -504,7 +501,7 @@ class IntervalJoined:
             )
         function = check_function(func, "process_element", 3, "process()")
         operator = IntervalJoinOperator(
-            name_results(function, "process_element", output_type),
+            function,
             lower=lower,
             upper=upper,
             late_tags=(self._left_late, self._right_late),

@@ -10,7 +10,6 @@ from penstock.common.typeinfo.type_information import TypeInformation
 from penstock.datastream.environment_execution import EnvironmentExecution
 from penstock.datastream.functions.aggregates import merges_as_it_adds
 from penstock.datastream.functions.function_checks import check_function, check_methods
-from penstock.datastream.functions.named_rows import name_results
 from penstock.datastream.functions.one_input import AggregateFunction, ReduceFunction
 from penstock.datastream.functions.record_fields import check_field
 from penstock.datastream.functions.rolling_aggregates import Aggregating, Aggregation, StreamT
@@ -361,7 +360,7 @@ class Windows(Aggregating[StreamT]):
             InvalidFunctionError: If the function cannot be called so.
         """
         function = check_function(window_function, "apply", self._arguments[0], "apply()")
-        call = self._apply_call(name_results(function, "apply", output_type))
+        call = self._apply_call(function)
         return self._windowed(ListedRecords(), call, output_type, output_type)
 
     def process(
@@ -384,7 +383,7 @@ class Windows(Aggregating[StreamT]):
         function = check_function(
             process_window_function, "process", self._arguments[1], "process()"
         )
-        call = self._process_call(name_results(function, "process", output_type))
+        call = self._process_call(function)
         return self._windowed(ListedRecords(), call, output_type, output_type)
 
     def _then(
@@ -397,14 +396,13 @@ class Windows(Aggregating[StreamT]):
         """Return the results of a function that gets what the records were joined to."""
         call: WindowCall
         if window_function is None:
-            named = name_results(_as_it_is, "apply", output_type)
-            call = WindowCall() if named is _as_it_is else ApplyCall(named)
+            call = WindowCall()
         elif isinstance(window_function, (ProcessWindowFunction, ProcessAllWindowFunction)):
             function = check_function(window_function, "process", self._arguments[1], operation)
-            call = self._process_call(name_results(function, "process", output_type))
+            call = self._process_call(function)
         else:
             function = check_function(window_function, "apply", self._arguments[0], operation)
-            call = self._apply_call(name_results(function, "apply", output_type))
+            call = self._apply_call(function)
         return self._windowed(contents, call, output_type, output_type)
 
     def _windowed(
@@ -432,7 +430,3 @@ class Windows(Aggregating[StreamT]):
         check_field(field, f"{method}()", self._records_type)
         contents = ReducedRecords(aggregation(field), is_associative=True)
         return self._windowed(contents, WindowCall(), None, self._records_type)
-
-
-def _as_it_is(_key: Any, _window: Any, inputs: list[Any]) -> list[Any]:
-    return inputs

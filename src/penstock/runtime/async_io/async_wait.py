@@ -53,7 +53,6 @@ class AsyncWaitOperator(FunctionOperator):
     Args:
         function: The function, in any of its forms.
         settings: How the operator works.
-        name_result: Makes of one result what is emitted; None for the result itself.
 
     Attributes:
         event_loop: The event loop, if it is not to be that of the process.
@@ -66,15 +65,9 @@ class AsyncWaitOperator(FunctionOperator):
     wants_wake_ups = True
     event_loop: EventLoop | None = None
 
-    def __init__(
-        self,
-        function: Any,
-        settings: AsyncSettings,
-        name_result: Callable[[Any], Any] | None = None,
-    ) -> None:
+    def __init__(self, function: Any, settings: AsyncSettings) -> None:
         super().__init__(function)
         self._settings = settings
-        self._name_result = name_result
 
     def open(self) -> None:
         settings = self._settings
@@ -233,10 +226,7 @@ class AsyncWaitOperator(FunctionOperator):
                 entry.complete_exceptionally(call.error)
                 raise self._call_failure(call.error, call.value) from call.error
             entry.aside = call.aside
-            results = call.results
-            if self._name_result is not None:
-                results = [self._name_result(result) for result in results]
-            entry.complete(results)
+            entry.complete(call.results)
 
     def _call_failure(self, error: BaseException, value: Any) -> Exception:
         record = record_text(value)

@@ -44,6 +44,7 @@ from itertools import compress
 from types import CodeType, FunctionType
 from typing import Any, Final, NamedTuple
 
+from penstock.common.typeinfo.conversion import MISFIT_NAMES
 from penstock.runtime.exchange.elements import BLOCK_SIZE
 from penstock.runtime.objects.mutability import (
     IMMUTABLE_TYPES,
@@ -62,6 +63,7 @@ WIDEST: Final = 8
 """How many items a tuple has at most for which a loop is written."""
 
 _NAMES: Final = {
+    **MISFIT_NAMES,
     "__name__": __name__,
     "NOTHING": object(),
     "STRANGE": tuple((object(),) * width for width in range(WIDEST + 1)),
@@ -123,7 +125,12 @@ Widths = tuple[int, int]
 
 
 def new_loop(
-    kinds: tuple[str, ...], *, timed: bool, known: bool = False, widths: Widths = (0, 0)
+    kinds: tuple[str, ...],
+    *,
+    timed: bool,
+    known: bool = False,
+    widths: Widths = (0, 0),
+    misfits: tuple[str, ...] = (),
 ) -> Loop:
     """Make a loop.
 
@@ -135,8 +142,10 @@ def new_loop(
         known: Whether nobody can change a result while it waits: it is known to be one of the values, which
             nobody can change, or functions make nothing else.
         widths: What results to expect; others are all right, and take longer.
+        misfits: For each operator that is not the last, the test whether a result of it, `{}`, has to be made one of
+            its declared type; empty for none. See `TypeInformation.misfit`.
     """
-    code, places = _compiled(kinds, timed, known, widths)
+    code, places = _compiled(kinds, misfits, timed, known, widths)
     # A copy of the code is specialised by the interpreter for these functions alone.
     run = FunctionType(code.replace(), _NAMES)
     return Loop(run, places)
@@ -144,9 +153,9 @@ def new_loop(
 
 @lru_cache(maxsize=256)
 def _compiled(
-    kinds: tuple[str, ...], timed: bool, known: bool, widths: Widths
+    kinds: tuple[str, ...], misfits: tuple[str, ...], timed: bool, known: bool, widths: Widths
 ) -> tuple[CodeType, Mapping[int, Place]]:
-    text = _Text(kinds, timed, known, widths)
+    text = _Text(kinds, misfits, timed, known, widths)
     module = compile("\n".join(text.lines) + "\n", FILE_NAME, "exec")
     [code] = [constant for constant in module.co_consts if isinstance(constant, CodeType)]
     return code, text.places
@@ -168,7 +177,14 @@ class _Text:
         places: What the lines do that call functions of the user, by their numbers, from 1.
     """
 
-    def __init__(self, kinds: tuple[str, ...], timed: bool, known: bool, widths: Widths) -> None:
+    def __init__(
+        self,
+        kinds: tuple[str, ...],
+        misfits: tuple[str, ...],
+        timed: bool,
+        known: bool,
+        widths: Widths,
+    ) -> None:
         self.lines: list[str] = []
         self.places: dict[int, Place] = {}
         self._indent = 0
@@ -176,6 +192,7 @@ class _Text:
         self._timed = timed
         self._is_known = known
         self._widths = widths
+        self._misfits = misfits
         self._reduced: str | None = None
         self._write(kinds)
 
@@ -214,6 +231,7 @@ class _Text:
         self._indent += 1
         for position, kind in enumerate(kinds):
             _STEPS[kind](self, position)
+            self._convert(position)
         if kinds[-1] != "sink":
             self._keep(may_be_many=not NESTING.isdisjoint(kinds))
         self._indent = 1
@@ -265,6 +283,15 @@ class _Text:
     def _map(self, position: int) -> None:
         self._reduced = None
         self._put(f"{self._variable} = f{position}({self._variable})", position)
+
+    def _convert(self, position: int) -> None:
+        """Make a result one of the declared type; those of the last operator its output converts."""
+        misfit = self._misfits[position] if position < len(self._misfits) else ""
+        if misfit:
+            result = self._variable
+            self._reduced = None
+            self._put(f"if {misfit.replace('{}', result)}:")
+            self._put(f"    {result} = fused.converted({position}, {result})")
 
     def _filter(self, position: int) -> None:
         self._put(f"if not f{position}({self._variable}):", position)

@@ -80,6 +80,10 @@ class FusedOperators:
     def __init__(self, operators: Sequence[StreamOperator]) -> None:
         self._operators = [cast(FunctionOperator, operator) for operator in operators]
         self._kinds = tuple(_KINDS[type(operator)] for operator in operators)
+        self._misfits = tuple(
+            "" if operator.conversion is None else operator.conversion.misfit("{}")
+            for operator in operators[:-1]
+        )
         self._is_sink = self._kinds == ("sink",)
         self._has_results = self._kinds[-1] != "sink"
         self._changes_number = not DROPPING.isdisjoint(self._kinds)
@@ -160,6 +164,22 @@ class FusedOperators:
         if times is not None:
             times.clear()
         self._operators[-1].output.collect(block)
+
+    def converted(self, position: int, result: Any) -> Any:
+        """Make a result one of the type that its operator declares.
+
+        Args:
+            position: The position of the operator.
+            result: A result for which the test of the type is true.
+        """
+        conversion = self._operators[position].conversion
+        assert conversion is not None
+        converted = conversion.one(result)
+        if converted is not result:
+            # Whatever the functions can make, it may be a list or a row now, which nobody else has.
+            self._is_fixed = self._is_harmless = False
+            self._has_mutable = True
+        return converted
 
     def collect_side(
         self, position: int, result: tuple[OutputTag, Any], timestamp: int | None
@@ -285,7 +305,9 @@ class FusedOperators:
         widths = (0, 0) if known else self._widths
         loop = self._loops.get((timed, known, widths))
         if loop is None:
-            loop = new_loop(self._kinds, timed=timed, known=known, widths=widths)
+            loop = new_loop(
+                self._kinds, timed=timed, known=known, widths=widths, misfits=self._misfits
+            )
             self._loops[timed, known, widths] = loop
         return loop
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Final
 
+from penstock.common.typeinfo.conversion import conversion_to
 from penstock.errors import StateTypeMismatchError, TypeMismatchError
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.exchange.elements import Block
@@ -126,6 +127,7 @@ class WindowOperator(StreamOperator):
         # The state that the contents ask for.
         self.kept: Any = self.state.get_state(self.contents.descriptor())
         merges = isinstance(self.assigner, MergingWindowAssigner)
+        self._conversion = conversion_to(self._output_type, "the result")
         self.namespaces = WindowNamespaces(self.assigner, self.name)
         self._context = WindowContext(
             self.context, self.service, self.state, self.namespaces.of, merges=merges
@@ -267,16 +269,17 @@ class WindowOperator(StreamOperator):
             found = self.call.results(copied(self.state.current_key), self._context, values)
             if found is None:
                 return
-            results = found if self._output_type is None else map(self._checked, found)
+            results = found if self._conversion is None else map(self._converted, found)
         self.collector.collect(results, last_timestamp(window))
 
-    def _checked(self, result: Any) -> Any:
-        if not (type(result) is tuple and len(result) == 2 and isinstance(result[0], OutputTag)):
-            try:
-                self._output_type.check(result, "the result")
-            except TypeMismatchError as error:
-                raise self._mismatch(error) from error
-        return result
+    def _converted(self, result: Any) -> Any:
+        if type(result) is tuple and len(result) == 2 and isinstance(result[0], OutputTag):
+            return result
+        assert self._conversion is not None
+        try:
+            return self._conversion.one(result)
+        except TypeMismatchError as error:
+            raise self._mismatch(error) from error
 
     def _mismatch(self, error: TypeMismatchError) -> TypeMismatchError:
         return TypeMismatchError(
