@@ -1,7 +1,18 @@
-"""CSV: what its columns are, and how its lines look."""
+"""CSV: messages that are lines, and files."""
 
 from __future__ import annotations
 
+from penstock.datastream.formats.csv.csv_bulk_writers import CsvBulkWriters
+from penstock.datastream.formats.csv.csv_rows import (
+    CsvRowDeserializationSchema,
+    CsvRowSerializationSchema,
+)
 from penstock.datastream.formats.csv.csv_schema import CsvSchema, CsvSchemaBuilder
 
-__all__ = ["CsvSchema", "CsvSchemaBuilder"]
+__all__ = [
+    "CsvBulkWriters",
+    "CsvRowDeserializationSchema",
+    "CsvRowSerializationSchema",
+    "CsvSchema",
+    "CsvSchemaBuilder",
+]
