@@ -26,21 +26,8 @@ def _each(place: str, names: str, why: str) -> dict[str, str]:
 
 WHY: Final = {
     **_each(
-        "common.execution_config.ExecutionConfig",
-        "PARALLELISM_UNKNOWN enable_closure_cleaner disable_closure_cleaner is_closure_cleaner_enabled "
-        "set_latency_tracking_interval get_latency_tracking_interval get_task_cancellation_interval "
-        "set_task_cancellation_interval get_task_cancellation_timeout set_task_cancellation_timeout "
-        "enable_force_kryo disable_force_kryo is_force_kryo_enabled enable_generic_types disable_generic_types "
-        "has_generic_types_disabled enable_auto_generated_uids disable_auto_generated_uids "
-        "has_auto_generated_uids_enabled enable_force_avro disable_force_avro is_force_avro_enabled "
-        "get_default_kryo_serializer_classes get_registered_kryo_types get_registered_pojo_types "
-        "is_use_snapshot_compression set_use_snapshot_compression",
-        "What it is about is not here: tasks of Flink's cluster, and Java's serializers.",
-    ),
-    **_each(
         "datastream.stream_execution_environment.StreamExecutionEnvironment",
-        "register_slot_sharing_group add_jars "
-        "add_classpaths get_default_local_parallelism set_default_local_parallelism",
+        "add_jars add_classpaths",
         "Spark's session is set up for its own workers: `get_execution_environment(spark=session)`.",
     ),
     **_each(
@@ -55,7 +42,6 @@ WHY: Final = {
         "DataStream.cache KeyedStream.cache",
         "Write what is used again, and read it.",
     ),
-    "common.input_dependency_constraint": "Nothing takes it any more.",
     "datastream.async_retry_strategies.NO_RETRY_STRATEGY": "`AsyncRetryStrategy.no_restart()` is the same.",
     **_each(
         "datastream.connectors.elasticsearch",

@@ -73,6 +73,10 @@ class DuplicateUidError(PenstockError):
     """Raised when two operators of one program have the same uid."""
 
 
+class MissingUidError(PenstockError):
+    """Raised when an operator has no uid, and `pipeline.auto-generate-uids` says that each has to have one."""
+
+
 class NoSinkError(PenstockError):
     """Raised when a program that has no sink, or no operator at all, is to be executed."""
 

@@ -63,8 +63,6 @@ _JSON: Final = (
     "They are in a module: "
     "`from penstock.datastream.formats.json import JsonRowSerializationSchema, JsonRowDeserializationSchema`."
 )
-_KEYS: Final = 'Keys are texts: `configuration.set_string("parallelism.default", "4")`.'
-_SLOTS: Final = 'A group is its name: `stream.slot_sharing_group("name")`.'
 _SOURCE_FUNCTION: Final = (
     "It wraps a class of Java. Read with Spark, a data source of your own too (`pyspark.sql.datasource`): "
     '`env.from_data_frame(spark.readStream.format("mine").load())`.'
@@ -112,14 +110,12 @@ INSTEAD: Final = {
     **_of(_CONNECTORS, "StreamFormat", _FILES),
     **_of(_CONNECTORS, "StreamingFileSink", _FILE_SINK),
     **_of("datastream.formats", "orc", _WRITERS),
-    **_of("datastream", "slot_sharing_group SlotSharingGroup MemorySize", _SLOTS),
     **_of(
         "datastream", "CustomCheckpointStorage checkpoint_storage.CustomCheckpointStorage", _STORAGE
     ),
     **_of("datastream", "SourceFunction functions.SourceFunction", _SOURCE_FUNCTION),
     **_of("common", "AssignerWithPeriodicWatermarksWrapper", _WATERMARKS),
     **_of("common.watermark_strategy", "AssignerWithPeriodicWatermarksWrapper", _WATERMARKS),
-    **_of("common", "config_options ConfigOptions", _KEYS),
     **_of(
         f"{_CONNECTORS}.file_system", "FileSource FileSourceBuilder StreamFormat BulkFormat", _FILES
     ),

@@ -16,11 +16,13 @@ from penstock.datastream import (
     StreamExecutionEnvironment,
     environment_execution,
 )
+from penstock.datastream.environment_execution import EnvironmentExecution
 from penstock.errors import (
     DuplicateUidError,
     InvalidArgumentError,
     InvalidConfigurationValueError,
     InvalidParallelismError,
+    MissingUidError,
     NoSinkError,
     UnknownConfigurationKeyError,
     UserFunctionError,
@@ -116,6 +118,37 @@ def test_mistyped_keys_and_unknown_targets_are_refused_where_they_are_set() -> N
         env.configure(mistyped)
     with pytest.raises(InvalidConfigurationValueError):
         get_environment(Configuration().set_string("execution.target", "yarn"))
+
+
+def test_uids_can_be_demanded() -> None:
+    env = local_environment()
+    env.get_config().disable_auto_generated_uids()
+    numbers = env.from_collection([1]).uid("numbers")
+
+    assert list(numbers.map(str).uid("texts").execute_and_collect()) == ["1"]
+    with pytest.raises(MissingUidError, match="'Map'"):
+        numbers.map(str).execute_and_collect()
+
+
+def test_a_default_parallelism_is_that_of_later_environments(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(EnvironmentExecution, "_default_local_parallelism", None)
+    before = get_environment()
+    usual = before.get_default_local_parallelism()
+    StreamExecutionEnvironment.set_default_local_parallelism(usual + 1)
+
+    assert before.get_parallelism() == usual
+    assert (
+        get_environment().get_parallelism() == usual + 1 == before.get_default_local_parallelism()
+    )
+    assert get_environment().set_parallelism(3).get_parallelism() == 3
+    assert (
+        get_environment(Configuration().set_integer("parallelism.default", 2)).get_parallelism()
+        == 2
+    )
+    with pytest.raises(InvalidParallelismError):
+        StreamExecutionEnvironment.set_default_local_parallelism(0)
 
 
 def test_what_is_no_spark_session_is_refused() -> None:

@@ -10,6 +10,7 @@ from penstock.errors import (
     ForwardParallelismError,
     InvalidArgumentError,
     InvalidParallelismError,
+    MissingUidError,
     NoSinkError,
 )
 from penstock.graph.stream_graph import StreamGraph, build_stream_graph
@@ -218,6 +219,19 @@ def test_equal_uids_are_refused() -> None:
         program.graph()
     assert "'same'" in caught.value.message
     assert caught.value.hint
+
+
+def test_missing_uids_are_refused_if_that_is_wanted() -> None:
+    program = Programs()
+    source = program.source(uid="source")
+    program.sink(program.map(source, uid_hash="0" * 32), uid="sink")
+    program.graph(auto_uids=False)
+
+    program.sink(program.map(source), uid="other")
+    program.graph()
+    with pytest.raises(MissingUidError, match="'Map' has no uid") as caught:
+        program.graph(auto_uids=False)
+    assert "uid()" in (caught.value.hint or "")
 
 
 def test_a_program_without_a_sink_is_refused() -> None:

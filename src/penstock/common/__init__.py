@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from penstock.common.completable_future import CompletableFuture
+from penstock.common.config_options import ConfigOption, ConfigOptions
 from penstock.common.configuration import Configuration
-from penstock.common.configuration.config_option import ConfigOption
 from penstock.common.cost import Cost
 from penstock.common.execution_config import ExecutionConfig
+from penstock.common.input_dependency_constraint import InputDependencyConstraint
 from penstock.common.job_client import JobClient
 from penstock.common.job_execution_result import JobExecutionResult
 from penstock.common.job_id import JobID
@@ -35,12 +36,14 @@ __all__ = [
     "ByteArraySchema",
     "CompletableFuture",
     "ConfigOption",
+    "ConfigOptions",
     "Configuration",
     "Cost",
     "DeserializationSchema",
     "Duration",
     "Encoder",
     "ExecutionConfig",
+    "InputDependencyConstraint",
     "Instant",
     "JobClient",
     "JobExecutionResult",

@@ -70,6 +70,7 @@ from penstock.datastream.functions import (
     WindowFunction,
 )
 from penstock.datastream.output_tag import OutputTag
+from penstock.datastream.slot_sharing_group import MemorySize, SlotSharingGroup
 from penstock.datastream.state import (
     AggregatingState,
     AggregatingStateDescriptor,
@@ -162,6 +163,7 @@ __all__ = [
     "MapFunction",
     "MapState",
     "MapStateDescriptor",
+    "MemorySize",
     "MergingWindowAssigner",
     "OnFailure",
     "OutputTag",
@@ -182,6 +184,7 @@ __all__ = [
     "RuntimeContext",
     "RuntimeExecutionMode",
     "SinkFunction",
+    "SlotSharingGroup",
     "StateBackend",
     "StateTtlConfig",
     "StreamExecutionEnvironment",

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from penstock.common.configuration.configuration import Configuration
 from penstock.common.configuration.options import (
+    AUTO_GENERATE_UIDS,
     CHAIN_DIFFERENT_MAX_PARALLELISM,
     COLUMNAR_IN_SPARK,
     MAX_PARALLELISM,
@@ -41,6 +42,7 @@ from penstock.datastream.streams.operator_settings import (
     check_configuration,
     check_parallelism,
 )
+from penstock.datastream.streams.slot_sharing_group import SlotSharingGroup
 from penstock.errors import InvalidArgumentError
 from penstock.executors.port import JobRequest
 from penstock.executors.targets import executor_for
@@ -65,8 +67,11 @@ class EnvironmentExecution(EnvironmentCheckpointing, EnvironmentFiles):
         transformations: What the next execution runs.
     """
 
+    _default_local_parallelism: ClassVar[int | None] = None
+
     def __init__(self, configuration: Configuration, engine: object = None) -> None:
         self.transformations = Transformations()
+        self._usual_parallelism = self.get_default_local_parallelism()
         self._configuration = configuration
         self._engine = engine
         self._listeners: list[EpochListener] = []
@@ -104,7 +109,51 @@ class EnvironmentExecution(EnvironmentCheckpointing, EnvironmentFiles):
 
     def get_parallelism(self) -> int:
         """Return how many subtasks an operator has that does not say so itself."""
-        return self._configuration.get(PARALLELISM) or os.cpu_count() or 1
+        return self._configuration.get(PARALLELISM) or self._usual_parallelism
+
+    def register_slot_sharing_group(self, slot_sharing_group: SlotSharingGroup) -> Self:
+        """Set what a group of operators is to have of a machine.
+
+        Accepted, so that a PyFlink program runs unchanged, and without effect: see `SlotSharingGroup`.
+
+        Args:
+            slot_sharing_group: The group.
+
+        Returns:
+            This environment.
+
+        Raises:
+            InvalidArgumentError: If it is no group.
+        """
+        if not isinstance(slot_sharing_group, SlotSharingGroup):
+            raise InvalidArgumentError(
+                f"{slot_sharing_group!r} is no slot sharing group.",
+                hint='Give SlotSharingGroup.builder("name").build().',
+            )
+        return self
+
+    @staticmethod
+    def get_default_local_parallelism() -> int:
+        """Return the parallelism of environments that are made from now on and are not given one.
+
+        Returns:
+            What `set_default_local_parallelism` set. Default: one for each core of this machine.
+        """
+        return EnvironmentExecution._default_local_parallelism or os.cpu_count() or 1
+
+    @staticmethod
+    def set_default_local_parallelism(parallelism: int) -> None:
+        """Set the parallelism of environments that are made from now on and are not given one.
+
+        `parallelism.default` and `set_parallelism` of an environment come before it.
+
+        Args:
+            parallelism: The number, from 1 to 32768.
+
+        Raises:
+            InvalidParallelismError: If it is out of that range.
+        """
+        EnvironmentExecution._default_local_parallelism = check_parallelism(parallelism, _WHOSE)
 
     def set_max_parallelism(self, max_parallelism: int) -> Self:
         """Set the number of key groups: the greatest parallelism that state can be restarted with.
@@ -360,6 +409,7 @@ class EnvironmentExecution(EnvironmentCheckpointing, EnvironmentFiles):
             object_reuse=configuration.get(OBJECT_REUSE),
             batch=mode == RuntimeExecutionMode.BATCH.name,
             job_parameters=self.get_config().get_global_job_parameters(),
+            auto_uids=configuration.get(AUTO_GENERATE_UIDS),
         )
         graph.state_backend = configuration.get(STATE_BACKEND)
         memory = configuration.get(STATE_MEMORY_LIMIT)

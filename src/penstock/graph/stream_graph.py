@@ -12,6 +12,7 @@ from penstock.errors import (
     ForwardParallelismError,
     InvalidArgumentError,
     InvalidParallelismError,
+    MissingUidError,
     NoSinkError,
 )
 from penstock.graph.transformation import (
@@ -29,6 +30,7 @@ from penstock.runtime.exchange.partitioners import (
 )
 from penstock.runtime.keys.key_groups import UPPER_BOUND_MAX_PARALLELISM, default_max_parallelism
 from penstock.runtime.operator import ChainingStrategy, StreamOperator
+from penstock.runtime.operators.sink import CollectOperator
 from penstock.runtime.output_tag import OutputTag
 
 
@@ -161,6 +163,7 @@ def build_stream_graph(
     object_reuse: bool = True,
     batch: bool = False,
     job_parameters: dict[str, str] | None = None,
+    auto_uids: bool = True,
 ) -> StreamGraph:
     """Build the stream graph of a program.
 
@@ -179,6 +182,7 @@ def build_stream_graph(
         object_reuse: False if every edge inside a chain is to copy its records.
         batch: Whether the job runs in BATCH mode.
         job_parameters: The job's global parameters.
+        auto_uids: Whether operators may be without a uid. What brings results to the client may anyway.
 
     Raises:
         NoSinkError: If there is no sink.
@@ -186,6 +190,7 @@ def build_stream_graph(
             parallelism is out of range.
         ForwardParallelismError: If a forward partitioning joins different parallelisms.
         DuplicateUidError: If two operators have the same uid.
+        MissingUidError: If one has none, and has to have one.
         InvalidArgumentError: If the transformations are of different programs, or BATCH mode is asked
             for with a source that never ends.
     """
@@ -208,7 +213,19 @@ def build_stream_graph(
         else:
             origins[step.id] = _passed_on(step, inputs)
     _check(graph)
+    if not auto_uids:
+        _check_that_all_have_uids(graph)
     return graph
+
+
+def _check_that_all_have_uids(graph: StreamGraph) -> None:
+    for node in graph.nodes.values():
+        is_named = node.uid is not None or node.uid_hash is not None
+        if not is_named and not isinstance(node.operator, CollectOperator):
+            raise MissingUidError(
+                f"Operator {node.name!r} has no uid, and pipeline.auto-generate-uids is false.",
+                hint="Give it one with uid(), so that its state is found again in a changed program.",
+            )
 
 
 def _all_steps(sinks: Iterable[Transformation]) -> list[Transformation]:

@@ -6,7 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.common.configuration.config_option import ClassNames, ConfigOption, Location
+from penstock.common.configuration import Configuration
+from penstock.common.configuration.config_option import (
+    ClassNames,
+    ConfigOption,
+    ConfigOptions,
+    Location,
+)
 from penstock.common.time import Duration
 from penstock.errors import InvalidConfigurationValueError
 
@@ -120,3 +126,33 @@ class TestLimits:
 
 def test_shows_key_and_default() -> None:
     assert repr(ConfigOption("a.b", int, 5, "")) == "ConfigOption('a.b', default=5)"
+
+
+@pytest.mark.parametrize(
+    ("option", "text", "value", "wrong"),
+    [
+        (ConfigOptions.key("a").boolean_type().default_value(value=True), "false", False, "no"),
+        (ConfigOptions.key("a").int_type().default_value(3), "-4", -4, "2147483648"),
+        (ConfigOptions.key("a").long_type().default_value(3), "2147483648", 1 << 31, str(1 << 63)),
+        (ConfigOptions.key("a").float_type().default_value(1), "0.5", 0.5, "x"),
+        (ConfigOptions.key("a").double_type().default_value(1.5), "1e3", 1000.0, "x"),
+        (ConfigOptions.key("a").string_type().default_value("x"), "y", "y", None),
+    ],
+)
+def test_options_of_ones_own(
+    option: ConfigOption[Any], text: str, value: object, wrong: str | None
+) -> None:
+    assert Configuration().get(option) == option.default is not None
+    assert Configuration().set_string("a", text).get(option) == value
+    if wrong is not None:
+        with pytest.raises(InvalidConfigurationValueError, match="'a'"):
+            Configuration().set_string("a", wrong).get(option)
+
+
+def test_an_option_of_ones_own_may_be_without_default() -> None:
+    option = ConfigOptions.key("a").int_type().no_default_value()
+
+    assert Configuration().get(option) is None
+    assert Configuration().set(option, 5).get(option) == 5
+    with pytest.raises(InvalidConfigurationValueError):
+        ConfigOptions.key("a").int_type().default_value("x")  # type: ignore[arg-type]

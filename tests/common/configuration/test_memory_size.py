@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,7 +9,7 @@ from hypothesis import strategies as st
 from penstock.common import Configuration
 from penstock.common.configuration.memory_size import MemorySize
 from penstock.common.configuration.options import STATE_MEMORY_LIMIT
-from penstock.errors import InvalidConfigurationValueError
+from penstock.errors import InvalidArgumentError, InvalidConfigurationValueError
 
 
 @pytest.mark.parametrize(
@@ -42,6 +44,24 @@ def test_a_limit_that_holds_nothing_is_none(text: str) -> None:
     with pytest.raises(InvalidConfigurationValueError, match="at least 4096 bytes"):
         Configuration().set_string(STATE_MEMORY_LIMIT.key, text)
     Configuration().set_string(STATE_MEMORY_LIMIT.key, "4 kb")
+
+
+def test_units_are_rounded_down_and_amounts_compared() -> None:
+    size = MemorySize(bytes_size=(5 << 40) - 1)
+
+    assert size.get_kibi_bytes() == (5 << 30) - 1
+    assert size.get_mebi_bytes() == (5 << 20) - 1
+    assert size.get_gibi_bytes() == (5 << 10) - 1
+    assert size.get_tebi_bytes() == 4
+    assert MemorySize.of_mebi_bytes(1) == MemorySize(1 << 20) <= MemorySize(1 << 20) < size
+    with pytest.raises(TypeError):
+        _ = size < 5
+
+
+@pytest.mark.parametrize("size", [-1, 1.5, None])
+def test_what_is_no_number_of_bytes(size: Any) -> None:
+    with pytest.raises(InvalidArgumentError, match="no amount of memory"):
+        MemorySize(size)
 
 
 @given(st.integers(0, 1 << 50))

@@ -17,7 +17,7 @@ from penstock.errors import InvalidConfigurationValueError, PenstockError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["ConfigOption"]
+__all__ = ["ConfigOption", "ConfigOptions"]
 
 T = TypeVar("T")
 
@@ -131,6 +131,102 @@ class ConfigOption(Generic[T]):
 
     def __repr__(self) -> str:
         return f"ConfigOption({self.key!r}, default={self.default!r})"
+
+
+class ConfigOptions:
+    """Makes options of your own; `Configuration.get` reads one, and `Configuration.set` sets it.
+
+    Example:
+        >>> from penstock.common import ConfigOptions, Configuration
+        >>> items = ConfigOptions.key("shop.items").int_type().default_value(10)
+        >>> Configuration().get(items), Configuration().set_string("shop.items", "3").get(items)
+        (10, 3)
+    """
+
+    @staticmethod
+    def key(key: str) -> ConfigOptions.OptionBuilder:
+        """Begin an option.
+
+        Args:
+            key: Its key.
+
+        Returns:
+            What its type is asked of.
+        """
+        return ConfigOptions.OptionBuilder(key)
+
+    class OptionBuilder:
+        """Gives an option its type.
+
+        Args:
+            key: The option's key.
+        """
+
+        def __init__(self, key: str) -> None:
+            self._key = key
+
+        def boolean_type(self) -> ConfigOptions.TypedConfigOptionBuilder[bool]:
+            """Let its values be true or false."""
+            return ConfigOptions.TypedConfigOptionBuilder(self._key, bool)
+
+        def int_type(self) -> ConfigOptions.TypedConfigOptionBuilder[int]:
+            """Let its values be whole numbers of 32 bits, from -2,147,483,648 to 2,147,483,647."""
+            return ConfigOptions.TypedConfigOptionBuilder(self._key, int, bits=32)
+
+        def long_type(self) -> ConfigOptions.TypedConfigOptionBuilder[int]:
+            """Let its values be whole numbers of 64 bits."""
+            return ConfigOptions.TypedConfigOptionBuilder(self._key, int, bits=64)
+
+        def float_type(self) -> ConfigOptions.TypedConfigOptionBuilder[float]:
+            """Let its values be numbers. They are not rounded to 32 bits."""
+            return ConfigOptions.TypedConfigOptionBuilder(self._key, float)
+
+        def double_type(self) -> ConfigOptions.TypedConfigOptionBuilder[float]:
+            """Let its values be numbers."""
+            return ConfigOptions.TypedConfigOptionBuilder(self._key, float)
+
+        def string_type(self) -> ConfigOptions.TypedConfigOptionBuilder[str]:
+            """Let its values be texts."""
+            return ConfigOptions.TypedConfigOptionBuilder(self._key, str)
+
+    class TypedConfigOptionBuilder(Generic[T]):
+        """Gives an option its default.
+
+        Args:
+            key: The option's key.
+            type: The type of its values.
+            bits: How many bits a whole number has.
+        """
+
+        def __init__(self, key: str, type: type[Any], *, bits: int | None = None) -> None:
+            self._key = key
+            self._type = type
+            self._least = None if bits is None else -(1 << (bits - 1))
+
+        def default_value(self, value: T) -> ConfigOption[T]:
+            """Make the option.
+
+            Args:
+                value: The value where the key is not set.
+
+            Returns:
+                The option.
+
+            Raises:
+                InvalidConfigurationValueError: If the default is not of the option's type.
+            """
+            option = cast("ConfigOption[T]", self.no_default_value())
+            option.default = option.parse(str(value))
+            return option
+
+        def no_default_value(self) -> ConfigOption[T | None]:
+            """Make the option, without a default: where the key is not set, its value is None.
+
+            Returns:
+                The option.
+            """
+            most = None if self._least is None else -self._least - 1
+            return ConfigOption(self._key, self._type, None, "", minimum=self._least, maximum=most)
 
 
 def _normalized(text: str) -> str:

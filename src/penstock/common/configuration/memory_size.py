@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import Final
+
+from penstock.errors import InvalidArgumentError
 
 __all__ = ["MemorySize"]
 
@@ -17,23 +20,43 @@ _UNITS: Final = {
 }
 
 
+@functools.total_ordering
 class MemorySize:
     """An amount of memory. Units are powers of 1,024, as in Flink; a number without one is of bytes.
 
     Args:
-        size: The number of bytes.
+        bytes_size: The number of bytes.
+
+    Raises:
+        InvalidArgumentError: If it is no whole number, or negative.
 
     Example:
         >>> MemorySize.parse("512 mb").get_bytes()
         536870912
-        >>> print(MemorySize(2048))
-        2 kb
+        >>> print(MemorySize(2048), MemorySize.of_mebi_bytes(5) > MemorySize(2048))
+        2 kb True
     """
 
     __slots__ = ("_bytes",)
 
-    def __init__(self, size: int) -> None:
-        self._bytes = size
+    def __init__(self, bytes_size: int) -> None:
+        if not isinstance(bytes_size, int) or bytes_size < 0:
+            raise InvalidArgumentError(
+                f"{bytes_size!r} is no amount of memory.", hint="Give a number of bytes, 0 or more."
+            )
+        self._bytes = bytes_size
+
+    @staticmethod
+    def of_mebi_bytes(mebi_bytes: int) -> MemorySize:
+        """Make an amount out of a number of mebibytes, of 1,048,576 bytes each.
+
+        Args:
+            mebi_bytes: The number.
+
+        Returns:
+            The amount.
+        """
+        return MemorySize(mebi_bytes << 20)
 
     @classmethod
     def parse(cls, text: str) -> MemorySize:
@@ -60,8 +83,27 @@ class MemorySize:
         """
         return self._bytes
 
+    def get_kibi_bytes(self) -> int:
+        """Return the number of whole kibibytes, of 1,024 bytes each."""
+        return self._bytes >> 10
+
+    def get_mebi_bytes(self) -> int:
+        """Return the number of whole mebibytes, of 1,024 kibibytes each."""
+        return self._bytes >> 20
+
+    def get_gibi_bytes(self) -> int:
+        """Return the number of whole gibibytes, of 1,024 mebibytes each."""
+        return self._bytes >> 30
+
+    def get_tebi_bytes(self) -> int:
+        """Return the number of whole tebibytes, of 1,024 gibibytes each."""
+        return self._bytes >> 40
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, MemorySize) and self._bytes == other._bytes
+
+    def __lt__(self, other: object) -> bool:
+        return self._bytes < other._bytes if isinstance(other, MemorySize) else NotImplemented
 
     def __hash__(self) -> int:
         return hash(self._bytes)

@@ -55,6 +55,12 @@ CHAIN_DIFFERENT_MAX_PARALLELISM: Final = ConfigOption(
     default=True,
     description="Whether operators are chained whose maximum parallelisms differ.",
 )
+AUTO_GENERATE_UIDS: Final = ConfigOption(
+    "pipeline.auto-generate-uids",
+    bool,
+    default=True,
+    description="Whether an operator may be without a uid; if not, such a program is refused. See uid().",
+)
 AUTO_WATERMARK_INTERVAL: Final = ConfigOption(
     "pipeline.auto-watermark-interval",
     Duration,

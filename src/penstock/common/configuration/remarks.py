@@ -1,4 +1,4 @@
-"""What is said about a key that is set: that it changes nothing here, or that it may be a typing mistake."""
+"""What is said of a setting: that it changes nothing here, or that its key may be a typing mistake."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from penstock.common.configuration.options import (
 )
 from penstock.errors import UnknownConfigurationKeyError
 
-__all__ = ["check_key"]
+__all__ = ["check_key", "say_once"]
 
 _ALIKE: Final = 0.9
 """How much of two keys has to be the same for one to be taken for the other, mistyped; see `difflib`."""
@@ -36,14 +36,14 @@ def check_key(key: str, text: str, *, is_strict: bool) -> None:
     option = OPTIONS_BY_EVERY_KEY.get(key)
     if option is not None:
         if option.key in WITHOUT_EFFECT and option.parse(text) != option.default:
-            _say_once(key, _without_effect(key, option.description))
+            say_once(key, _without_effect(key, option.description))
         return
     if key.startswith(OPEN_PREFIXES):
         return
     known = flink_keys().find(key)
     if known is not None:
         if not known.is_default(text):
-            _say_once(key, _without_effect(key, known.instead))
+            say_once(key, _without_effect(key, known.instead))
         return
     similar = _nearest(key)
     if similar is None:
@@ -54,14 +54,15 @@ def check_key(key: str, text: str, *, is_strict: bool) -> None:
             f"Did you mean {similar!r}? If the key is your own, set configuration.strict to false."
         )
         raise UnknownConfigurationKeyError(message, hint=hint)
-    _say_once(key, f"{message} Did you mean {similar!r}? It is kept as your own.")
+    say_once(key, f"{message} Did you mean {similar!r}? It is kept as your own.")
 
 
 def _without_effect(key: str, instead: str) -> str:
     return f"The configuration key {key!r} changes nothing here. {instead}"
 
 
-def _say_once(key: str, sentence: str) -> None:
+def say_once(key: str, sentence: str) -> None:
+    """Write a warning into the log, unless there was one on this key in the process before."""
     if key not in _said:
         import logging
 

@@ -6,6 +6,7 @@ import re
 from typing import Any, Self
 
 from penstock.common.configuration.configuration import Configuration
+from penstock.datastream.streams.slot_sharing_group import SlotSharingGroup
 from penstock.errors import (
     InvalidArgumentError,
     InvalidParallelismError,
@@ -149,11 +150,11 @@ class OperatorSettings:
         self._operator("disable_chaining").chaining_strategy = ChainingStrategy.NEVER
         return self
 
-    def slot_sharing_group(self, slot_sharing_group: str) -> Self:
+    def slot_sharing_group(self, slot_sharing_group: str | SlotSharingGroup) -> Self:
         """Set the group of the operator: operators of different groups never run in one chain.
 
         Args:
-            slot_sharing_group: The name of the group. Default: that of the inputs if they have one in
+            slot_sharing_group: The group, or its name. Default: that of the inputs if they have one in
                 common, else "default".
 
         Returns:
@@ -162,6 +163,8 @@ class OperatorSettings:
         Raises:
             UnsupportedOperationError: If the stream is not the output of one operator.
         """
+        if isinstance(slot_sharing_group, SlotSharingGroup):
+            slot_sharing_group = slot_sharing_group.get_name()
         group = _text(slot_sharing_group, "slot sharing group")
         self._operator("slot_sharing_group").slot_sharing_group = group
         return self
