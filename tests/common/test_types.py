@@ -137,10 +137,26 @@ class TestReading:
         with pytest.raises(AttributeError):
             row._id  # noqa: B018
 
-    def test_in_looks_among_the_values(self) -> None:
-        assert 1 in Row(id=1)
-        assert "id" not in Row(id=1)
+    def test_in_looks_among_the_names_if_there_are_any(self) -> None:
+        for named in (Row(id=1), row_factory(["id"])((1,))):
+            assert "id" in named
+            assert 1 not in named
         assert "name" in Row("name", "age")
+
+    def test_fields_are_read_by_several_names(self) -> None:
+        for row in (Row(id=1, name="a", age=2), row_factory(["id", "name", "age"])((1, "a", 2))):
+            assert row.get_fields_by_names(["age", "id"]) == [2, 1]
+            with pytest.raises(UnknownFieldError, match="'size'"):
+                row.get_fields_by_names(["id", "size"])
+        assert Row(1, "a").get_fields_by_names(["any"]) == [1, "a"]
+
+    def test_a_row_is_made_with_its_kind(self) -> None:
+        for row in (Row.of_kind(RowKind.DELETE, 1, "a"), Row.of_kind(RowKind.DELETE, id=1)):
+            assert row.get_row_kind() is RowKind.DELETE
+        assert Row.of_kind(RowKind.INSERT, id=1) == Row(id=1)
+        assert list(map(str, RowKind)) == ["+I", "-U", "+U", "-D"]
+        with pytest.raises(RowFieldNamesError):
+            Row.of_kind(RowKind.INSERT, 1, id=1)
 
     @pytest.mark.parametrize("error", [AttributeError, KeyError, ValueError, PenstockError])
     def test_an_unknown_name_is_an_error_that_lists_the_fields(

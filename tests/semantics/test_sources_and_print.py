@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from datetime import date, datetime, time
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -10,11 +12,14 @@ from tests.semantics.conftest import NewEnvironment
 from tests.semantics.running import collect
 from tests.semantics.test_functions import Diary, diaries
 
-from penstock.common import WatermarkStrategy
+from penstock.common import Row, RowKind, Types, WatermarkStrategy
+from penstock.common.time import Instant
+from penstock.common.typeinfo import ExternalTypeInfo
 from penstock.datastream.aggregates import Count
 from penstock.datastream.connectors.number_seq import NumberSequenceSource
 from penstock.datastream.window import TumblingEventTimeWindows
 from penstock.errors import UserFunctionError
+from penstock.testing import local_environment
 
 LINES = ["grün", "", " two  words\t", "last"]
 
@@ -84,6 +89,53 @@ def test_print(new_environment: NewEnvironment, capfd: pytest.CaptureFixture[str
     assert sorted(line for line in printed if not line.startswith("n")) == [
         "1> 0", "1> 2", "2> 1", "2> 3",
     ]  # fmt: skip
+
+
+def test_rows_of_a_declared_type_are_printed_as_pyflink_does(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """What PyFlink 2.3 printed is written down here."""
+    parts = {
+        Types.FLOAT(): 0.1,
+        Types.DOUBLE(): 0.1,
+        Types.BOOLEAN(): True,
+        Types.BIG_DEC(): Decimal("1.50"),
+        Types.SQL_DATE(): date(2020, 1, 2),
+        Types.SQL_TIME(): time(1, 2, 3),
+        Types.SQL_TIMESTAMP(): datetime(2020, 1, 2, 3, 4, 5, 678000),  # noqa: DTZ001
+        Types.PRIMITIVE_ARRAY(Types.BYTE()): b"ab",
+        Types.LIST(Types.INT()): [1, 2],
+        Types.MAP(Types.STRING(), Types.INT()): {"a": 1},
+        Types.ROW([Types.INT(), Types.STRING()]): Row(1, "n"),
+        Types.TUPLE([Types.INT(), Types.STRING()]): (1, "t"),
+        Types.BASIC_ARRAY(Types.STRING()): ["a", None],
+        Types.PICKLED_BYTE_ARRAY(): {1},
+        Types.INSTANT(): Instant(1, 5000000),
+    }
+    env = local_environment()
+    numbers = env.from_collection([0])
+    numbers.map(lambda _: Row(*parts.values()), Types.ROW(list(parts))).print()
+    numbers.map(lambda _: Row(*[None] * len(parts)), Types.ROW(list(parts))).print()
+    small = Types.ROW_NAMED(["x", "y"], [Types.DOUBLE(), Types.STRING()])
+    numbers.map(lambda _: Row.of_kind(RowKind.DELETE, 1, "a"), small).print()
+    numbers.map(lambda _: Row(y="b", x=2.0, z=1), ExternalTypeInfo(small)).print()
+    numbers.map(lambda _: Row(x=1)).print()
+    numbers.map(lambda _: None, small).print()
+
+    env.execute()
+
+    printed, *others = capfd.readouterr().out.splitlines()
+    assert printed == (
+        "+I[0.10000000149011612,0.1,True,1.50,2020-01-02,01:02:03,2020-01-02 03:04:05.678000,b'ab',"
+        "[1, 2],{'a': 1},Row(f0=1, f1='n'),(1, 't'),['a', None],{1},Instant<1, 5000000>]"
+    )
+    assert others == [
+        "+I[None,None,None,None,None,None,None,None,None,None,None,None,None,None,None]",
+        "-D[1.0,a]",
+        "+I[2.0,b]",
+        "Row(x=1)",
+        "None",
+    ]
 
 
 def test_functions_of_a_job_that_fails_are_closed(

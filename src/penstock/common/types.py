@@ -27,12 +27,17 @@ class RowKind(Enum):
     Example:
         >>> Row(1, "a").get_row_kind()
         <RowKind.INSERT: 0>
+        >>> [str(kind) for kind in RowKind]
+        ['+I', '-U', '+U', '-D']
     """
 
     INSERT = 0
     UPDATE_BEFORE = 1
     UPDATE_AFTER = 2
     DELETE = 3
+
+    def __str__(self) -> str:
+        return ("+I", "-U", "+U", "-D")[self.value]
 
 
 _INSERT = (
@@ -48,7 +53,7 @@ class Row:
     have these names, in the template's order.
 
     Rows are equal if their names, values and row kinds are, in the same order; equal rows have the
-    same hash. `in` looks among the values. A field whose name begins with an underscore or is the name of a method
+    same hash. `in` looks among the names; among the values where the fields have no names. A field whose name begins with an underscore or is the name of a method
     is read as `row["name"]` only. Rows whose values can be pickled can be, and a block of rows with
     the same names writes the names once.
 
@@ -168,6 +173,49 @@ class Row:
         _require_name_for_each(self._values, names)
         self._names = names
 
+    def get_fields_by_names(self, names: Sequence[str]) -> list[Any]:
+        """Return the values of some fields.
+
+        Args:
+            names: The names of the fields.
+
+        Returns:
+            Their values, in the order of these names; if the fields have no names, all values in their own order.
+
+        Raises:
+            UnknownFieldError: If there is no field of such a name.
+
+        Example:
+            >>> Row(id=1, name="a", age=2).get_fields_by_names(["age", "id"])
+            [2, 1]
+        """
+        if self._names is None:
+            return list(self._values)
+        return [self._value_of(name) for name in names]
+
+    @staticmethod
+    def of_kind(row_kind: RowKind, *args: Any, **kwargs: Any) -> Row:
+        """Make a row of a kind.
+
+        Args:
+            row_kind: The kind.
+            *args: The values, in order.
+            **kwargs: The values by field name.
+
+        Returns:
+            The row.
+
+        Raises:
+            RowFieldNamesError: If there are both positional and keyword arguments.
+
+        Example:
+            >>> Row.of_kind(RowKind.DELETE, id=1).get_row_kind()
+            <RowKind.DELETE: 3>
+        """
+        row = Row(*args, **kwargs)
+        row.set_row_kind(row_kind)
+        return row
+
     def __call__(self, *args: Any) -> Row:
         """Make a row of these values, whose fields are named by the values of this one."""
         _require_name_for_each(args, self._values)
@@ -203,7 +251,7 @@ class Row:
         raise unknown_field(name, self._names)
 
     def __contains__(self, item: object) -> bool:
-        return item in self._values
+        return item in (self._values if self._names is None else self._names)
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._values)

@@ -44,7 +44,8 @@ def test_is_read_by_name_position_and_slice() -> None:
     name, age = row
     assert (name, age) == ("Ann", 42)
     assert list(row) == ["Ann", 42]
-    assert 42 in row
+    assert "age" in row
+    assert 42 not in row
     assert len(row) == 2
     with pytest.raises(IndexError):
         row[2]

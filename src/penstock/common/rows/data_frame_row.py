@@ -56,6 +56,8 @@ class DataFrameRow(tuple[Any, ...]):
 
     as_dict = Row.as_dict
     get_row_kind = Row.get_row_kind
+    get_fields_by_names = Row.get_fields_by_names
+    __contains__ = Row.__contains__
     __call__ = Row.__call__
     __repr__ = Row.__repr__
     __hash__ = tuple.__hash__
@@ -68,6 +70,9 @@ class DataFrameRow(tuple[Any, ...]):
                 raise unknown_field(item, self._names) from None
         value = tuple.__getitem__(self, item)
         return list(value) if isinstance(item, slice) else value
+
+    def _value_of(self, name: str) -> Any:
+        return self[name]
 
     def __getattr__(self, item: str) -> Any:
         if item.startswith("_"):

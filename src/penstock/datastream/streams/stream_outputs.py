@@ -7,6 +7,8 @@ import uuid
 from collections.abc import Callable
 from typing import Any, overload
 
+from penstock.common.typeinfo import RowTypeInfo
+from penstock.common.typeinfo.type_information import WrappingTypeInfo
 from penstock.datastream.connectors.base import Sink, SupportsPreprocessing
 from penstock.datastream.functions.function_checks import check_function
 from penstock.datastream.functions.one_input import SinkFunction
@@ -41,7 +43,8 @@ class StreamOutputs(BaseStream):
         """Print every record to standard output.
 
         The client prints, wherever the records are, when the epoch that gave them is complete. With
-        more than one subtask the number of the subtask stands before each line, as in `2> text`.
+        more than one subtask the number of the subtask stands before each line, as in `2> text`. Records that are
+        declared to be rows are printed with their kind and without names, as in `+I[1,a]`; all others by `str`.
 
         Args:
             sink_identifier: What stands before each line, as in `late:2> text`. Default: nothing.
@@ -57,7 +60,11 @@ class StreamOutputs(BaseStream):
             letter> a
             letter> b
         """
-        return self._end("Print to Std. Out", PrintOperator(sink_identifier))
+        declared = self.get_type()
+        while isinstance(declared, WrappingTypeInfo):
+            declared = declared.type_info
+        operator = PrintOperator(sink_identifier, is_of_rows=isinstance(declared, RowTypeInfo))
+        return self._end("Print to Std. Out", operator)
 
     def add_sink(self, sink_func: Callable[[Any], Any] | SinkFunction | Sink) -> DataStreamSink:
         """Hand every record to a function.

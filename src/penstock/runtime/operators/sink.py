@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
+from penstock.common.types import Row
 from penstock.runtime.exchange.elements import Block
 from penstock.runtime.operator import StreamOperator
 from penstock.runtime.operators.function_operator import FunctionOperator
@@ -30,12 +33,14 @@ class PrintOperator(StreamOperator):
 
     Args:
         identifier: What stands before each line; None for nothing.
+        is_of_rows: Whether records are declared to be rows, which are printed as Flink does.
     """
 
     keeps_to_itself = True
 
-    def __init__(self, identifier: str | None = None) -> None:
+    def __init__(self, identifier: str | None = None, *, is_of_rows: bool = False) -> None:
         self._identifier = identifier
+        self._text_of: Callable[[Any], str] = _text_of_row if is_of_rows else str
 
     def open(self) -> None:
         parts = [] if self._identifier is None else [self._identifier]
@@ -47,10 +52,16 @@ class PrintOperator(StreamOperator):
         prefix = self._prefix
         rest = iter(block.values)
         try:
-            lines = [f"{prefix}{value}" for value in rest]
+            lines = [f"{prefix}{text}" for text in map(self._text_of, rest)]
         except FAILURES as error:
             raise function_failure(error, self.name, failing_record(block, rest)) from error
         self.to_driver("print", lines)
+
+
+def _text_of_row(row: Any) -> str:
+    if not isinstance(row, Row):
+        return str(row)
+    return f"{row.get_row_kind()}[{','.join(map(str, row))}]"
 
 
 class CollectOperator(StreamOperator):
