@@ -39,10 +39,6 @@ _RABBITMQ: Final = (
     "`stream.add_sink(Publish())`. To read it, make it a data source of Spark's in Python "
     '(`pyspark.sql.datasource`): `env.from_data_frame(spark.readStream.format("rabbitmq").load())`.'
 )
-_FILES: Final = (
-    'Read files with Spark: `env.from_data_frame(spark.readStream.schema("word string").csv("folder"))`, or '
-    '`json`, `parquet`, `orc`, or the format "avro".'
-)
 _HYBRID: Final = (
     "Read what is old and what is new one after the other, with Spark, and bring both together: "
     "`env.from_data_frame(old).union(env.from_data_frame(new))`."
@@ -102,12 +98,6 @@ INSTEAD: Final = {
     **_of(_CONNECTORS, "kinesis", _KINESIS),
     **_of(_CONNECTORS, "cassandra", _CASSANDRA),
     **_of(_CONNECTORS, "hybrid_source", _HYBRID),
-    **_of(
-        _CONNECTORS,
-        "FileSource FileSourceBuilder FileEnumeratorProvider FileSplitAssignerProvider",
-        _FILES,
-    ),
-    **_of(_CONNECTORS, "StreamFormat", _FILES),
     **_of(_CONNECTORS, "StreamingFileSink", _FILE_SINK),
     **_of("datastream.formats", "orc", _WRITERS),
     **_of(
@@ -116,10 +106,6 @@ INSTEAD: Final = {
     **_of("datastream", "SourceFunction functions.SourceFunction", _SOURCE_FUNCTION),
     **_of("common", "AssignerWithPeriodicWatermarksWrapper", _WATERMARKS),
     **_of("common.watermark_strategy", "AssignerWithPeriodicWatermarksWrapper", _WATERMARKS),
-    **_of(
-        f"{_CONNECTORS}.file_system", "FileSource FileSourceBuilder StreamFormat BulkFormat", _FILES
-    ),
-    **_of(f"{_CONNECTORS}.file_system", "FileEnumeratorProvider FileSplitAssignerProvider", _FILES),
     **_of("common", "JsonRowSerializationSchema JsonRowDeserializationSchema", _JSON),
     **_of("common", "CsvRowSerializationSchema CsvRowDeserializationSchema", _SCHEMAS),
     **_of("common", "AvroRowSerializationSchema AvroRowDeserializationSchema", _SCHEMAS),

@@ -126,7 +126,7 @@ class TestTextLines:
     def test_are_read_a_block_at_a_time(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(TextLines, "lines", 4)
+        monkeypatch.setattr("penstock.runtime.source._LINES", 4)
         file = tmp_path / "text"
         file.write_text("".join(f"{number}\n" for number in range(10)))
 

@@ -52,7 +52,7 @@ STEPS = [
     ("local", "penstock.executors.local.Layout"),
     ("local", "penstock.executors.local.Tasks"),
     ("spark", "penstock.executors.driver.publishing.Publisher.open"),
-    ("spark", "penstock.executors.spark.executor.BoundedRun"),
+    ("spark", "penstock.executors.spark.executor.DrivenRun"),
     ("spark", "penstock.executors.spark.runs.attempts.Interruption"),
     *(
         (executor, step)

@@ -16,6 +16,7 @@ from penstock.common import Row, RowKind, Types, WatermarkStrategy
 from penstock.common.time import Instant
 from penstock.common.typeinfo import ExternalTypeInfo
 from penstock.datastream.aggregates import Count
+from penstock.datastream.connectors.file_system import FileSource, StreamFormat
 from penstock.datastream.connectors.number_seq import NumberSequenceSource
 from penstock.datastream.window import TumblingEventTimeWindows
 from penstock.errors import UserFunctionError
@@ -53,6 +54,20 @@ def test_text_files(new_environment: NewEnvironment, tmp_path: Path) -> None:
         "wide": Counter(LINES),
         "folder": Counter("123"),
     }
+
+
+def test_sources_of_files(new_environment: NewEnvironment, tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
+    for name, text in {"a": "1\n2\n", "deep/b": "3", "c": "", "_d": "4"}.items():
+        (tmp_path / name).write_text(text)
+    env = new_environment(2)
+    lines_of_text = StreamFormat.text_line_format()
+    source = FileSource.for_record_stream_format(lines_of_text, tmp_path).build()
+    lines = env.from_source(source, WatermarkStrategy.no_watermarks(), "files").map(int)
+
+    found = collect({"lines": lines.union(env.from_collection([5]))})
+
+    assert sorted(found["lines"]) == [1, 2, 3, 5]
 
 
 def test_number_sequences(new_environment: NewEnvironment) -> None:

@@ -104,6 +104,20 @@ class JobRecord(NamedTuple):
     sources: tuple[str, ...] = ()
 
 
+class ReadSoFar(NamedTuple):
+    """How far a source is read whose reading the driver plans.
+
+    Attributes:
+        kind: Whose the state is: `PlannedSource.kind`.
+        state: The state of the last plan whose epoch was committed; None for none.
+        is_over: Whether nothing follows.
+    """
+
+    kind: str
+    state: Any = None
+    is_over: bool = False
+
+
 class RowNames(NamedTuple):
     """The names of rows that are keys, or are in keys.
 
@@ -136,6 +150,7 @@ class EpochRecord:
         finished: The sources that have ended, by their numbers.
         read: How many epochs of its own each bounded source has given, by its operator's id; None in what
             earlier versions wrote, where these were the epochs of the job.
+        planned: How far each source is read whose reading the driver plans, by its operator's id: `ReadSoFar`.
         is_last: Whether the job has ended with it.
         is_drained: Whether event time was ended in it, though its sources had more to come: the next start
             begins event time anew.
@@ -163,6 +178,7 @@ class EpochRecord:
     progress: Mapping[SubtaskId, Any] = field(default_factory=dict)
     finished: frozenset[int] = frozenset()
     read: Mapping[str, int] | None = None
+    planned: Mapping[str, ReadSoFar] = field(default_factory=dict)
     is_last: bool = False
     is_drained: bool = False
     prepared: list[tuple[str, Any]] = field(default_factory=list)
@@ -257,6 +273,9 @@ def decode(data: bytes, where: str) -> EpochRecord:
             },
             "progress": {(vertex, subtask): found for vertex, subtask, found in plain["progress"]},
             "finished": frozenset(plain["finished"]),
+            "planned": {
+                source: ReadSoFar(*read) for source, read in plain.get("planned", {}).items()
+            },
             "prepared": [(sink, committable) for sink, committable in plain["prepared"]],
             "pieces": {
                 known: StateHandle._make(handle)

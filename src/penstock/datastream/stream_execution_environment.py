@@ -22,6 +22,7 @@ from penstock.graph.source_descriptions import FrameSource, SocketTextSource, Te
 from penstock.graph.transformation import OperatorTransformation
 from penstock.runtime.exchange.elements import Block
 from penstock.runtime.operators.source import SourceOperator
+from penstock.runtime.planned.planned_source import PlannedSource
 from penstock.runtime.source import CollectionSource, NativeSource
 
 __all__ = ["StreamExecutionEnvironment"]
@@ -301,13 +302,15 @@ class StreamExecutionEnvironment(EnvironmentExecution):
         is_parallel: bool = True,
         strategy: WatermarkStrategy | None = None,
     ) -> DataStream:
-        native = source if isinstance(source, NativeSource) else None
-        has_splits = isinstance(source, FrameSource) and source.split_column is not None
+        own = source if isinstance(source, (NativeSource, PlannedSource)) else None
+        has_splits = (isinstance(source, FrameSource) and source.split_column is not None) or (
+            isinstance(source, PlannedSource) and source.has_splits
+        )
         interval = self.get_config().get_auto_watermark_interval()
         transformation = OperatorTransformation(
             id=self.transformations.next_id(),
             name=f"Source: {name}",
-            operator=SourceOperator(native, strategy, interval, has_splits=has_splits),
+            operator=SourceOperator(own, strategy, interval, has_splits=has_splits),
             source=source,
             is_bounded=is_bounded,
             parallelism=None if is_parallel else 1,

@@ -16,7 +16,8 @@ from penstock.common.configuration.configuration import Configuration
 from penstock.common.configuration.options import PYTHON_EXECUTABLE
 from penstock.common.running_job import RunningJob
 from penstock.errors import OtherInterpreterError, UnsupportedOperationError
-from penstock.executors.driver.compiled_job import compile_job
+from penstock.executors.driver.compiled_job import CompiledJob, compile_job
+from penstock.executors.driver.epoch_loop import EpochLoop
 from penstock.executors.driver.epoch_runner import new_job_id
 from penstock.executors.driver.staged_files import module_path
 from penstock.executors.driver.start import DriverSide, start
@@ -31,6 +32,7 @@ from penstock.runtime.job_pickle import job_classes
 from penstock.runtime.layout import Layout
 from penstock.runtime.operators.prepared_sink import PreparedSinkOperator
 from penstock.runtime.operators.source import SourceOperator
+from penstock.runtime.planned.planned_source import PlannedSource
 from penstock.runtime.private_folder import private_folder
 from penstock.runtime.source import NativeSource, TextLines
 from penstock.runtime.task.carrier import Carrier
@@ -58,7 +60,7 @@ class LocalExecutor:
         if job.has_epochs:
             refuse_alignment(request.graph)
         modules = module_path(request.python_files)
-        return start(job, partial(LocalRun, modules=modules))
+        return start(job, partial(LocalRun, job, modules=modules))
 
     def to_data_frame(self, request: JobRequest, collect_id: str, schema: Any) -> NoReturn:
         """See `Executor.to_data_frame`.
@@ -76,12 +78,20 @@ class LocalRun:
     """A job in this process, which can be run again after it has failed.
 
     Args:
+        job: The program.
         driver: What the driver has of it.
         modules: Where modules are found that the program named.
     """
 
-    def __init__(self, driver: DriverSide, modules: Sequence[str] = ()) -> None:
-        self._runner = driver.runner
+    def __init__(
+        self, job: CompiledJob, driver: DriverSide, modules: Sequence[str] = ()
+    ) -> None:
+        self._loop = EpochLoop(
+            driver.runner,
+            job.request.configuration,
+            has_streams=job.has_streams,
+            name=job.request.name,
+        )
         self._publisher = driver.publisher
         self._attempts = itertools.count()
         self._modules = modules
@@ -101,7 +111,7 @@ class LocalRun:
     def _run_all(self, stop: threading.Event) -> None:
         try:
             with self._publisher.opened():
-                self._runner.run_bounded(self.run_epoch, stop)
+                self._loop(self.run_epoch, stop)
         finally:
             self._tasks.close()
 
@@ -175,7 +185,7 @@ def _resolve(node: StreamNode) -> None:
         return
     if isinstance(node.source, TextFileSource):
         node.source = TextLines(node.source.path, node.source.charset)
-    if not isinstance(node.source, NativeSource):
+    if not isinstance(node.source, (NativeSource, PlannedSource)):
         raise UnsupportedOperationError(
             f"{node.name!r} is read by Spark, which the local executor has not.", hint=hint
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from penstock.graph.stream_graph import StreamEdge, StreamGraph, StreamNode
 from penstock.runtime.exchange.partitioners import ForwardPartitioner
 from penstock.runtime.operator import ChainingStrategy
+from penstock.runtime.planned.planned_source import PlannedSource
 from penstock.runtime.source import NativeSource
 
 
@@ -20,7 +21,7 @@ def is_chainable(edge: StreamEdge, graph: StreamGraph) -> bool:
     partitioner; one slot sharing group; the same parallelism, and, unless the graph allows
     otherwise, the same max parallelism; a sender whose strategy is not NEVER; and a receiver whose
     strategy is ALWAYS. As Flink does not chain an operator that yields to a legacy source, so one that
-    needs its subtask is not chained to a stream that Spark reads.
+    needs its subtask is not chained to a stream that Spark reads, or whose reading the driver plans.
     """
     sender, receiver = graph.nodes[edge.source_id], graph.nodes[edge.target_id]
     return (
@@ -40,6 +41,8 @@ def _has_shared_head(node: StreamNode, graph: StreamGraph) -> bool:
     """Return whether the chain of an operator begins with a stream that Spark reads."""
     while node.in_edges and is_chainable(node.in_edges[0], graph):
         node = graph.nodes[node.in_edges[0].source_id]
+    if isinstance(node.source, PlannedSource):
+        return node.source.has_epochs
     return node.is_source and not node.is_bounded and not isinstance(node.source, NativeSource)
 
 

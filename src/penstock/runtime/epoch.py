@@ -11,6 +11,7 @@ from penstock.checkpoint.epoch_record import RowNames, SubtaskId
 from penstock.checkpoint.handles import StateHandle
 from penstock.checkpoint.leftovers import PREPARED, STATE, file_name
 from penstock.checkpoint.storage import Storage, open_storage
+from penstock.runtime.planned.planned_source import Piece
 from penstock.runtime.progress import SubtaskProgress
 
 SHARED: Final = -1
@@ -31,6 +32,7 @@ class Epoch:
         finished: The sources that ended in an earlier epoch.
         reads: Which epoch of its own each bounded source gives, by the number of the source; where nothing
             is said, that of the job.
+        planned: What is read of each source whose reading the driver plans, by the number of the source.
         is_last: True if no epoch follows, so that no state need be kept.
         ends: True if sources only end in this epoch, and read nothing, since the job is to be stopped.
         settles: True if it waits for calls however long they take, since none follows in this run.
@@ -51,6 +53,7 @@ class Epoch:
     finishing: frozenset[int] = frozenset()
     finished: frozenset[int] = frozenset()
     reads: Mapping[int, int] = field(default_factory=dict)
+    planned: Mapping[int, tuple[Piece, ...]] = field(default_factory=dict)
     is_last: bool = False
     ends: bool = False
     settles: bool = False

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import IO, TYPE_CHECKING, Any, Final, TextIO
 
 from penstock.errors import SourceNotReadableError
 from penstock.runtime.exchange.column_block import ColumnBlock
@@ -14,6 +15,9 @@ from penstock.runtime.exchange.elements import Block
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+_LINES: Final = 1 << 14
+"""How many lines are read at a time."""
 
 
 class NativeSource(ABC):
@@ -113,8 +117,6 @@ class TextLines(NativeSource):
         SourceNotReadableError: If there is no such file, or it may not be read.
     """
 
-    lines = 1 << 14
-
     def __init__(self, path: str, charset: str) -> None:
         self._files = _files_below(path)
         self._charset = charset
@@ -124,18 +126,29 @@ class TextLines(NativeSource):
         if epoch > 0:
             return
         for path in self._files[subtask::parallelism]:
-            with open(path, encoding=self._charset, newline=None) as file:
-                while lines := self._next_lines(file, path):
-                    yield Block(lines, is_immutable=True, is_harmless=True)
+            with open(path, "rb") as file:
+                yield from lines_of(file, path, self._charset)
 
-    def _next_lines(self, file: TextIO, path: str) -> list[str]:
-        try:
-            return [line.rstrip("\n") for line in islice(file, self.lines)]
-        except UnicodeDecodeError as error:
-            raise SourceNotReadableError(
-                f"The text file {path!r} is not in {self._charset}: {error}.",
-                hint="Give read_text_file() the encoding of the file.",
-            ) from error
+
+def lines_of(file: IO[bytes], path: str, charset: str) -> Iterator[Block]:
+    """Yield the lines of a text file, without their ends, and close it.
+
+    Raises:
+        SourceNotReadableError: If it is not in the encoding.
+    """
+    with io.TextIOWrapper(file, charset, newline=None) as text:
+        while lines := _next_lines(text, path, charset):
+            yield Block(lines, is_immutable=True, is_harmless=True)
+
+
+def _next_lines(text: TextIO, path: str, charset: str) -> list[str]:
+    try:
+        return [line.rstrip("\n") for line in islice(text, _LINES)]
+    except UnicodeDecodeError as error:
+        raise SourceNotReadableError(
+            f"The text file {path!r} is not in {charset}: {error}.",
+            hint="Give read_text_file(), or text_line_format() of a FileSource, the encoding of the file.",
+        ) from error
 
 
 def _files_below(path: str) -> list[str]:

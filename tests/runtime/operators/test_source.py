@@ -30,7 +30,7 @@ def test_takes_what_it_reads_along_to_the_worker() -> None:
     operator = Harness(SourceOperator(CollectionSource([1, 2]))).operator
 
     assert isinstance(operator, SourceOperator)
-    assert operator.source is not None
+    assert isinstance(operator.source, CollectionSource)
     assert [block.values for block in operator.source.read(0, 0, 1)] == [[1, 2]]
 
 

@@ -5,9 +5,14 @@ from __future__ import annotations
 from penstock.datastream.connectors.base import DeliveryGuarantee, Sink, Source
 from penstock.datastream.connectors.file_system import (
     BucketAssigner,
+    FileEnumeratorProvider,
     FileSink,
+    FileSource,
+    FileSourceBuilder,
+    FileSplitAssignerProvider,
     OutputFileConfig,
     RollingPolicy,
+    StreamFormat,
 )
 from penstock.datastream.connectors.jdbc import (
     JdbcConnectionOptions,
@@ -22,7 +27,11 @@ from penstock.datastream.connectors.two_phase_commit import TwoPhaseCommitSink
 __all__ = [
     "BucketAssigner",
     "DeliveryGuarantee",
+    "FileEnumeratorProvider",
     "FileSink",
+    "FileSource",
+    "FileSourceBuilder",
+    "FileSplitAssignerProvider",
     "JdbcConnectionOptions",
     "JdbcExecutionOptions",
     "JdbcSink",
@@ -33,5 +42,6 @@ __all__ = [
     "Sink",
     "Source",
     "SparkSink",
+    "StreamFormat",
     "TwoPhaseCommitSink",
 ]

@@ -3,6 +3,14 @@
 from __future__ import annotations
 
 from penstock.datastream.connectors.files.file_sink import FileSink
+from penstock.datastream.connectors.files.file_source import (
+    BulkFormat,
+    FileEnumeratorProvider,
+    FileSource,
+    FileSourceBuilder,
+    FileSplitAssignerProvider,
+    StreamFormat,
+)
 from penstock.datastream.connectors.files.policies import (
     BucketAssigner,
     BucketContext,
@@ -16,12 +24,18 @@ from penstock.datastream.connectors.files.policies import (
 __all__ = [
     "BucketAssigner",
     "BucketContext",
+    "BulkFormat",
     "DefaultRollingPolicy",
+    "FileEnumeratorProvider",
     "FileSink",
+    "FileSource",
+    "FileSourceBuilder",
+    "FileSplitAssignerProvider",
     "OnCheckpointRollingPolicy",
     "OutputFileConfig",
     "PartFileInfo",
     "RollingPolicy",
+    "StreamFormat",
 ]
 __path__: list[str] = []
 """That there is one has Python ask for missing names as if they were modules: see `penstock.not_here`."""

@@ -14,6 +14,7 @@ from penstock.graph.job_graph import JobGraph, create_job_graph
 from penstock.graph.stream_graph import StreamNode
 from penstock.graph.watermarks import hold_back_watermarks
 from penstock.runtime.job_pickle import classes_of_main
+from penstock.runtime.planned.planned_source import PlannedSource
 from penstock.runtime.program import Program
 from penstock.runtime.source import NativeSource
 
@@ -29,7 +30,8 @@ class CompiledJob:
         program: The program, as workers run it.
         sinks: The sinks that commit on the driver, by their operators' ids.
         native: The sources that workers read by themselves, by their numbers.
-        bounded: How many epochs of its own each bounded source has, by its number.
+        planned: The sources whose reading the driver plans, by their numbers.
+        bounded: How many epochs of its own each other bounded source has, by its number.
         is_streaming: Whether the engine reads a source that does not end.
         main_classes: The classes of the user's script as they were when the program was compiled.
     """
@@ -40,6 +42,7 @@ class CompiledJob:
     program: Program
     sinks: Mapping[str, PublishedSink]
     native: Mapping[int, NativeSource]
+    planned: Mapping[int, PlannedSource]
     bounded: Mapping[int, int]
     is_streaming: bool
     main_classes: Mapping[str, type]
@@ -47,7 +50,16 @@ class CompiledJob:
     @property
     def has_epochs(self) -> bool:
         """Whether the job has more than one epoch."""
-        return self.is_streaming or max(self.bounded.values(), default=1) > 1
+        return (
+            self.is_streaming
+            or max(self.bounded.values(), default=1) > 1
+            or any(source.has_epochs for source in self.planned.values())
+        )
+
+    @property
+    def has_streams(self) -> bool:
+        """Whether a source does not end."""
+        return self.is_streaming or not all(source.is_bounded for source in self.planned.values())
 
 
 def compile_job(
@@ -94,6 +106,11 @@ def compile_job(
         program,
         sinks,
         native,
+        {
+            number: node.source
+            for number, node in numbered
+            if isinstance(node.source, PlannedSource)
+        },
         bounded={
             **{number: source.epochs for number, source in native.items()},
             **{number: 1 for number, is_bounded in ends.items() if is_bounded},

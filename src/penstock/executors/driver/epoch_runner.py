@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
-import threading
 import time
 import uuid
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
-from typing import Any
+from typing import Any, Final
 
 from penstock.checkpoint.epoch_record import EpochRecord, JobRecord
 from penstock.checkpoint.storage import Storage
 from penstock.errors import (
     CheckpointMismatchError,
     InconsistentEpochError,
-    JobCancelledError,
     LostBufferError,
 )
 from penstock.executors.driver.checkpoints import Checkpoints
 from penstock.executors.driver.epoch_feed import EpochFeed, EpochResult
 from penstock.executors.driver.epoch_outcome import EpochOutcome, old_rows_after
 from penstock.executors.driver.job_description import describe
+from penstock.executors.driver.planning import Planning, Plans
 from penstock.executors.driver.publishing import claimed
 from penstock.executors.driver.recovery.restoring import Restored, restored
 from penstock.executors.driver.reports.profile_log import ProfileLog
@@ -38,6 +36,7 @@ Publish = Callable[[EpochRecord], None]
 """Makes visible what sinks prepared in an epoch, as often as it is asked to."""
 
 _MOST_ATTEMPTS = 3
+_NOTHING_PLANNED: Final = Plans()
 
 
 class EpochRunner:
@@ -53,6 +52,7 @@ class EpochRunner:
         publish: Publishes what sinks prepared.
         feed: Hears of each epoch that was committed.
         bounded: How many epochs of its own each bounded source has, by its number.
+        planning: Has the reading of other sources planned. Default: there are none.
         main_classes: The classes of the user's script as they were when the job was started.
     """
 
@@ -64,6 +64,7 @@ class EpochRunner:
         publish: Publish,
         feed: EpochFeed,
         bounded: Mapping[int, int] | None = None,
+        planning: Planning | None = None,
         *,
         main_classes: Mapping[str, type] | None = None,
     ) -> None:
@@ -74,6 +75,7 @@ class EpochRunner:
         self._publish = publish
         self._feed = feed
         self._bounded = bounded or {}
+        self._planning = planning or Planning({}, program)
         self._described = describe(program)
         self._engine: dict[str, Any] = {}
         self._last: EpochRecord | None = None
@@ -101,6 +103,7 @@ class EpochRunner:
                     last,
                     self._program,
                     self._bounded,
+                    self._planning.kinds,
                     ignore_unclaimed_state=self._checkpoints.ignores_unclaimed,
                     storage=self._storage,
                 )
@@ -152,6 +155,28 @@ class EpochRunner:
         """The bounded sources that have no records after the next epoch, by their numbers."""
         return frozenset(source for source in self._bounded if self.epochs_left(source) <= 1)
 
+    @property
+    def every(self) -> frozenset[int]:
+        """All sources but the streams that the engine reads, by their numbers."""
+        return frozenset(self._bounded.keys() | self._planning.kinds.keys())
+
+    @property
+    def next_wake_up(self) -> int | None:
+        """When an epoch is due even without records (milliseconds); None for never."""
+        return None if self._last is None else self._last.next_wake_up()
+
+    def plans(self) -> Plans:
+        """Return what the next epoch is to read of sources whose reading is planned.
+
+        Raises:
+            PenstockError: If a source cannot tell.
+        """
+        return self._planning.plans(self._restored.planned)
+
+    def is_news(self, plans: Plans) -> bool:
+        """Whether plans are worth an epoch: there is something to read, or a source has ended."""
+        return plans.has_pieces or bool(plans.over - self._restored.finished)
+
     def set_engine(self, engine: dict[str, Any]) -> None:
         """Set what the executor has to find again after a restart; it goes into the metadata."""
         self._engine = engine
@@ -171,26 +196,6 @@ class EpochRunner:
         self._publish(record)
         self._checkpoints.note_published(record)
 
-    def run_bounded(self, run_epoch: RunEpoch, stop: threading.Event) -> None:
-        """Run what is left of the epochs of a bounded program, or until `stop` is set.
-
-        Raises:
-            PenstockError: If the program cannot go on from the last epoch, or what a task failed with.
-        """
-        last = self.resume()
-        self.republish()
-        if last is not None and last.is_last:
-            return
-        every = frozenset(self._bounded)
-        with suppress(JobCancelledError):
-            is_last = False
-            while not is_last and not stop.is_set():
-                finishing = self.ending
-                is_last = finishing == every
-                self.run(self.next, finishing, run_epoch, is_last=is_last)
-        if self.wants_end:
-            self.run(self.next, every, run_epoch, is_last=False, ends=True)
-
     def run(
         self,
         number: int,
@@ -200,16 +205,18 @@ class EpochRunner:
         is_last: bool,
         ends: bool = False,
         settles: bool = False,
+        plans: Plans = _NOTHING_PLANNED,
     ) -> EpochRecord:
         """Run an epoch and commit it; the last one that was committed is only published again.
 
         Args:
             number: The number of the epoch.
-            finishing: The sources whose last records are in this epoch.
+            finishing: The sources whose last records are in this epoch, but for those that the plans end.
             run_epoch: Runs it.
             is_last: Whether no epoch follows.
             ends: Whether sources only end in it, and read nothing, since the job is to be stopped.
             settles: Whether it waits for calls however long they take, since this run ends with it.
+            plans: What it reads of sources whose reading is planned. Default: nothing.
 
         Raises:
             JobCancelledError: If the job is to be stopped.
@@ -217,10 +224,14 @@ class EpochRunner:
             PenstockError: What a task failed with.
         """
         with self._feed.gate.epoch(ends=ends), job_classes(*self._classes):
+            finishing |= plans.over
             epoch = dataclasses.replace(
-                self._epoch(number, finishing, is_last=is_last), ends=ends, settles=settles
+                self._epoch(number, finishing, is_last=is_last),
+                ends=ends,
+                settles=settles,
+                planned=plans.pieces,
             )
-            record = self._run(epoch, finishing, run_epoch)
+            record = self._run(epoch, finishing, run_epoch, plans)
             self._pass(record)
             return record
 
@@ -232,7 +243,9 @@ class EpochRunner:
         """Where files are; None if the job keeps none."""
         return None if self._checkpoints.location is None else self._checkpoints.storage
 
-    def _run(self, epoch: Epoch, finishing: frozenset[int], run_epoch: RunEpoch) -> EpochRecord:
+    def _run(
+        self, epoch: Epoch, finishing: frozenset[int], run_epoch: RunEpoch, plans: Plans
+    ) -> EpochRecord:
         number = epoch.number
         if self._last is not None and number == self._last.number:
             self._deliver(self._last)
@@ -246,8 +259,12 @@ class EpochRunner:
         started, started_at = time.perf_counter(), time.time()
         outcome = self._attempt(epoch, run_epoch)
         ran = time.perf_counter() - started
-        record = self._record(epoch, outcome, finishing)
-        record = dataclasses.replace(record, duration=round((time.perf_counter() - started) * 1000))
+        planned = {**self._restored.planned, **plans.read}
+        record = dataclasses.replace(
+            self._record(epoch, outcome, finishing),
+            planned={self._described.sources[number]: read for number, read in planned.items()},
+            duration=round((time.perf_counter() - started) * 1000),
+        )
         self._checkpoints.commit(record)
         self._last = record
         self._restored = Restored(
@@ -255,6 +272,7 @@ class EpochRunner:
             {**self._restored.progress, **outcome.progress},
             record.finished,
             self._read_after(epoch),
+            planned,
         )
         operators = {key: dict(vars(report)) for key, report in outcome.operators.items()}
         self._feed.put(EpochResult(record, outcome.printed, outcome.collected, operators))

@@ -18,6 +18,7 @@ from penstock.executors.driver.compiled_job import CompiledJob
 from penstock.executors.driver.epoch_feed import EpochFeed
 from penstock.executors.driver.epoch_runner import EpochRunner
 from penstock.executors.driver.job import Job
+from penstock.executors.driver.planning import Planning
 from penstock.executors.driver.publishing import Publisher, drop_uncommitted, open_files_of
 from penstock.executors.driver.recovery.restoring import with_key_groups_of
 from penstock.executors.driver.reports.profile_log import ProfileLog
@@ -93,7 +94,7 @@ def _start(
         drop=partial(drop_uncommitted, job.sinks),
     )
     at_end.callback(checkpoints.close)
-    if job.is_streaming and not checkpoints.is_durable:
+    if job.has_streams and not checkpoints.is_durable:
         _warn_of_state(job)
     last = checkpoints.last()
     program = job.program if last is None else with_key_groups_of(last.job, job.program)
@@ -102,6 +103,8 @@ def _start(
         program = replace(program, is_profiled=True)
         feed.profile = ProfileLog(program)
     publisher = Publisher(job.sinks, checkpoints.location, lambda: checkpoints.kept)
+    planning = Planning(job.planned, program)
+    at_end.callback(planning.close)
     runner = EpochRunner(
         program,
         job.job_id,
@@ -109,6 +112,7 @@ def _start(
         publisher,
         feed,
         job.bounded,
+        planning,
         main_classes=job.main_classes,
     )
     run = make_run(DriverSide(program, runner, checkpoints, publisher, at_end))

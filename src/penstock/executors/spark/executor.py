@@ -16,14 +16,14 @@ from penstock.executors.spark.failures import spark_errors
 from penstock.executors.spark.frames.frame_result import results_frame
 from penstock.executors.spark.prepared_job import PreparedJob
 from penstock.executors.spark.runs.attempts import Attempts, EpochRun
-from penstock.executors.spark.runs.bounded import BoundedRun
+from penstock.executors.spark.runs.driven import DrivenRun
 from penstock.executors.spark.runs.streaming import StreamingRun
 from penstock.executors.spark.workers import note_end
 from penstock.graph.watermarks import refuse_alignment
 
 
 class SparkExecutor:
-    """Runs programs on Spark: streaming ones under `foreachBatch`, bounded ones as batch actions."""
+    """Runs programs on Spark: those with a stream of Spark's under `foreachBatch`, others as batch actions."""
 
     def submit(self, request: JobRequest) -> RunningJob:
         """Start a job.
@@ -33,7 +33,7 @@ class SparkExecutor:
         """
         with spark_errors(f"Job {request.name!r}"):
             job = PreparedJob(request, is_cancellable=not request.is_awaited)
-            if job.compiled.is_streaming:
+            if job.compiled.has_streams:
                 refuse_alignment(request.graph)
             return start(job.compiled, partial(_attempts, job))
 
@@ -59,4 +59,4 @@ def _attempts(job: PreparedJob, driver: DriverSide) -> Attempts:
 def _run(job: PreparedJob, driver: DriverSide, at_end: ExitStack) -> EpochRun:
     if job.compiled.is_streaming:
         return StreamingRun(job, driver.runner, driver.checkpoints, at_end)
-    return BoundedRun(job, driver.runner)
+    return DrivenRun(job, driver.runner)

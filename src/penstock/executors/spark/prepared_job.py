@@ -32,6 +32,7 @@ from penstock.graph.stream_graph import StreamNode
 from penstock.runtime.columnar.aggregated_rows import SUBTASK
 from penstock.runtime.layout import Layout
 from penstock.runtime.operators.source import SourceOperator
+from penstock.runtime.planned.planned_source import PlannedSource
 from penstock.runtime.program import Program
 from penstock.runtime.source import NativeSource, TextLines
 
@@ -122,7 +123,8 @@ class PreparedJob:
         parallelism = [
             vertex.parallelism
             for vertex in self.compiled.program.vertices
-            if vertex.source is not None and not vertex.is_shared
+            if vertex.source is not None
+            and (not vertex.is_shared or vertex.source in self.compiled.planned)
         ]
         return EpochFrames(
             self.spark,
@@ -133,6 +135,7 @@ class PreparedJob:
             max(parallelism, default=1),
             is_alone=len(self.sources) == 1
             and not self.compiled.native
+            and not self.compiled.planned
             and not (self.compiled.is_streaming and self.wants_ticks),
         )
 
@@ -174,7 +177,7 @@ def _reading_of(
     if isinstance(source, TextFileSource) and codecs.lookup(source.charset).name != "utf-8":
         # Spark takes all text for UTF-8, whatever the encoding it is told.
         source = node.source = TextLines(source.path, source.charset)
-    if isinstance(source, NativeSource):
+    if isinstance(source, (NativeSource, PlannedSource)):
         node.operator.source = source
         return None
     if isinstance(source, (FrameSource, AggregatedFrameSource)) and not hasattr(
@@ -247,7 +250,7 @@ def _is_unordered(source: object, frame: DataFrame | None) -> bool:
         source: The source, as the program describes it.
         frame: What Spark reads for it; None if workers read it by themselves.
     """
-    if isinstance(source, NativeSource):
+    if isinstance(source, (NativeSource, PlannedSource)):
         return source.is_unordered
     if frame is None or frame.isStreaming or isinstance(source, AggregatedFrameSource):
         return False

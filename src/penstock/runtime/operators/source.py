@@ -8,6 +8,7 @@ from penstock.common.rows.field_reader import ColumnTimestamp
 from penstock.common.watermark_strategy import WatermarkStrategy
 from penstock.runtime.exchange.elements import Block, ChannelWatermark
 from penstock.runtime.operators.timestamps_and_watermarks import TimestampsAndWatermarksOperator
+from penstock.runtime.planned.planned_source import PlannedSource
 from penstock.runtime.source import NativeSource
 
 
@@ -25,7 +26,7 @@ class SourceOperator(TimestampsAndWatermarksOperator):
 
     def __init__(
         self,
-        source: NativeSource | None = None,
+        source: NativeSource | PlannedSource | None = None,
         strategy: WatermarkStrategy | None = None,
         interval: int = 0,
         *,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from penstock.errors import JobFailedError, PenstockError
@@ -13,6 +13,7 @@ from penstock.runtime.exchange.elements import Block
 from penstock.runtime.job_pickle import dumps
 from penstock.runtime.layout import Layout
 from penstock.runtime.operators.source import SourceOperator
+from penstock.runtime.planned.planned_source import Piece, PlannedSource
 from penstock.runtime.program import DRIVER, Program, Vertex
 from penstock.runtime.source import NativeSource
 from penstock.runtime.task.message import Message
@@ -110,31 +111,48 @@ class Carrier:
         for vertex in self._layout.program.on_level(0):
             if vertex.source in self._epoch.finished:
                 continue
-            native = self._native_source(vertex)
+            source = self._own_source(vertex)
+            if isinstance(source, PlannedSource):
+                yield from self._read_planned(source, vertex, share, shares)
+                continue
             if vertex.is_shared:
                 if share == 0:
                     self._step(vertex, self._number)
                     yield from self._drained()
                 continue
             for subtask in range(share, vertex.parallelism, shares):
-                if native is not None:
-                    yield from self._read(native, vertex, subtask)
+                if source is not None:
+                    own_epoch = self._epoch.own_epoch(vertex.source)
+                    blocks = source.read(own_epoch, subtask, vertex.parallelism)
+                    yield from self._read(vertex, subtask, ((None, block) for block in blocks))
                 else:
                     self._step(vertex, subtask)
                     yield from self._drained()
 
-    def _read(self, native: NativeSource, vertex: Vertex, subtask: int) -> Iterator[Buffer]:
+    def _read_planned(
+        self, source: PlannedSource, vertex: Vertex, share: int, shares: int
+    ) -> Iterator[Buffer]:
+        """Read pieces of a source, each in the next subtask; one subtask takes part even if there are none."""
+        pieces = self._epoch.planned.get(vertex.source, ()) if vertex.source is not None else ()
+        subtasks = min(max(len(pieces), 1), vertex.parallelism)
+        for subtask in range(share, subtasks, shares):
+            own = pieces[subtask :: vertex.parallelism]
+            yield from self._read(vertex, subtask, _blocks_of(source, own))
+
+    def _read(
+        self, vertex: Vertex, subtask: int, blocks: Iterator[tuple[Hashable, Block]]
+    ) -> Iterator[Buffer]:
         self._step(vertex, subtask)
-        blocks = native.read(self._epoch.own_epoch(vertex.source), subtask, vertex.parallelism)
         while not self._is_aborted and not self._epoch.ends:
             try:
-                block = next(blocks, None)
+                found = next(blocks, None)
             except Exception as error:  # noqa: BLE001 - whatever it is, the driver has to hear of it
                 self._fail(vertex, subtask, error)
                 break
-            if block is None:
+            if found is None:
                 break
-            yield from self.feed(vertex, block, subtask=subtask)
+            split, block = found
+            yield from self.feed(vertex, block, split, subtask)
         self._end((vertex.index, subtask))
         yield from self._drained()
 
@@ -165,7 +183,7 @@ class Carrier:
         yield from self._outbox
         self._outbox.clear()
 
-    def _native_source(self, vertex: Vertex) -> NativeSource | None:
+    def _own_source(self, vertex: Vertex) -> NativeSource | PlannedSource | None:
         head = self._tasks.head_prototype(vertex)
         return head.source if isinstance(head, SourceOperator) else None
 
@@ -237,6 +255,12 @@ class Carrier:
                 self._outbox.append(
                     Buffer(carrier, ABORT, 0, 0, MIN_TIMESTAMP, 0, self._number, b"")
                 )
+
+
+def _blocks_of(source: PlannedSource, pieces: Sequence[Piece]) -> Iterator[tuple[Hashable, Block]]:
+    for piece in pieces:
+        for block in source.read(piece.content):
+            yield piece.split, block
 
 
 def _portable(error: BaseException, vertex: Vertex) -> PenstockError:

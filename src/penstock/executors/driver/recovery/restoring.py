@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
-from penstock.checkpoint.epoch_record import EpochRecord, JobRecord, OperatorRecord, SubtaskId
+from penstock.checkpoint.epoch_record import (
+    EpochRecord,
+    JobRecord,
+    OperatorRecord,
+    ReadSoFar,
+    SubtaskId,
+)
 from penstock.checkpoint.handles import StateHandle
 from penstock.checkpoint.storage import Storage
 from penstock.errors import (
@@ -27,6 +33,9 @@ from penstock.runtime.program import OperatorSpec, Program, Vertex
 from penstock.runtime.progress import SubtaskProgress
 from penstock.runtime.windows.kept_windows import OF_EVENT_TIME
 
+_READ_BY_SPARK: Final = "a stream"
+"""The kind of a source of which Spark keeps how far it is."""
+
 
 @dataclass(frozen=True)
 class Restored:
@@ -37,18 +46,21 @@ class Restored:
         progress: How far each subtask has come.
         finished: The sources that have ended, by their numbers.
         read: How many epochs of its own each bounded source has given, by its number.
+        planned: How far each source is read whose reading the driver plans, by its number.
     """
 
     state: Mapping[SubtaskId, tuple[StateHandle, ...]] = field(default_factory=dict)
     progress: Mapping[SubtaskId, SubtaskProgress] = field(default_factory=dict)
     finished: frozenset[int] = frozenset()
     read: Mapping[int, int] = field(default_factory=dict)
+    planned: Mapping[int, ReadSoFar] = field(default_factory=dict)
 
 
 def restored(
     record: EpochRecord,
     program: Program,
     bounded: Mapping[int, int] | None = None,
+    planned: Mapping[int, str] | None = None,
     *,
     ignore_unclaimed_state: bool = False,
     storage: Storage | None = None,
@@ -65,19 +77,20 @@ def restored(
         record: The epoch.
         program: The program that goes on from it.
         bounded: How many epochs of its own each bounded source of it has, by its number.
+        planned: The kind of each source of it whose reading the driver plans, by its number.
         ignore_unclaimed_state: Whether state of operators that are gone is dropped.
         storage: Where the state is.
 
     Raises:
         UnclaimedStateError: If an operator with state is gone, and its state is not to be dropped.
         WindowsChangedError: If an operator has other windows, or keeps them otherwise.
-        CheckpointMismatchError: If a source was bounded and is a stream, or the other way round.
+        CheckpointMismatchError: If a source is of another kind than it was.
         MaxParallelismChangedError: If the program divides keys into another number of key groups.
         StateNotRescalableError: If an operator's parallelism was changed that has to keep it.
     """
     job = describe(program)
     if bounded is not None:
-        _check_kinds(record, job, bounded)
+        _check_kinds(record, job, bounded, planned or {})
     if not ignore_unclaimed_state:
         _check_claimed(record, job)
     _check_windows(record, job)
@@ -105,20 +118,32 @@ def restored(
     }
     if not is_same or record.is_drained:
         finished = set()
-    return Restored(state, progress, frozenset(finished), read)
+    so_far = {
+        number: record.planned[job.sources[number]]
+        for number in planned or {}
+        if job.sources[number] in record.planned
+    }
+    return Restored(state, progress, frozenset(finished), read, so_far)
 
 
-def _check_kinds(record: EpochRecord, job: JobRecord, bounded: Mapping[int, int]) -> None:
-    """Make sure that sources which are bounded were so: how far others are is kept otherwise, by Spark."""
+def _check_kinds(
+    record: EpochRecord, job: JobRecord, bounded: Mapping[int, int], planned: Mapping[int, str]
+) -> None:
+    """Make sure that sources are of the kinds that they were: how far each is, is kept in its own way."""
     if record.read is None:
         return
     names = {
         operator.operator_id: operator for vertex in job.vertices for operator in vertex.operators
     }
     for number, source in enumerate(job.sources):
-        if source not in record.job.sources or (source in record.read) == (number in bounded):
+        if source not in record.job.sources:
             continue
-        was, now = ("a stream", "bounded") if number in bounded else ("bounded", "a stream")
+        now = "bounded" if number in bounded else planned.get(number, _READ_BY_SPARK)
+        was = "bounded" if source in record.read else _READ_BY_SPARK
+        if source in record.planned:
+            was = record.planned[source].kind
+        if was == now:
+            continue
         raise CheckpointMismatchError(
             f"The source {names[source].described} is {now}, and was {was} when epoch {record.number} was "
             "committed: how far it was read does not say where it goes on now.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from typing import Any
 
 import pyarrow as pa
@@ -11,6 +12,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from penstock.errors import InvalidArgumentError
+from penstock.executors.driver.planning import Planning
 from penstock.executors.spark.frames.buffer_rows import from_batches
 from penstock.executors.spark.prepared_job import PreparedJob
 from penstock.executors.spark.session import time_zone_of
@@ -37,9 +39,12 @@ def results_frame(job: PreparedJob, collect_id: str, schema: Any) -> DataFrame:
         )
     struct = spark_schema(schema)
     frames = job.frames()
+    with closing(Planning(job.compiled.planned, job.compiled.program)) as planning:
+        plans = planning.plans({})
     epoch = Epoch(
         job_id=job.job_id,
-        finishing=frozenset(job.compiled.bounded),
+        finishing=plans.over | job.compiled.bounded.keys(),
+        planned=plans.pieces,
         is_last=True,
     )
     messages = frames.frame(epoch, frames.rows(job.sources))

@@ -1,1 +1,1 @@
-"""Runs of a job on Spark: bounded or streaming, and again after a failure."""
+"""Runs of a job on Spark: in epochs that the driver or a stream begins, and again after a failure."""

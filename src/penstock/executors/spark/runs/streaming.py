@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import shutil
 import tempfile
 import threading
@@ -21,7 +20,9 @@ from penstock.checkpoint.storage import LocalStorage
 from penstock.common.configuration import options
 from penstock.errors import JobCancelledError, PenstockError
 from penstock.executors.driver.checkpoints import Checkpoints
+from penstock.executors.driver.epoch_loop import is_soon, warn_of_end
 from penstock.executors.driver.epoch_runner import EpochRunner
+from penstock.executors.driver.planning import Plans
 from penstock.executors.spark.failures import as_penstock_error, is_of_spark
 from penstock.executors.spark.frames.epoch_frames import SparkSource
 from penstock.executors.spark.interruption import note_of
@@ -30,11 +31,9 @@ from penstock.executors.spark.runs.disk_log import DiskLog
 from penstock.executors.spark.runs.log_mirror import LogMirror
 from penstock.executors.spark.runs.offsets import TICKS, carry_over, sees_ahead
 from penstock.executors.spark.runs.tick import tick_frame, write_wake_up
-from penstock.runtime.async_io.async_wait import LONGEST_LOOK
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.exchange.buffer import Buffer
 
-_LOG: Final = logging.getLogger("penstock")
 _POLL_SECONDS = 0.02
 _POLLS_A_LOOK: Final = 50
 """How often Spark is asked for its triggers: it remembers the last 100."""
@@ -66,7 +65,8 @@ class StreamingRun:
         self._ends = configuration.get(options.EPOCH_AVAILABLE_NOW)
         self._ends_input = self._ends and configuration.get(options.EPOCH_END_OF_INPUT)
         self._interval = configuration.get(options.EPOCH_INTERVAL).to_millis()
-        self._has_ticks = job.wants_ticks and not self._ends
+        wants_ticks = job.wants_ticks or bool(job.compiled.planned)
+        self._has_ticks = wants_ticks and not self._ends
         self._shift = 0
         self._engine: dict[str, Any] = {}
         # Of an earlier run by this driver, which may have committed nothing with it.
@@ -90,11 +90,7 @@ class StreamingRun:
         last = self._runner.resume()
         if last is not None and last.is_last:
             self._runner.republish()
-            _LOG.warning(
-                "%s: all input was read by an earlier start, so there is nothing left to do; "
-                "execution.epoch.end-of-input=false lets a job go on with what comes later",
-                self._job.request.name,
-            )
+            warn_of_end(self._job.request.name)
             return
         folder = self._offsets_folder(last)
         if last is not None and self._runner.unread:
@@ -104,12 +100,7 @@ class StreamingRun:
             with suppress(JobCancelledError):
                 self._run_unplanned()
         query = self._start(folder)
-        polls = 0
-        while query.isActive and not stop.wait(_POLL_SECONDS) and not self._runner.wants_end:
-            polls += 1
-            if polls % _POLLS_A_LOOK == 0:
-                self._note_triggers(query)
-        self._note_triggers(query)
+        self._watch(query, stop)
         if stop.is_set():
             self._stop(query)
         elif self._runner.wants_end:
@@ -120,6 +111,30 @@ class StreamingRun:
                 self._end_run(stop)
         if self._runner.wants_end and not stop.is_set():
             self._run_unplanned(ends=True)
+
+    def _watch(self, query: StreamingQuery, stop: threading.Event) -> None:
+        """Wait for the end of the query, or until it is to end, and wake it when planned sources have news."""
+        polls = 0
+        try:
+            while query.isActive and not stop.wait(_POLL_SECONDS) and not self._runner.wants_end:
+                polls += 1
+                if self._has_ticks and self._has_news():
+                    write_wake_up(self._folder, time.time_ns() // 1_000_000)
+                if polls % _POLLS_A_LOOK == 0:
+                    self._note_triggers(query)
+        except BaseException:
+            self._stop(query)
+            raise
+        self._note_triggers(query)
+
+    def _has_news(self) -> bool:
+        """Whether an epoch is worth its while, unless one is running, as planned sources have news."""
+        if not self._job.compiled.planned or not self._running.acquire(blocking=False):
+            return False
+        try:
+            return self._runner.is_news(self._runner.plans())
+        finally:
+            self._running.release()
 
     def _note_triggers(self, query: StreamingQuery) -> None:
         """Take note of how long Spark took around the latest epochs, if the job is profiled."""
@@ -157,8 +172,7 @@ class StreamingRun:
         rows = self._frames.rows(self._streaming)
         assert rows is not None
         if self._has_ticks:
-            last = self._runner.last
-            write_wake_up(self._folder, None if last is None else last.next_wake_up())
+            write_wake_up(self._folder, self._runner.next_wake_up)
             rows = rows.union(self._frames.without_rows(tick_frame(self._job.spark, self._folder)))
         place = self._log.fetch(folder)
         writer = rows.writeStream.foreachBatch(self._run_epoch).option("checkpointLocation", place)
@@ -251,7 +265,8 @@ class StreamingRun:
             static = self._frames.rows(self._unread())
             rows = batch if static is None else static.union(batch)
             run = partial(self._run_tasks, rows)
-            record = self._runner.run(number, self._runner.ending, run, is_last=False)
+            plans = self._runner.plans() if number == self._runner.next else Plans()
+            record = self._runner.run(number, self._runner.ending, run, is_last=False, plans=plans)
             if self._has_ticks:
                 write_wake_up(self._folder, record.next_wake_up())
         except Exception as error:
@@ -283,7 +298,9 @@ class StreamingRun:
         """Do what is left to do when all that was there is read, though no input comes any more."""
         if not self._ends:
             return
-        while not stop.is_set() and self._runner.unread - self._runner.ending:
+        while not stop.is_set() and (
+            self._runner.unread - self._runner.ending or self._runner.is_news(self._runner.plans())
+        ):
             self._run_unplanned()
         if stop.is_set():
             return
@@ -294,26 +311,20 @@ class StreamingRun:
 
     def _is_unsettled(self) -> bool:
         """Whether bounded sources are unread, timers are due, or calls under way."""
-        last = self._runner.last
-        due = None if last is None else last.next_wake_up()
-        # Calls want to be looked after at least that often.
-        soon = (time.time() + LONGEST_LOOK) * 1000
-        return bool(self._runner.unread) or (due is not None and due <= soon)
+        return bool(self._runner.unread) or is_soon(self._runner.next_wake_up)
 
     def _run_unplanned(
         self, *, ends: bool = False, is_last: bool = False, settles: bool = False
     ) -> None:
-        """Run an epoch that is no micro-batch of Spark's: nothing is read but bounded sources.
+        """Run an epoch that is no micro-batch of Spark's, and reads nothing of its streams.
 
         Args:
             ends: Whether it ends event time, and reads nothing at all, since the job is to be stopped.
             is_last: Whether it ends what was a stream: no epoch follows.
             settles: Whether it waits for calls however long they take, since none follows in this run.
         """
-        every = (
-            frozenset(source.number for source in self._job.sources)
-            | self._job.compiled.bounded.keys()
-        )
+        every = frozenset(source.number for source in self._job.sources) | self._runner.every
+        plans = Plans() if ends or is_last else self._runner.plans()
         rows = None if ends else self._frames.rows(self._unread())
         self._tell_engine(is_planned=False)
         try:
@@ -324,6 +335,7 @@ class StreamingRun:
                 is_last=is_last,
                 ends=ends,
                 settles=settles,
+                plans=plans,
             )
             self._shift += 1
         finally:

@@ -1,9 +1,10 @@
-"""Runs a bounded program: one epoch, one Spark action; more only if a test's source asks for them."""
+"""Runs a program whose epochs the driver begins, as it reads no stream of Spark's: each is one Spark action."""
 
 from __future__ import annotations
 
 import threading
 
+from penstock.executors.driver.epoch_loop import EpochLoop
 from penstock.executors.driver.epoch_runner import EpochRunner
 from penstock.executors.spark.interruption import note_of
 from penstock.executors.spark.prepared_job import PreparedJob
@@ -11,8 +12,8 @@ from penstock.runtime.epoch import Epoch
 from penstock.runtime.exchange.buffer import Buffer
 
 
-class BoundedRun:
-    """One run of a bounded program.
+class DrivenRun:
+    """One run of a program without a stream of Spark's; most are bounded, and have one epoch.
 
     Args:
         job: The program, and what Spark needs to run it.
@@ -26,6 +27,12 @@ class BoundedRun:
     def __init__(self, job: PreparedJob, runner: EpochRunner) -> None:
         self._job = job
         self._runner = runner
+        self._loop = EpochLoop(
+            runner,
+            job.request.configuration,
+            has_streams=job.compiled.has_streams,
+            name=job.request.name,
+        )
         self.leaves_functions_open = job.compiled.has_epochs
 
     def __call__(self, stop: threading.Event) -> None:
@@ -38,4 +45,4 @@ class BoundedRun:
             rows = frames.rows(source for source in self._job.sources if source.number in unread)
             return frames.run(epoch, rows, note)
 
-        self._runner.run_bounded(run_epoch, stop)
+        self._loop(run_epoch, stop)

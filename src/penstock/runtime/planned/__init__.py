@@ -1,0 +1,1 @@
+"""Sources of which the driver says, epoch by epoch, what workers read."""

@@ -1,0 +1,78 @@
+"""A source whose reading is planned as a test says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from penstock.datastream.connectors import Source
+from penstock.runtime.exchange.elements import Block
+from penstock.runtime.planned.planned_source import Piece, Plan, PlannedSource, Planner
+
+Pieces = list[list[int]]
+
+
+class Script:
+    """What is to come of a source, and what was asked of it.
+
+    Attributes:
+        epochs: For each epoch its pieces; those of an epoch are given once, as a socket gives its lines.
+        ends: Whether the source ends with them.
+        error: What looking for more raises; None for nothing.
+        states: The states that plans were asked for.
+        is_closed: Whether the planner was closed.
+    """
+
+    def __init__(self, *epochs: Pieces, ends: bool = True) -> None:
+        self.epochs = list(epochs)
+        self.ends = ends
+        self.error: Exception | None = None
+        self.states: list[Any] = []
+        self.is_closed = False
+
+
+_SCRIPTS: dict[str, Script] = {}
+
+
+class ScriptedSource(Source, PlannedSource):
+    """Gives what a script says.
+
+    Args:
+        name: The script's name.
+        script: The script.
+        kind: See `PlannedSource`.
+    """
+
+    def __init__(self, name: str, script: Script, kind: str = "a script") -> None:
+        _SCRIPTS[name] = script
+        self._name = name
+        self.kind = kind
+        self.is_bounded = script.ends
+
+    def description(self) -> PlannedSource:
+        return self
+
+    def planner(self) -> Planner:
+        return ScriptedPlanner(_SCRIPTS[self._name])
+
+    def read(self, content: Any) -> Iterator[Block]:
+        yield Block(list(content), is_immutable=True)
+
+
+class ScriptedPlanner(Planner):
+    def __init__(self, script: Script) -> None:
+        self._script = script
+
+    def plan(self, state: Any, parallelism: int) -> Plan:
+        script = self._script
+        script.states.append(state)
+        if script.error is not None:
+            raise script.error
+        if not script.epochs:
+            return Plan(state=state, is_over=script.ends)
+        pieces = tuple(map(Piece, script.epochs.pop(0)))
+        is_over = script.ends and not script.epochs
+        return Plan(pieces, {"epochs": (state or {"epochs": 0})["epochs"] + 1}, is_over)
+
+    def close(self) -> None:
+        self._script.is_closed = True

@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from penstock.errors import SourceNotReadableError
+from penstock.runtime.planned.file_places import decompressed, files_below, opened
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with files that are to be found, and others."""
+    for name in ("b", "a", "deep/er/c", "_no/d", ".no/e", "deep/_f", "deep/.g"):
+        path = tmp_path / "in" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(name)
+    return tmp_path / "in"
+
+
+def test_all_files_are_found_but_hidden_ones(folder: Path) -> None:
+    (folder / "empty").mkdir()
+    (folder / "gone").symlink_to(folder / "nowhere")
+
+    assert files_below(str(folder)) == [str(folder / name) for name in ("a", "b", "deep/er/c")]
+
+
+def test_a_file_is_found_however_it_is_spelled(folder: Path) -> None:
+    (folder.parent / "link").symlink_to(folder)
+    spellings = [
+        f"{folder}/",
+        f"{folder}/../in",
+        f"{folder.parent}//in",
+        f"file://{folder}",
+        f"file:{folder}/",
+        f"{folder.parent}/link",
+    ]
+
+    assert [files_below(place) for place in spellings] == [files_below(str(folder))] * 6
+    assert files_below(f"file://{folder}/deep/../a") == [str(folder / "a")]
+
+
+def test_a_file_that_is_named_may_be_hidden(folder: Path) -> None:
+    assert files_below(str(folder / "deep/_f")) == [str(folder / "deep/_f")]
+
+
+def test_a_place_that_is_not_there(folder: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        files_below(str(folder / "none"))
+
+
+def test_a_file_that_is_gone(folder: Path) -> None:
+    with pytest.raises(SourceNotReadableError, match="none' was found, and cannot be read"):
+        opened(str(folder / "none"))
+
+
+def _zstandard(content: bytes) -> bytes:
+    return bytes(pa.Codec("zstd").compress(content, asbytes=True))
+
+
+@pytest.mark.parametrize(
+    ("end", "compress"),
+    [
+        (".gz", gzip.compress),
+        (".gzip", gzip.compress),
+        (".bz2", bz2.compress),
+        (".xz", lzma.compress),
+        (".zst", _zstandard),
+        (".txt", bytes),
+    ],
+)
+def test_a_compressed_file_is_known_by_its_end(
+    end: str, compress: Callable[[bytes], bytes], tmp_path: Path
+) -> None:
+    path = str(tmp_path / f"file{end}")
+    Path(path).write_bytes(compress(b"one\ntwo\n"))
+
+    with opened(path) as file, decompressed(file, path) as content:
+        assert content.read() == b"one\ntwo\n"
