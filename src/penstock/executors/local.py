@@ -83,9 +83,7 @@ class LocalRun:
         modules: Where modules are found that the program named.
     """
 
-    def __init__(
-        self, job: CompiledJob, driver: DriverSide, modules: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, job: CompiledJob, driver: DriverSide, modules: Sequence[str] = ()) -> None:
         self._loop = EpochLoop(
             driver.runner,
             job.request.configuration,
