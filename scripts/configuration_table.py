@@ -67,7 +67,7 @@ def shown(default: Any) -> str:
         return f"`{default.to_millis()} ms`"
     if isinstance(default, bool):
         return f"`{str(default).lower()}`"
-    return "" if default is None or default == {} else f"`{default}`"
+    return "" if default in (None, {}, []) else f"`{default}`"
 
 
 def choices(option: ConfigOption[Any]) -> str:

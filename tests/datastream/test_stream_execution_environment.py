@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from penstock.common import Configuration, JobStatus
+from penstock.common.configuration.options import CLASSPATHS, JARS
 from penstock.common.running_job import JobProgress
 from penstock.datastream import (
     RuntimeExecutionMode,
@@ -431,3 +432,29 @@ def test_names_that_could_not_be_told_apart_are_refused(tmp_path: Path) -> None:
     for name in ("", "a;b", "a,b"):
         with pytest.raises(InvalidArgumentError, match="Give a name"):
             env.register_cached_file(tmp_path, name)
+
+
+def test_jars_are_listed_as_flink_does(tmp_path: Path) -> None:
+    env = local_environment()
+    jar = tmp_path / "a.jar"
+    jar.touch()
+    env.add_jars(str(jar), f"file://{jar}")
+    env.add_jars("file:///path/to/flink-connector.jar")
+    env.add_classpaths("file:///b.jar")
+    env.from_collection([1]).print()
+    configuration = env.create_job_request().configuration
+    assert configuration.get(JARS) == [str(jar), f"file://{jar}", "file:///path/to/flink-connector.jar"]
+    assert configuration.get(CLASSPATHS) == ["file:///b.jar"]
+    with pytest.raises(InvalidArgumentError, match="does not exist"):
+        env.add_jars(str(tmp_path / "none.jar"))
+    with pytest.raises(InvalidArgumentError, match="no URL"):
+        env.add_classpaths(str(jar))
+
+
+def test_python_operators_can_be_kept_apart_alone() -> None:
+    env = local_environment()
+    env.configure(Configuration().set_boolean("python.operator-chaining.enabled", value=False))
+    env.from_collection([1]).map(str).print()
+    assert env.is_chaining_enabled()
+    assert str(env.explain()).count("Map") == 1
+    assert not env.get_stream_graph().chaining_enabled

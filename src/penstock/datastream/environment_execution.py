@@ -18,6 +18,7 @@ from penstock.common.configuration.options import (
     PARALLELISM,
     PIPELINE_NAME,
     PROFILE,
+    PYTHON_OPERATOR_CHAINING,
     RUNTIME_MODE,
     STATE_BACKEND,
     STATE_MEMORY_LIMIT,
@@ -404,7 +405,8 @@ class EnvironmentExecution(EnvironmentCheckpointing, EnvironmentFiles):
             job_name=job_name or configuration.get(PIPELINE_NAME) or _DEFAULT_NAME,
             default_parallelism=self.get_parallelism(),
             max_parallelism=configuration.get(MAX_PARALLELISM),
-            chaining_enabled=self.is_chaining_enabled(),
+            chaining_enabled=self.is_chaining_enabled()
+            and configuration.get(PYTHON_OPERATOR_CHAINING),
             chain_different_max_parallelism=configuration.get(CHAIN_DIFFERENT_MAX_PARALLELISM),
             object_reuse=configuration.get(OBJECT_REUSE),
             batch=mode == RuntimeExecutionMode.BATCH.name,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from penstock.common.configuration.files import (
     CachedEntry,
@@ -14,6 +14,8 @@ from penstock.common.configuration.files import (
 )
 from penstock.common.configuration.options import (
     CACHED_FILES,
+    CLASSPATHS,
+    JARS,
     PYTHON_ARCHIVES,
     PYTHON_EXECUTABLE,
     PYTHON_FILES,
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EnvironmentFiles"]
 
+_OF_FLINK: Final = "flink-"
 Path = str | os.PathLike[str]
 
 
@@ -146,6 +149,44 @@ class EnvironmentFiles:
         known = cached_entries(self._configuration.get(CACHED_FILES))
         files = [*known, CachedEntry(name, path, executable)]
         self._configuration.set(CACHED_FILES, ";".join(map(str, files)))
+
+    def add_jars(self, *jars_path: str) -> None:
+        """Have Spark load jars, such as that of a data source.
+
+        They are loaded where penstock builds the session: they come to `spark.jars`. A session that runs already has
+        to have them, else the program fails with a `JarsNotLoadedError`, which says what to do. Jars of Flink,
+        whose names begin with `flink-`, are of no use to Spark: they are left out, and the log says so. The `local`
+        executor needs none.
+
+        Args:
+            jars_path: Paths, or URLs that begin with `file://`.
+
+        Raises:
+            InvalidArgumentError: If there is no such file.
+        """
+        for jar in jars_path:
+            if not os.path.basename(jar).startswith(_OF_FLINK):
+                _existing(jar, "add_jars()")
+        self._configuration.set(JARS, [*self._configuration.get(JARS), *jars_path])
+
+    def add_classpaths(self, *classpaths: str) -> None:
+        """Have Spark load jars that each machine has at the same place, or can fetch.
+
+        For the rest as with `add_jars`.
+
+        Args:
+            classpaths: URLs: `file://`, where each machine has the jar, or such as `https://`.
+
+        Raises:
+            InvalidArgumentError: If one has no protocol.
+        """
+        for url in classpaths:
+            if "://" not in url:
+                raise InvalidArgumentError(
+                    f"add_classpaths() was given {url!r}, which is no URL.",
+                    hint="Write file:// before a path that each machine has, or call add_jars().",
+                )
+        self._configuration.set(CLASSPATHS, [*self._configuration.get(CLASSPATHS), *classpaths])
 
     def _python_files(self) -> tuple[str, ...]:
         """Return the modules that functions need, those first that are looked into first."""

@@ -7,7 +7,11 @@ import pytest
 
 from penstock.common import Configuration
 from penstock.executors.spark import session_options as module
-from penstock.executors.spark.session_options import is_submitted, session_options
+from penstock.executors.spark.session_options import (
+    is_for_this_machine,
+    is_submitted,
+    session_options,
+)
 from penstock.runtime.private_folder import is_private
 
 MASTER = "spark.master"
@@ -143,3 +147,31 @@ def test_a_folder_for_sockets_that_is_too_long_or_said_is_not_used(
     found = options()
     assert found["spark.python.unix.domain.socket.enabled"] == "true"
     assert not {"spark.python.unix.domain.socket.dir", "spark.authenticate"} & found.keys()
+
+
+def test_jars_are_added_to_those_that_are_said(defaults: Path) -> None:
+    jars = "spark.jars"
+    assert session_options(Configuration(), ["a.jar", "b.jar"])[jars] == "a.jar,b.jar"
+    given = Configuration().set_string(jars, "given.jar")
+    assert session_options(given, ["a.jar"])[jars] == "given.jar,a.jar"
+    defaults.write_text(f"{jars} default.jar")
+    assert session_options(Configuration(), ["a.jar"])[jars] == "default.jar,a.jar"
+    assert jars not in session_options(Configuration())
+
+
+def test_rows_come_to_python_in_batches_of_the_size_that_flink_has_a_key_for() -> None:
+    spark = "spark.sql.execution.arrow.maxRecordsPerBatch"
+    assert spark not in options()
+    size = Configuration().set_integer("python.fn-execution.arrow.batch.size", 500)
+    assert session_options(size)[spark] == "500"
+    assert session_options(size.set_string(spark, "7"))[spark] == "7"
+
+
+def test_where_a_session_will_be_is_known_before_it_is_built(
+    defaults: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert is_for_this_machine(Configuration())
+    assert is_for_this_machine(Configuration().set_string(MASTER, "local[2]"))
+    assert not is_for_this_machine(Configuration().set_string(MASTER, "local-cluster[2,1,1024]"))
+    defaults.write_text(f"{MASTER} spark://host:7077")
+    assert not is_for_this_machine(Configuration())

@@ -363,6 +363,34 @@ PYTHON_PATH: Final[ConfigOption[str | None]] = ConfigOption(
     None,
     "Folders of the machines that functions run on, in which they find modules, separated by colons.",
 )
+PYTHON_OPERATOR_CHAINING: Final = ConfigOption(
+    "python.operator-chaining.enabled",
+    bool,
+    default=True,
+    description="As pipeline.operator-chaining.enabled: operators run as one if both are true.",
+)
+ARROW_BATCH_SIZE: Final[ConfigOption[int | None]] = ConfigOption(
+    "python.fn-execution.arrow.batch.size",
+    int,
+    None,
+    "How many rows of a DataFrame Spark hands to Python at a time, where penstock builds the session: "
+    "`spark.sql.execution.arrow.maxRecordsPerBatch`, which goes before. Default: 10000, and Flink's is 1000.",
+    minimum=1,
+)
+JARS: Final[ConfigOption[list[str]]] = ConfigOption(
+    "pipeline.jars",
+    list,
+    [],
+    "Jars that Spark needs, for a data source, say; they are added to `spark.jars` of the session that penstock "
+    "builds. A session that runs already has to have them. Jars of Flink, whose names begin with `flink-`, are left "
+    "out.",
+)
+CLASSPATHS: Final[ConfigOption[list[str]]] = ConfigOption(
+    "pipeline.classpaths",
+    list,
+    [],
+    "URLs of such jars that each machine has at the same place, or can fetch.",
+)
 CACHED_FILES: Final[ConfigOption[str | None]] = ConfigOption(
     "pipeline.cached-files",
     str,

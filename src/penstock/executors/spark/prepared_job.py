@@ -19,7 +19,7 @@ from penstock.executors.spark.frames.aggregation import aggregated
 from penstock.executors.spark.frames.epoch_frames import EpochFrames, SparkSource
 from penstock.executors.spark.interruption import note_of
 from penstock.executors.spark.session import cores_of, is_built_here, session
-from penstock.executors.spark.shipping import ship_code, ship_files
+from penstock.executors.spark.shipping import ship_code, ship_files, ship_interpreter
 from penstock.executors.spark.sinks import SparkCommitter, spark_sinks
 from penstock.graph.job_graph import JobGraph
 from penstock.graph.source_descriptions import (
@@ -94,6 +94,7 @@ class PreparedJob:
         self._ship()
 
     def _ship(self) -> None:
+        ship_interpreter(self.spark, self.request.configuration)
         ship_code(self.spark, self.request.python_files)
         ship_files(self.spark, self.compiled.program.files)
 

@@ -14,12 +14,15 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
 
 from penstock.common.configuration.configuration import Configuration
-from penstock.common.configuration.options import PYTHON_EXECUTABLE, REST_PORT
+from penstock.common.configuration.options import REST_PORT
 from penstock.errors import JavaProcessLostError, PenstockError, PortInUseError, SessionLostError
+from penstock.executors.spark.interpreter import interpreter_for
+from penstock.executors.spark.jars import check_jars, jars_of
 from penstock.executors.spark.java import ensure_java
-from penstock.executors.spark.java_process import forget_dead_process
+from penstock.executors.spark.java_process import forget_dead_process, java_process
 from penstock.executors.spark.session_options import (
     LOOPBACK,
+    is_for_this_machine,
     is_submitted,
     local_cores,
     session_options,
@@ -44,9 +47,14 @@ def session(given: Any, configuration: Configuration) -> SparkSession:
     Raises:
         PortInUseError: If the port of the UI is taken.
         JavaNotFoundError: If there is no Java to start Spark with.
+        JarsNotLoadedError: If the session runs already, without the jars that the program names.
     """
     with _BUILDING:
-        return given or _running() or _build(configuration)
+        found = given or _running()
+        if found is None:
+            return _build(configuration)
+        check_jars(found, configuration)
+        return found
 
 
 def is_built_here(spark: SparkSession) -> bool:
@@ -79,7 +87,9 @@ def _build(configuration: Configuration) -> SparkSession:
     port = configuration.get(REST_PORT)
     if port is not None:
         _check_free(port)
-    options = session_options(configuration)
+    # A Java process that runs would send them to the executors, and not load them itself.
+    runs_already = is_submitted() or java_process() is not None
+    options = session_options(configuration, () if runs_already else jars_of(configuration))
     shows_page = options.get("spark.ui.enabled") == "true"
     if shows_page and options.get("spark.driver.bindAddress") == LOOPBACK:
         # The page looks at nothing else, and would be open to the whole network.
@@ -87,12 +97,15 @@ def _build(configuration: Configuration) -> SparkSession:
     builder = SparkSession.builder
     for key, value in options.items():
         builder = builder.config(key, value)
-    with _workers_of(configuration.get(PYTHON_EXECUTABLE)):
+    interpreter = interpreter_for(configuration, is_local=is_for_this_machine(configuration))
+    with _workers_of(interpreter):
         built = builder.getOrCreate()
         application = built.conf.get(_APPLICATION) or ""
         _INTERPRETERS[application] = os.environ.get(_PYTHON, "")
     if not is_submitted():
         _BUILT.add(application)
+    if runs_already:
+        check_jars(built, configuration)
     return built
 
 

@@ -7,13 +7,14 @@ import importlib.resources
 import os
 import re
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 import pyspark
 
 from penstock.common.configuration.configuration import Configuration
-from penstock.common.configuration.options import REST_PORT
+from penstock.common.configuration.options import ARROW_BATCH_SIZE, REST_PORT
 from penstock.runtime.private_folder import private_folder
 
 _LOG_WRITER: Final = (
@@ -25,6 +26,8 @@ the permissions of each local file, which takes 70 ms of an epoch."""
 LOOPBACK: Final = "127.0.0.1"
 _JAVA_OPTIONS: Final = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
 _MASTER: Final = "spark.master"
+_JARS: Final = "spark.jars"
+_BATCH_SIZE: Final = "spark.sql.execution.arrow.maxRecordsPerBatch"
 _ADAPTIVE: Final = "spark.sql.adaptive.enabled"
 _SOCKETS: Final = "spark.python.unix.domain.socket.enabled"
 _SOCKET_FOLDER: Final = "spark.python.unix.domain.socket.dir"
@@ -35,6 +38,7 @@ _FLAGS: Final = {
     "--master": _MASTER,
     "--name": "spark.app.name",
     "--driver-java-options": _DRIVER_OPTIONS,
+    "--jars": _JARS,
 }
 
 
@@ -52,7 +56,13 @@ def local_cores(master: str) -> int | None:
     return (os.cpu_count() or 1) if count == "*" else int(count or 1)
 
 
-def session_options(configuration: Configuration) -> dict[str, str]:
+def is_for_this_machine(configuration: Configuration) -> bool:
+    """Whether a session that is built will run its tasks in this machine's own process, as far as is said here."""
+    said = {**_spark_defaults(), **_submit_arguments(), **_given(configuration)}
+    return not is_submitted() and local_cores(said.get(_MASTER, "local")) is not None
+
+
+def session_options(configuration: Configuration, jars: Sequence[str] = ()) -> dict[str, str]:
     """Return what a session is built with: what the job's configuration says, and penstock's own choices.
 
     Nothing is chosen that was said before: by whoever calls `spark-submit`, which says all of it, in
@@ -60,20 +70,30 @@ def session_options(configuration: Configuration) -> dict[str, str]:
 
     Args:
         configuration: The job's configuration. Its keys that begin with `spark.` come before all others.
+        jars: Jars for the Java process that is started.
     """
-    given = {
-        key: str(value)
-        for key, value in configuration.to_dict().items()
-        if key.startswith("spark.")
-    }
+    given = _given(configuration)
     options: dict[str, str] = {}
+    batch_size = configuration.get(ARROW_BATCH_SIZE)
+    if batch_size is not None:
+        options[_BATCH_SIZE] = str(batch_size)
     if not is_submitted():
         said = {**_spark_defaults(), **_submit_arguments(), **given}
-        options = {key: value for key, value in _choices(said).items() if key not in said}
+        options |= {key: value for key, value in _choices(said).items() if key not in said}
+        if jars:
+            given[_JARS] = ",".join([*filter(None, [said.get(_JARS)]), *jars])
     port = configuration.get(REST_PORT)
     if port is not None:
         options |= {"spark.ui.enabled": "true", "spark.ui.port": str(port)}
     return options | given
+
+
+def _given(configuration: Configuration) -> dict[str, str]:
+    return {
+        key: str(value)
+        for key, value in configuration.to_dict().items()
+        if key.startswith("spark.")
+    }
 
 
 def _choices(said: dict[str, str]) -> dict[str, str]:

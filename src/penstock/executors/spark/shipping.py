@@ -22,7 +22,9 @@ from pyspark import SparkFiles
 from pyspark.sql import SparkSession
 
 import penstock
+from penstock.common.configuration.configuration import Configuration
 from penstock.errors import PenstockError
+from penstock.executors.spark.interpreter import archive_of
 from penstock.executors.spark.session import interpreter_of, is_local
 from penstock.runtime.job_files.job_files import JobFiles
 from penstock.runtime.job_files.workplace import prepare
@@ -67,6 +69,19 @@ def ship_files(spark: SparkSession, files: JobFiles) -> None:
             shipped.add(name)
     if files.requirements is not None:
         _try_out(spark, files)
+
+
+def ship_interpreter(spark: SparkSession, configuration: Configuration) -> None:
+    """Bring the archive to the workers in which they find their interpreter."""
+    interpreter = interpreter_of(spark)
+    archive = archive_of(interpreter, configuration)
+    if archive is None or os.path.isabs(interpreter):
+        return
+    shipped = _SHIPPED.setdefault(spark, set())
+    place = f"{os.path.abspath(archive.path)}#{archive.target}"
+    if place not in shipped:
+        spark.addArtifacts(place, archive=True)
+        shipped.add(place)
 
 
 def _try_out(spark: SparkSession, files: JobFiles) -> None:

@@ -55,6 +55,15 @@ def at_work(files: JobFiles, folder: str, modules: Sequence[str] = ()) -> Iterat
             yield
 
 
+def archives_in(files: JobFiles, folder: str) -> str:
+    """Return the folder in which the archives of a job are unpacked, alone, so that nothing is installed for it.
+
+    Raises:
+        ArchiveNotReadableError: If one cannot be unpacked.
+    """
+    return os.path.join(prepare(JobFiles(files.archives), folder), _ARCHIVES)
+
+
 def path_of(files: JobFiles, file: CachedFile) -> str:
     """Return where this process finds a cached file of the job whose functions it runs."""
     number = files.cached.index(file)

@@ -8,10 +8,12 @@ import stat
 import subprocess
 import sys
 import sysconfig
+import zipfile
 from contextlib import closing
 from pathlib import Path
 
 import pytest
+from tests.runtime.job_files.wheels import write_wheel
 from tests.servers.spark_cluster import SOON_READY, SparkCluster
 
 pytestmark = pytest.mark.spark
@@ -34,11 +36,12 @@ SCRIPT = """
 import json
 import sys
 from enum import Enum
+from pathlib import Path
 
 from pyspark.sql import SparkSession
 
 from penstock.common import WatermarkStrategy
-from penstock.datastream import StreamExecutionEnvironment
+from penstock.datastream import MapFunction, StreamExecutionEnvironment
 from penstock.testing import TestingSource
 from shapes import Shape, shape_of
 
@@ -46,6 +49,17 @@ from shapes import Shape, shape_of
 class Colour(Enum):
     RED = 1
     BLUE = 2
+
+
+class Brought(MapFunction):
+    def open(self, runtime_context):
+        self.file = runtime_context.get_distributed_cache().get_file("requirements")
+
+    def map(self, _):
+        import needed_wheel
+
+        found = [needed_wheel.SAYS, Path(self.file).read_text().strip(), Path("env/text").read_text()]
+        return Shape(" ".join(found), -1), Colour.BLUE, 0
 
 
 def origin_of_penstock(_):
@@ -69,15 +83,18 @@ epochs = [["triangle", "square", "square"], ["square", "triangle"]]
 names = env.from_source(TestingSource(epochs), WatermarkStrategy.no_watermarks(), "names")
 shapes = names.map(shape_of).rebalance().map(lambda shape: (shape, Colour(shape.corners - 2), 1))
 counts = shapes.key_by(lambda record: record[:2]).sum(2)
+env.add_python_archive(sys.argv[3], "env")
+env.set_python_requirements(sys.argv[4] + ".txt", sys.argv[4])
+env.register_cached_file(sys.argv[4] + ".txt", "requirements")
 places = shapes.map(origin_of_penstock).map(lambda origin: (Shape(origin, 0), Colour.RED, 0))
-found, origins = [], set()
-for shape, colour, count in counts.union(places).execute_and_collect():
+found, origins, brought = [], set(), set()
+for shape, colour, count in counts.union(places, shapes.map(Brought())).execute_and_collect():
     assert type(shape) is Shape and type(colour) is Colour
     if count:
         found.append([shape.name, colour.name, count])
     else:
-        origins.add(shape.name)
-print(json.dumps([sorted(found), sorted(origins)]))
+        (origins if shape.corners == 0 else brought).add(shape.name)
+print(json.dumps([sorted(found), sorted(origins), sorted(brought)]))
 spark.stop()
 """
 
@@ -104,10 +121,19 @@ def test_code_reaches_the_workers(tmp_path: Path) -> None:
     (script.parent / "shapes.py").write_text(MODULE)
     (tmp_path / "bin").mkdir()
 
+    with zipfile.ZipFile(tmp_path / "python.zip", "w") as archive:
+        archive.write(bare_python(tmp_path / "bin"), "python3")
+        archive.writestr("text", "unpacked")
+    write_wheel(tmp_path / "packages", "needed_wheel", "1.0", "SAYS = 'installed'\n")
+    (tmp_path / "packages.txt").write_text("needed_wheel\n")
+
     with closing(SparkCluster(tmp_path)) as cluster:
         run = subprocess.run(
-            [sys.executable, str(script), cluster.master, SOON_READY],
-            env=os.environ | {"PYSPARK_PYTHON": str(bare_python(tmp_path / "bin"))},
+            [
+                *(sys.executable, script, cluster.master, SOON_READY),
+                *(tmp_path / "python.zip", tmp_path / "packages"),
+            ],
+            env=os.environ | {"PYSPARK_PYTHON": "env/python3"},
             capture_output=True,
             text=True,
             timeout=120,
@@ -115,7 +141,8 @@ def test_code_reaches_the_workers(tmp_path: Path) -> None:
         )
 
     assert run.returncode == 0, run.stderr
-    found, origins = json.loads(run.stdout)
+    found, origins, brought = json.loads(run.stdout)
+    assert brought == ["installed needed_wheel unpacked"]
     assert found == [
         *[["square", "BLUE", count] for count in (1, 2, 3)],
         *[["triangle", "RED", count] for count in (1, 2)],
