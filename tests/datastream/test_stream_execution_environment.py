@@ -443,7 +443,11 @@ def test_jars_are_listed_as_flink_does(tmp_path: Path) -> None:
     env.add_classpaths("file:///b.jar")
     env.from_collection([1]).print()
     configuration = env.create_job_request().configuration
-    assert configuration.get(JARS) == [str(jar), f"file://{jar}", "file:///path/to/flink-connector.jar"]
+    assert configuration.get(JARS) == [
+        str(jar),
+        f"file://{jar}",
+        "file:///path/to/flink-connector.jar",
+    ]
     assert configuration.get(CLASSPATHS) == ["file:///b.jar"]
     with pytest.raises(InvalidArgumentError, match="does not exist"):
         env.add_jars(str(tmp_path / "none.jar"))
@@ -456,5 +460,4 @@ def test_python_operators_can_be_kept_apart_alone() -> None:
     env.configure(Configuration().set_boolean("python.operator-chaining.enabled", value=False))
     env.from_collection([1]).map(str).print()
     assert env.is_chaining_enabled()
-    assert str(env.explain()).count("Map") == 1
-    assert not env.get_stream_graph().chaining_enabled
+    assert "3 chains" in str(env.explain())

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import importlib
 import os
+import re
 import sys
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
@@ -46,6 +48,22 @@ def test_of_jobs_that_run_at_once_the_last_that_began_has_the_working_folder(
     assert Path("data/text.txt").read_text() == "second"
     second.close()
     assert os.getcwd() == home
+
+
+def test_modules_are_found_that_are_told_relative_to_the_folder_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive(tmp_path / "one", text="first")
+    with zipfile.ZipFile(tmp_path / "modules.zip", "w") as modules:
+        for name in ("__init__", "before", "after"):
+            modules.writestr(f"penstock_relative/{name}.py", f"NAME = '{name}'\n")
+    (tmp_path / "penstock_beside.py").write_text("NAME = 'beside'\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", ["./modules.zip", ".", *sys.path])
+    importlib.import_module("penstock_relative.before")
+    with at_work(JobFiles((Archive("one", "data"),)), "."):
+        for name in ("penstock_relative.after", "penstock_beside"):
+            assert importlib.import_module(name).NAME == re.split("[._]", name)[-1]
 
 
 def test_what_is_shared_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -180,6 +180,7 @@ class _WorkingFolders:
         with self._lock:
             if not self._folders:
                 self._folders.append(os.getcwd())
+                _hold_on_to_modules()
             self._folders.append(folder)
             os.chdir(folder)
         try:
@@ -190,6 +191,16 @@ class _WorkingFolders:
                 os.chdir(self._folders[-1])
                 if len(self._folders) == 1:
                     self._folders.clear()
+
+
+def _hold_on_to_modules() -> None:
+    """Have modules found elsewhere, too, whose places are told relative to the working folder, as on executors."""
+    absolute = (os.path.abspath(entry) if entry else entry for entry in sys.path)
+    sys.path[:] = dict.fromkeys(absolute)
+    for module in list(sys.modules.values()):
+        path = getattr(module, "__path__", None)
+        if isinstance(path, list) and not all(map(os.path.isabs, path)):
+            path[:] = map(os.path.abspath, path)
 
 
 _WAYS: Final = _Ways()
