@@ -63,7 +63,7 @@ def test_modules_are_found_that_are_told_relative_to_the_folder_it_was(
     importlib.import_module("penstock_relative.before")
     with at_work(JobFiles((Archive("one", "data"),)), "."):
         for name in ("penstock_relative.after", "penstock_beside"):
-            assert importlib.import_module(name).NAME == re.split("[._]", name)[-1]
+            assert re.split("[._]", name)[-1] == importlib.import_module(name).NAME
 
 
 def test_what_is_shared_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
