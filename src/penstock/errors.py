@@ -368,6 +368,10 @@ class UnclaimedStateWarning(UserWarning):
     """Warns of an operator that has asked for new states, and not for others that its checkpoint holds."""
 
 
+class CacheNotKeptWarning(UserWarning):
+    """Warns that the records of a cached stream were not kept, so that later executions compute them again."""
+
+
 class CheckpointsOpenToOthersWarning(UserWarning):
     """Warns that others can write where checkpoints are: what a job restores is unpickled, which runs code."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from penstock.datastream.streams.closeable_iterator import CloseableIterator
 from penstock.datastream.streams.data_stream import (
     AllWindowedStream,
+    CachedDataStream,
     DataStream,
     KeyedStream,
     WindowedStream,
@@ -20,6 +21,7 @@ __all__ = [
     "AllWindowedStream",
     "BroadcastConnectedStream",
     "BroadcastStream",
+    "CachedDataStream",
     "CloseableIterator",
     "ConnectedStreams",
     "DataStream",

@@ -38,13 +38,14 @@ from penstock.datastream.environment_checkpointing import EnvironmentCheckpointi
 from penstock.datastream.environment_files import EnvironmentFiles
 from penstock.datastream.execution_mode import RuntimeExecutionMode
 from penstock.datastream.state_backend import StateBackend, load_options_factory
+from penstock.datastream.streams.cache import StreamCache, caches_behind
 from penstock.datastream.streams.operator_settings import (
     check_buffer_timeout,
     check_configuration,
     check_parallelism,
 )
 from penstock.datastream.streams.slot_sharing_group import SlotSharingGroup
-from penstock.errors import InvalidArgumentError
+from penstock.errors import InvalidArgumentError, UnsupportedOperationError
 from penstock.executors.port import JobRequest
 from penstock.executors.targets import executor_for
 from penstock.graph.columnar import go_columnar
@@ -76,6 +77,7 @@ class EnvironmentExecution(EnvironmentCheckpointing, EnvironmentFiles):
         self._configuration = configuration
         self._engine = engine
         self._listeners: list[EpochListener] = []
+        self._caches: list[StreamCache] = []
 
     def configure(self, configuration: Configuration) -> None:
         """Add settings to those there are, in place of those with the same keys.
@@ -378,8 +380,20 @@ class EnvironmentExecution(EnvironmentCheckpointing, EnvironmentFiles):
         return ExecutionPlan(graph, result.get_profile())
 
     def close(self) -> None:
-        """Forget the program that was built. Jobs that run go on, and a SparkSession stays."""
+        """Forget the program that was built, and cached streams. Jobs that run go on, and a SparkSession stays."""
         self.transformations.clear()
+        for cache in self._caches:
+            cache.invalidate()
+
+    def cache(self, computed: Transformation) -> StreamCache:
+        """Return what keeps the records of a stream until the environment is closed.
+
+        Args:
+            computed: What computes them.
+        """
+        cache = StreamCache(computed, self.transformations.next_id)
+        self._caches.append(cache)
+        return cache
 
     def get_target(self) -> str:
         """Return where programs run: "spark" or "local"."""
@@ -422,6 +436,11 @@ class EnvironmentExecution(EnvironmentCheckpointing, EnvironmentFiles):
         )
         if mode == RuntimeExecutionMode.AUTOMATIC.name:
             graph.batch = graph.is_bounded
+        if not graph.batch and caches_behind(self.transformations if sinks is None else sinks):
+            raise UnsupportedOperationError(
+                "A program with a cached stream does not run in BATCH mode.",
+                hint="Call set_runtime_mode(RuntimeExecutionMode.BATCH); sources have to end, then.",
+            )
         in_spark = configuration.get(COLUMNAR_IN_SPARK) and self._begins_anew()
         return go_columnar(graph, in_spark=in_spark)
 
@@ -476,11 +495,26 @@ class EnvironmentExecution(EnvironmentCheckpointing, EnvironmentFiles):
             PenstockError: Why the program cannot run.
         """
         try:
-            request = self.create_job_request(job_name, collectors=collectors)
+            sinks, listeners = self._cache_sinks()
+            request = self.create_job_request(
+                job_name, sinks=[*self.transformations, *sinks], collectors=collectors
+            )
         finally:
             self.transformations.clear()
+        request.listeners += tuple(listeners)
         request.is_awaited = is_awaited
         return JobClient(executor_for(self.get_target()).submit(request))
+
+    def _cache_sinks(self) -> tuple[list[Transformation], list[EpochListener]]:
+        """Return what keeps the records of cached streams that the program computes, and hears of its job."""
+        for cache in caches_behind(self.transformations):
+            cache.look()
+        fillings = [
+            cache.filling(self._configuration)
+            for cache in caches_behind(self.transformations)
+            if not cache.is_filled
+        ]
+        return [sink for sink, _ in fillings], [listener for _, listener in fillings]
 
 
 def _stop(client: JobClient) -> JobExecutionResult:

@@ -203,7 +203,7 @@ def build_stream_graph(
         job_parameters=dict(job_parameters or {}),
     )
     origins: dict[int, list[_Origin]] = {}
-    for step in _all_steps(sinks):
+    for step in all_steps(sinks):
         inputs = [origins[read.id] for read in step.inputs]
         if isinstance(step, OperatorTransformation):
             node = _node(step, inputs, default_parallelism, max_parallelism)
@@ -228,8 +228,12 @@ def _check_that_all_have_uids(graph: StreamGraph) -> None:
             )
 
 
-def _all_steps(sinks: Iterable[Transformation]) -> list[Transformation]:
-    """Return everything the sinks need, in the order of making, so inputs before their readers."""
+def all_steps(sinks: Iterable[Transformation]) -> list[Transformation]:
+    """Return everything the sinks need, in the order of making, so inputs before their readers.
+
+    Raises:
+        InvalidArgumentError: If the sinks are of different programs.
+    """
     steps: dict[int, Transformation] = {}
     waiting = list(sinks)
     while waiting:

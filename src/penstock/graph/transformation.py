@@ -81,6 +81,19 @@ class UnionTransformation(Transformation):
 
 
 @dataclass(eq=False, kw_only=True)
+class CacheTransformation(UnionTransformation):
+    """All records of its input: what computes them, or what reads them where they are kept.
+
+    Attributes:
+        computed: What computes them.
+        cache: What keeps them.
+    """
+
+    computed: Transformation
+    cache: Any = None
+
+
+@dataclass(eq=False, kw_only=True)
 class SideOutputTransformation(Transformation):
     """The records of one side output of its input."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from enum import Enum
 from typing import TYPE_CHECKING, Any, NoReturn, Self, overload
 
 from penstock.common.typeinfo.composite_typeinfo import TupleTypeInfo
@@ -22,6 +23,7 @@ from penstock.datastream.functions.one_input import (
 )
 from penstock.datastream.functions.record_fields import Projection, check_field
 from penstock.datastream.functions.rolling_aggregates import Aggregating, Aggregation
+from penstock.datastream.streams.cache import StreamCache
 from penstock.datastream.streams.partitioning import Partitioning
 from penstock.datastream.streams.stream_outputs import StreamOutputs
 from penstock.datastream.streams.two_streams import (
@@ -431,6 +433,39 @@ class DataStream(Partitioning, StreamOutputs):
         )
         return DataStream(self._environment, transformation)
 
+    def cache(self) -> CachedDataStream:
+        """Keep the records of this stream for later executions of the environment, in BATCH mode.
+
+        The first job that computes them and finishes writes them, with their timestamps, below
+        `execution.checkpointing.dir`, or else to a folder for temporary files of this machine. Jobs that are
+        started later read them there, and run nothing that is before this stream. They stay until
+        `CachedDataStream.invalidate` is called, or the environment is closed.
+
+        Returns:
+            The stream of these records.
+
+        Raises:
+            UnsupportedOperationError: If the stream is keyed, or a union or partitioning of others; on execution, if
+                it is not in BATCH mode.
+
+        Example:
+            >>> from penstock.datastream import RuntimeExecutionMode
+            >>> from penstock.testing import local_environment
+            >>> env = local_environment().set_runtime_mode(RuntimeExecutionMode.BATCH)
+            >>> squares = env.from_collection([1, 2, 3]).map(lambda number: number**2).cache()
+            >>> list(squares.map(lambda square: square + 1).execute_and_collect())  # computes squares
+            [2, 5, 10]
+            >>> list(squares.map(lambda square: -square).execute_and_collect())  # reads them
+            [-1, -4, -9]
+        """
+        if not isinstance(self._transformation, (OperatorTransformation, SideOutputTransformation)):
+            raise UnsupportedOperationError(
+                "cache() was called on a stream that is only a view of others: it comes from a key_by, a "
+                "partitioning, a union or a cache.",
+                hint="Call it on the stream before, or on the one after the next operation.",
+            )
+        return CachedDataStream(self._environment, self._environment.cache(self._transformation))
+
     @overload
     def connect(self, ds: DataStream) -> ConnectedStreams: ...
     @overload
@@ -679,6 +714,15 @@ class KeyedStream(DataStream, Aggregating[DataStream]):
         >>> list(sums.execute_and_collect())
         [1, 2, 4, 6]
     """
+
+    class AccumulateType(Enum):
+        """The aggregates of one field. PyFlink has their names here."""
+
+        MIN = 1
+        MAX = 2
+        MIN_BY = 3
+        MAX_BY = 4
+        SUM = 5
 
     _is_keyed = True
 
@@ -931,6 +975,25 @@ class AllWindowedStream(_WindowsOfStream):
         self, name: str, operator: StreamOperator, output_type: TypeInformation | None
     ) -> DataStream:
         return super()._results(name, operator, output_type).force_non_parallel()
+
+
+class CachedDataStream(DataStream):
+    """A stream whose records are kept for later executions: what `DataStream.cache` returns.
+
+    Settings are those of the stream that is cached: here they are refused.
+
+    Args:
+        environment: The program.
+        cache: What keeps the records.
+    """
+
+    def __init__(self, environment: StreamExecutionEnvironment, cache: StreamCache) -> None:
+        super().__init__(environment, cache.transformation)
+        self._cache = cache
+
+    def invalidate(self) -> None:
+        """Forget the records that are kept: they are computed again by the next job that needs them."""
+        self._cache.invalidate()
 
 
 def _one_key(_: Any) -> int:

@@ -40,7 +40,7 @@ class OperatorSettings:
             return self._transformation
         raise UnsupportedOperationError(
             f"{method}() is about one operator, and this stream is only a view of others: it comes "
-            "from a key_by, a partitioning, a union or a side output.",
+            "from a key_by, a partitioning, a union, a side output or a cache.",
             hint="Call it on the stream before, or on the one after the next operation.",
         )
 
