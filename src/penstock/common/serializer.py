@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import IO, Final, Generic, TypeVar
 
-__all__ = ["TypeSerializer"]
+__all__ = ["TypeSerializer", "VoidNamespaceSerializer"]
 
 T = TypeVar("T")
 

@@ -54,7 +54,7 @@ def test_each_job_keeps_records_in_a_place_of_its_own(tmp_path: Path) -> None:
     cache = new_cache()
     settings = Configuration().set_string("execution.checkpointing.dir", f"{tmp_path}/")
     sinks = [cache.filling(settings)[0] for _ in range(2)]
-    places = {sink.operator.sink.place for sink in sinks}  # type: ignore[attr-defined]
+    places = {sink.operator.sink.location for sink in sinks}  # type: ignore[attr-defined]
     assert len(places) == 2
     assert all(place.startswith(f"{tmp_path}/cached/") for place in places)
     assert len({sink.id for sink in sinks}) == 2

@@ -31,20 +31,15 @@ class CacheSink(TwoPhaseCommitSink):
     """
 
     def __init__(self, location: str) -> None:
-        self._location = location
-
-    @property
-    def place(self) -> str:
-        """See `TwoPhaseCommitSink.place`."""
-        return self._location
+        self.location = location
 
     def create_writer(self, context: WriterContext) -> SinkWriter:
         """See `TwoPhaseCommitSink.create_writer`."""
-        return _CacheWriter(self._location, context)
+        return _CacheWriter(self.location, context)
 
     def create_committer(self) -> Committer:
         """See `TwoPhaseCommitSink.create_committer`."""
-        return _CacheCommitter(self._location)
+        return _CacheCommitter(self.location)
 
 
 class _CacheWriter(SinkWriter):

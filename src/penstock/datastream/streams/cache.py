@@ -85,6 +85,7 @@ class StreamCache:
             inputs=(self.transformation,),
             operator=CacheSink(location).create_operator(),
             is_sink=True,
+            uid=f"{_NAME} {self.transformation.id}",
             parallelism=self.transformation.parallelism,
         )
         return sink, _Filling(self, location)
