@@ -50,6 +50,7 @@ WHY: Final = {
     "common.constants": _INTERNAL,
     "common.io": "What `create_input` reads has it as its base class there.",
     "common.restart_strategy.RestartStrategies": "`RestartStrategies` returns them, and `get_description` tells them apart.",
+    "common.serializer.VoidNamespaceSerializer": _INTERNAL,
     "datastream.connectors.file_system.FileSink.get_transformer": _INTERNAL,
     "datastream.data_stream.WINDOW_STATE_NAME": _INTERNAL,
     "datastream.functions.AsyncFunctionDescriptor": _INTERNAL,

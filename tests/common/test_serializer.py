@@ -1,9 +1,8 @@
 from __future__ import annotations
 
-import io
 from typing import IO
 
-from penstock.common.serializer import TypeSerializer, VoidNamespaceSerializer, void
+from penstock.common.serializer import TypeSerializer
 
 
 class Padded(TypeSerializer[str]):
@@ -28,10 +27,3 @@ def test_serializers_are_equal_if_class_and_attributes_are() -> None:
     assert Other(3) != Padded(3)
     assert Padded(3) != 3
     assert repr(Other(3)) == "Other()"
-
-
-def test_of_no_namespace_nothing_is_written() -> None:
-    stream = io.BytesIO()
-    VoidNamespaceSerializer().serialize(void, stream)
-    assert stream.getvalue() == b""
-    assert VoidNamespaceSerializer().deserialize(stream) == void == b""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import IO, Final, Generic, TypeVar
+from typing import IO, Generic, TypeVar
 
-__all__ = ["TypeSerializer", "VoidNamespaceSerializer"]
+__all__ = ["TypeSerializer"]
 
 T = TypeVar("T")
 
@@ -62,18 +62,3 @@ class TypeSerializer(ABC, Generic[T]):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
-
-
-void: Final = b""
-"""The value of which `VoidNamespaceSerializer` writes nothing."""
-
-
-class VoidNamespaceSerializer(TypeSerializer[bytes]):
-    """Writes nothing, and reads `void`."""
-
-    def serialize(self, element: bytes, stream: IO[bytes]) -> None:
-        """See `TypeSerializer.serialize`."""
-
-    def deserialize(self, stream: IO[bytes]) -> bytes:
-        """See `TypeSerializer.deserialize`."""
-        return void
