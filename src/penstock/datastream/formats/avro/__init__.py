@@ -1,7 +1,18 @@
-"""Avro: what its records are made of."""
+"""Avro: messages that are records, and files."""
 
 from __future__ import annotations
 
+from penstock.datastream.formats.avro.avro_bulk_writers import AvroBulkWriters
+from penstock.datastream.formats.avro.avro_rows import (
+    AvroRowDeserializationSchema,
+    AvroRowSerializationSchema,
+)
 from penstock.datastream.formats.avro.avro_schema import AvroSchema, GenericRecordAvroTypeInfo
 
-__all__ = ["AvroSchema", "GenericRecordAvroTypeInfo"]
+__all__ = [
+    "AvroBulkWriters",
+    "AvroRowDeserializationSchema",
+    "AvroRowSerializationSchema",
+    "AvroSchema",
+    "GenericRecordAvroTypeInfo",
+]

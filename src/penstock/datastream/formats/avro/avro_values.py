@@ -1,0 +1,206 @@
+"""What fastavro takes for records of the program, and records of what it gives."""
+
+from __future__ import annotations
+
+import datetime
+import uuid
+from collections.abc import Callable
+from typing import Any, Final
+
+from penstock.common.rows.row_values import row_fields
+from penstock.common.typeinfo.type_information import TypeInformation
+from penstock.common.typeinfo.types import Types
+from penstock.common.types import Row, row_of
+from penstock.datastream.formats.scalars import BYTES
+from penstock.errors import UnsupportedTypeError
+
+Convert = Callable[[Any], Any]
+
+_TIMESTAMPS: Final = ("timestamp-millis", "timestamp-micros")
+_LOCAL_TIMESTAMPS: Final = ("local-timestamp-millis", "local-timestamp-micros")
+_LOGICAL: Final[dict[str, TypeInformation]] = {
+    "decimal": Types.BIG_DEC(),
+    "date": Types.SQL_DATE(),
+    "time-millis": Types.SQL_TIME(),
+    "time-micros": Types.SQL_TIME(),
+    **dict.fromkeys(_TIMESTAMPS + _LOCAL_TIMESTAMPS, Types.SQL_TIMESTAMP()),
+}
+_PLAIN: Final[dict[str, TypeInformation]] = {
+    "string": Types.STRING(),
+    "enum": Types.STRING(),
+    "bytes": BYTES,
+    "fixed": BYTES,
+    "int": Types.INT(),
+    "long": Types.LONG(),
+    "float": Types.FLOAT(),
+    "double": Types.DOUBLE(),
+    "boolean": Types.BOOLEAN(),
+}
+
+
+class AvroValues:
+    """Knows the types of a schema by their names.
+
+    Args:
+        schema: The schema, as fastavro has it.
+    """
+
+    def __init__(self, schema: Any) -> None:
+        self._schema = schema
+        self._named: dict[str, dict[str, Any]] = {}
+        self._collect(schema)
+        self._writers: dict[str, Convert] = {}
+
+    def _collect(self, schema: Any) -> None:
+        if isinstance(schema, list):
+            for branch in schema:
+                self._collect(branch)
+        elif isinstance(schema, dict):
+            if "name" in schema:
+                self._named[schema["name"]] = schema
+            for field in schema.get("fields", ()):
+                self._collect(field["type"])
+            for inner in ("items", "values", "type"):
+                self._collect(schema.get(inner))
+
+    def _resolved(self, schema: Any) -> tuple[str, dict[str, Any]]:
+        """Return the kind of a type, and its definition; of a union the type beside null, if it is one."""
+        if isinstance(schema, list):
+            branches = [branch for branch in schema if branch != "null"]
+            return self._resolved(branches[0]) if len(branches) == 1 else ("union", {})
+        if isinstance(schema, str):
+            schema = self._named.get(schema, {"type": schema})
+        kind = schema["type"]
+        return (kind, schema) if isinstance(kind, str) else self._resolved(kind)
+
+    def type_info(self) -> TypeInformation:
+        """Return the type of what `reader` gives.
+
+        Raises:
+            UnsupportedTypeError: If the schema's types contain themselves.
+        """
+        return self._type_of(self._schema, ())
+
+    def _type_of(self, schema: Any, outer: tuple[str, ...]) -> TypeInformation:
+        kind, definition = self._resolved(schema)
+        if kind == "record":
+            name = definition["name"]
+            if name in outer:
+                raise UnsupportedTypeError(
+                    f"The Avro record {name!r} contains itself, which no type of rows does.",
+                    hint="Read such records with fastavro, in a DeserializationSchema of your own.",
+                )
+            fields = definition["fields"]
+            kinds = [self._type_of(field["type"], (*outer, name)) for field in fields]
+            return Types.ROW_NAMED([field["name"] for field in fields], kinds)
+        if kind == "array":
+            return Types.OBJECT_ARRAY(self._type_of(definition["items"], outer))
+        if kind == "map":
+            return Types.MAP(Types.STRING(), self._type_of(definition["values"], outer))
+        logical = _LOGICAL.get(definition.get("logicalType", ""))
+        return logical or _PLAIN.get(kind, Types.PICKLED_BYTE_ARRAY())
+
+    def writer(self) -> Convert:
+        """Return what makes what fastavro takes of a record, whose rows may be rows, dicts, tuples and lists.
+
+        It raises a `TypeMismatchError` if a row has not the fields that it should have.
+        """
+        return self._writer_of(self._schema)
+
+    def _writer_of(self, schema: Any) -> Convert:
+        kind, definition = self._resolved(schema)
+        if kind == "record":
+            name = definition["name"]
+            if name not in self._writers:
+                self._writers[name] = _as_it_is  # until it is made: a record may contain itself
+                self._writers[name] = self._record_writer(definition)
+            return lambda value: None if value is None else self._writers[name](value)
+        if kind == "array":
+            item = self._writer_of(definition["items"])
+            return lambda value: None if value is None else [item(one) for one in value]
+        if kind == "map":
+            entry = self._writer_of(definition["values"])
+            return lambda value: (
+                None if value is None else {key: entry(one) for key, one in value.items()}
+            )
+        if kind == "union":
+            return _without_names
+        if definition.get("logicalType") in _TIMESTAMPS:
+            return _in_utc
+        return _as_it_is
+
+    def _record_writer(self, definition: dict[str, Any]) -> Convert:
+        names = [field["name"] for field in definition["fields"]]
+        writers = [self._writer_of(field["type"]) for field in definition["fields"]]
+
+        def write(record: Any) -> dict[str, Any]:
+            if isinstance(record, dict):
+                # What is missing has a default, or fastavro says that it is missing.
+                return {
+                    name: convert(record[name])
+                    for name, convert in zip(names, writers, strict=True)
+                    if name in record
+                }
+            fields = row_fields(record, names)
+            return {
+                name: convert(field)
+                for name, convert, field in zip(names, writers, fields, strict=True)
+            }
+
+        return write
+
+    def reader(self) -> Convert:
+        """Return what makes records of what fastavro gives: rows of records."""
+        return self._reader_of(self._schema)
+
+    def _reader_of(self, schema: Any) -> Convert:
+        kind, definition = self._resolved(schema)
+        if kind == "record":
+            names = tuple(field["name"] for field in definition["fields"])
+            readers = [self._reader_of(field["type"]) for field in definition["fields"]]
+            return lambda value: (
+                None
+                if value is None
+                else row_of(
+                    names,
+                    tuple([read(value[name]) for name, read in zip(names, readers, strict=True)]),
+                )
+            )
+        if kind == "array":
+            item = self._reader_of(definition["items"])
+            return lambda value: None if value is None else [item(one) for one in value]
+        if kind == "map":
+            entry = self._reader_of(definition["values"])
+            return lambda value: (
+                None if value is None else {key: entry(one) for key, one in value.items()}
+            )
+        logical = definition.get("logicalType")
+        if logical in _TIMESTAMPS:
+            return lambda value: None if value is None else value.replace(tzinfo=None)
+        return _as_text if logical == "uuid" else _as_it_is
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+def _in_utc(value: Any) -> Any:
+    """Return a timestamp that says its zone: one without is UTC, not the zone of the machine."""
+    if isinstance(value, datetime.datetime) and value.tzinfo is None:
+        return value.replace(tzinfo=datetime.UTC)
+    return value
+
+
+def _as_text(value: Any) -> Any:
+    return str(value) if isinstance(value, uuid.UUID) else value
+
+
+def _without_names(value: Any) -> Any:
+    """Return a value of one of several types, in which rows are dicts."""
+    if isinstance(value, Row):
+        return {name: _without_names(field) for name, field in value.as_dict().items()}
+    if isinstance(value, list):
+        return [_without_names(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _without_names(item) for key, item in value.items()}
+    return _in_utc(value)
