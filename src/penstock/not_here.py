@@ -39,10 +39,6 @@ _RABBITMQ: Final = (
     "`stream.add_sink(Publish())`. To read it, make it a data source of Spark's in Python "
     '(`pyspark.sql.datasource`): `env.from_data_frame(spark.readStream.format("rabbitmq").load())`.'
 )
-_HYBRID: Final = (
-    "Read what is old and what is new one after the other, with Spark, and bring both together: "
-    "`env.from_data_frame(old).union(env.from_data_frame(new))`."
-)
 _WRITERS: Final = (
     'Write it with Spark: `stream.sink_to(SparkSink("orc", schema="word string, count long", path="folder"))`, or '
     '"csv", or "avro".'
@@ -97,7 +93,6 @@ INSTEAD: Final = {
     **_of(_CONNECTORS, "rabbitmq RMQSource RMQSink RMQConnectionConfig", _RABBITMQ),
     **_of(_CONNECTORS, "kinesis", _KINESIS),
     **_of(_CONNECTORS, "cassandra", _CASSANDRA),
-    **_of(_CONNECTORS, "hybrid_source", _HYBRID),
     **_of(_CONNECTORS, "StreamingFileSink", _FILE_SINK),
     **_of("datastream.formats", "orc", _WRITERS),
     **_of(

@@ -14,6 +14,7 @@ from penstock.datastream.connectors.file_system import (
     RollingPolicy,
     StreamFormat,
 )
+from penstock.datastream.connectors.hybrid_source import HybridSource, HybridSourceBuilder
 from penstock.datastream.connectors.jdbc import (
     JdbcConnectionOptions,
     JdbcExecutionOptions,
@@ -32,6 +33,8 @@ __all__ = [
     "FileSource",
     "FileSourceBuilder",
     "FileSplitAssignerProvider",
+    "HybridSource",
+    "HybridSourceBuilder",
     "JdbcConnectionOptions",
     "JdbcExecutionOptions",
     "JdbcSink",
