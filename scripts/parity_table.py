@@ -37,7 +37,6 @@ WHY: Final = {
     ),
     **_each("common.types.Row", "get_fields_by_names of_kind", "`row[name]`, and `set_row_kind`."),
     "common.typeinfo.TimeTypeInfo.EPOCH_ORDINAL": _INTERNAL,
-    "datastream.async_retry_strategies.NO_RETRY_STRATEGY": "`AsyncRetryStrategy.no_restart()` is the same.",
     **_each(
         "datastream.connectors.elasticsearch",
         "ElasticsearchSinkBuilderBase.get_http_host_class "
@@ -47,9 +46,7 @@ WHY: Final = {
     ),
     "datastream.connectors.file_system": _AS_OF_NOW,
     "datastream.formats": _AS_OF_NOW,
-    "common.constants": _INTERNAL,
     "common.io": "What `create_input` reads has it as its base class there.",
-    "common.restart_strategy.RestartStrategies": "`RestartStrategies` returns them, and `get_description` tells them apart.",
     "common.serializer.VoidNamespaceSerializer": _INTERNAL,
     "datastream.connectors.file_system.FileSink.get_transformer": _INTERNAL,
     "datastream.data_stream.WINDOW_STATE_NAME": _INTERNAL,

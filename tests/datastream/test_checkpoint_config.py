@@ -6,7 +6,12 @@ from typing import Any
 
 import pytest
 
-from penstock.common import Configuration, Duration, RestartStrategies
+from penstock.common import (
+    Configuration,
+    Duration,
+    RestartStrategies,
+    RestartStrategyConfiguration,
+)
 from penstock.common.configuration.options import (
     CHECKPOINT_DIR,
     CHECKPOINTS_RETAINED,
@@ -191,7 +196,7 @@ def test_a_restart_strategy_takes_the_place_of_all_settings_of_restarts(
     assert env._configuration.to_dict() == {
         f"restart-strategy.{key}": value for key, value in settings.items()
     }
-    assert strategy == type(strategy)(dict(env._configuration.to_dict()))
+    assert strategy == RestartStrategyConfiguration(dict(env._configuration.to_dict()))
     assert strategy.get_description()
 
 

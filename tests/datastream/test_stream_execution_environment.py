@@ -137,7 +137,7 @@ def test_a_default_parallelism_is_that_of_later_environments(
     monkeypatch.setattr(EnvironmentExecution, "_default_local_parallelism", None)
     before = get_environment()
     usual = before.get_default_local_parallelism()
-    StreamExecutionEnvironment.set_default_local_parallelism(usual + 1)
+    before.set_default_local_parallelism(usual + 1)
 
     assert before.get_parallelism() == usual
     assert (
@@ -149,7 +149,7 @@ def test_a_default_parallelism_is_that_of_later_environments(
         == 2
     )
     with pytest.raises(InvalidParallelismError):
-        StreamExecutionEnvironment.set_default_local_parallelism(0)
+        before.set_default_local_parallelism(0)
 
 
 def test_what_is_no_spark_session_is_refused() -> None:

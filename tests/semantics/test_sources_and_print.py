@@ -96,10 +96,14 @@ def test_print(new_environment: NewEnvironment, capfd: pytest.CaptureFixture[str
     numbers = env.from_collection(range(4))
     numbers.print("n").set_parallelism(1)
     numbers.rebalance().map(str).print()
+    numbers.print_to_err("e").set_parallelism(1)
 
     env.execute()
 
-    printed = capfd.readouterr().out.splitlines()
+    caught = capfd.readouterr()
+    printed = caught.out.splitlines()
+    to_err = [line for line in caught.err.splitlines() if line.startswith("e> ")]
+    assert to_err == ["e> 0", "e> 1", "e> 2", "e> 3"]
     assert [line for line in printed if line.startswith("n")] == ["n> 0", "n> 1", "n> 2", "n> 3"]
     assert sorted(line for line in printed if not line.startswith("n")) == [
         "1> 0", "1> 2", "2> 1", "2> 3",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from penstock.runtime.async_io.retry_strategies import (
     ExponentialBackoffDelayRetryStrategy,
     FixedDelayRetryStrategy,
@@ -10,8 +12,12 @@ from penstock.runtime.async_io.retry_strategies import (
 )
 
 __all__ = [
+    "NO_RETRY_STRATEGY",
     "ExponentialBackoffDelayRetryStrategy",
     "FixedDelayRetryStrategy",
     "NoRetryStrategy",
     "RetryPredicate",
 ]
+
+NO_RETRY_STRATEGY: Final = NoRetryStrategy()
+"""What `AsyncRetryStrategy.no_restart` returns: a call is tried once."""

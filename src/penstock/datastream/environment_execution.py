@@ -135,8 +135,7 @@ class EnvironmentExecution(EnvironmentCheckpointing, EnvironmentFiles):
             )
         return self
 
-    @staticmethod
-    def get_default_local_parallelism() -> int:
+    def get_default_local_parallelism(self) -> int:
         """Return the parallelism of environments that are made from now on and are not given one.
 
         Returns:
@@ -144,8 +143,7 @@ class EnvironmentExecution(EnvironmentCheckpointing, EnvironmentFiles):
         """
         return EnvironmentExecution._default_local_parallelism or os.cpu_count() or 1
 
-    @staticmethod
-    def set_default_local_parallelism(parallelism: int) -> None:
+    def set_default_local_parallelism(self, parallelism: int) -> None:
         """Set the parallelism of environments that are made from now on and are not given one.
 
         `parallelism.default` and `set_parallelism` of an environment come before it.

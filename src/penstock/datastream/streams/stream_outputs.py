@@ -60,11 +60,34 @@ class StreamOutputs(BaseStream):
             letter> a
             letter> b
         """
+        return self._end("Print to Std. Out", self._print_operator(sink_identifier, to_err=False))
+
+    def print_to_err(self, sink_identifier: str | None = None) -> DataStreamSink:
+        """Print every record to standard error, as `print` does to standard output.
+
+        PyFlink has no such method; this is `printToErr` of Flink.
+
+        Args:
+            sink_identifier: What stands before each line, as in `late:2> text`. Default: nothing.
+
+        Returns:
+            The end of the stream.
+
+        Example:
+            >>> from penstock.testing import local_environment
+            >>> env = local_environment()
+            >>> end = env.from_collection(["a", "b"]).print_to_err("letter")
+            >>> result = env.execute()
+        """
+        return self._end("Print to Std. Err", self._print_operator(sink_identifier, to_err=True))
+
+    def _print_operator(self, identifier: str | None, *, to_err: bool) -> PrintOperator:
         declared = self.get_type()
         while isinstance(declared, WrappingTypeInfo):
             declared = declared.type_info
-        operator = PrintOperator(sink_identifier, is_of_rows=isinstance(declared, RowTypeInfo))
-        return self._end("Print to Std. Out", operator)
+        return PrintOperator(
+            identifier, is_of_rows=isinstance(declared, RowTypeInfo), to_err=to_err
+        )
 
     def add_sink(self, sink_func: Callable[[Any], Any] | SinkFunction | Sink) -> DataStreamSink:
         """Hand every record to a function.

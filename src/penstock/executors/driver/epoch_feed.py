@@ -19,12 +19,14 @@ class EpochResult:
     Attributes:
         record: Its metadata.
         printed: The lines that `print` gave.
+        printed_to_err: Those that `print_to_err` gave.
         collected: The results that the client collects, as pairs of an id and values.
         operators: What each operator did in it, by its id, with what users' functions counted.
     """
 
     record: EpochRecord
     printed: list[str] = field(default_factory=list)
+    printed_to_err: list[str] = field(default_factory=list)
     collected: list[tuple[str, list[Any]]] = field(default_factory=list)
     operators: dict[str, dict[str, Any]] = field(default_factory=dict)
 

@@ -61,6 +61,7 @@ class EpochOutcome:
         handles: The new state handles, by subtask.
         progress: How far each subtask has come; the tasks of a source that Spark reads as one.
         printed: The lines to print.
+        printed_to_err: Those to print to standard error.
         collected: The results of `execute_and_collect`, as pairs of an id and values.
         prepared: What sinks prepared, as pairs of the sink's id and a committable.
         calls: How many subtasks ran.
@@ -74,6 +75,7 @@ class EpochOutcome:
     handles: dict[SubtaskId, tuple[StateHandle, ...]] = field(default_factory=dict)
     progress: dict[SubtaskId, SubtaskProgress] = field(default_factory=dict)
     printed: list[str] = field(default_factory=list)
+    printed_to_err: list[str] = field(default_factory=list)
     collected: list[tuple[str, list[Any]]] = field(default_factory=list)
     prepared: list[tuple[str, Any]] = field(default_factory=list)
     calls: int = 0
@@ -104,6 +106,8 @@ class EpochOutcome:
                 outcome._add_report(program, message)
             elif message.kind == "print":
                 outcome.printed.extend(message.content)
+            elif message.kind == "print_to_err":
+                outcome.printed_to_err.extend(message.content)
             elif message.kind == "collect":
                 outcome.collected.append(message.content)
             elif message.kind == "profile":

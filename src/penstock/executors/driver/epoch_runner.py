@@ -275,7 +275,8 @@ class EpochRunner:
             planned,
         )
         operators = {key: dict(vars(report)) for key, report in outcome.operators.items()}
-        self._feed.put(EpochResult(record, outcome.printed, outcome.collected, operators))
+        lines = outcome.printed, outcome.printed_to_err
+        self._feed.put(EpochResult(record, *lines, outcome.collected, operators))
         self._deliver(record)
         self._checkpoints.collect(record)
         if self.profile is not None:

@@ -176,8 +176,12 @@ class Job:
 
     def _consume(self, result: EpochResult) -> None:
         self._line.clear()
-        sys.stdout.writelines(f"{text}\n" for text in result.printed)
-        sys.stdout.flush()
+        for stream, lines in (
+            (sys.stdout, result.printed),
+            (sys.stderr, result.printed_to_err),
+        ):
+            stream.writelines(f"{text}\n" for text in lines)
+            stream.flush()
         for collect_id, values in result.collected:
             self._request.collectors[collect_id](values)
         with self._lock:

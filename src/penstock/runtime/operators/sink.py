@@ -34,12 +34,16 @@ class PrintOperator(StreamOperator):
     Args:
         identifier: What stands before each line; None for nothing.
         is_of_rows: Whether records are declared to be rows, which are printed as Flink does.
+        to_err: Whether it is printed to standard error, and not to standard output.
     """
 
     keeps_to_itself = True
 
-    def __init__(self, identifier: str | None = None, *, is_of_rows: bool = False) -> None:
+    def __init__(
+        self, identifier: str | None = None, *, is_of_rows: bool = False, to_err: bool = False
+    ) -> None:
         self._identifier = identifier
+        self._kind = "print_to_err" if to_err else "print"
         self._text_of: Callable[[Any], str] = _text_of_row if is_of_rows else str
 
     def open(self) -> None:
@@ -55,7 +59,7 @@ class PrintOperator(StreamOperator):
             lines = [f"{prefix}{text}" for text in map(self._text_of, rest)]
         except FAILURES as error:
             raise function_failure(error, self.name, failing_record(block, rest)) from error
-        self.to_driver("print", lines)
+        self.to_driver(self._kind, lines)
 
 
 def _text_of_row(row: Any) -> str:

@@ -18,7 +18,7 @@ class Message(NamedTuple):
     """Something a task tells the driver.
 
     Attributes:
-        kind: `report`, `error`, `print`, `collect` or `prepared`; of a carrier, `profile`.
+        kind: `report`, `error`, `print`, `print_to_err`, `collect` or `prepared`; of a carrier, `profile`.
         vertex: The index of the vertex; `DRIVER` where a carrier tells something.
         sender: The number of the task among those of its vertex, or of the carrier.
         content: What is told, by kind.
@@ -34,7 +34,7 @@ class Message(NamedTuple):
         """What is told, one by one."""
         if self.kind == "collect":
             return self.content[1]  # type: ignore[no-any-return]
-        return self.content if self.kind == "print" else [self.content]
+        return self.content if self.kind in {"print", "print_to_err"} else [self.content]
 
     def cut(self, pieces: int) -> Iterator[Message]:
         """Yield it as several messages that tell the same; itself if it tells one thing.
