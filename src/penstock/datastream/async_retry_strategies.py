@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from penstock.runtime.async_io.retry_strategies import (
     ExponentialBackoffDelayRetryStrategy,
@@ -19,5 +19,5 @@ __all__ = [
     "RetryPredicate",
 ]
 
-NO_RETRY_STRATEGY: Final = NoRetryStrategy()
+NO_RETRY_STRATEGY: Final[NoRetryStrategy[Any]] = NoRetryStrategy()
 """What `AsyncRetryStrategy.no_restart` returns: a call is tried once."""
