@@ -258,6 +258,10 @@ class RocksDBFolderError(PenstockError, OSError):
     """Raised when RocksDB is to have its files in a folder that it cannot use."""
 
 
+class RocksDBOptionsError(PenstockError):
+    """Raised when RocksDB opens no database with the options that it is given, or their factory fails."""
+
+
 class RocksDBNotFoundError(PenstockError, ImportError):
     """Raised when state is to be kept in RocksDB and rocksdict is not installed."""
 

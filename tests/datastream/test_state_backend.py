@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pickle
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +15,8 @@ from penstock.datastream import (
     PredefinedOptions,
 )
 from penstock.datastream.state_backend import RocksDBOptionsFactory
-from penstock.errors import InvalidArgumentError, NotAvailableFromPythonError
+from penstock.errors import InvalidArgumentError, NotAvailableFromPythonError, RocksDBOptionsError
+from penstock.runtime.state.rocksdb.rocksdb_database import RocksDatabase
 from penstock.testing import local_environment
 
 if TYPE_CHECKING:
@@ -83,6 +86,26 @@ class TestEmbeddedRocksDBStateBackend:
             "Options",
             "BlockBasedOptions",
         ]
+
+    def test_takes_a_factory_of_the_script_to_the_workers(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        class Mine(RocksDBOptionsFactory):
+            def configure(self, options: Options, blocks: BlockBasedOptions) -> None:
+                raise ValueError("not so")
+
+        script = sys.modules["__main__"]
+        monkeypatch.setattr(script, "Mine", Mine, raising=False)
+        monkeypatch.setattr(Mine, "__module__", "__main__")
+        backend = EmbeddedRocksDBStateBackend()
+        backend.set_options("__main__.Mine")
+        env = local_environment()
+        env.set_state_backend(backend)
+        env.from_collection([1]).key_by(lambda number: number).sum().print()
+        settings = pickle.loads(pickle.dumps(env.get_stream_graph().rocksdb))
+        monkeypatch.delattr(script, "Mine")
+        with pytest.raises(RocksDBOptionsError, match=r"Mine of RocksDB raised ValueError: not so"):
+            RocksDatabase.in_directory(None, None, settings)
 
     @pytest.mark.parametrize(
         ("method", "argument", "message"),

@@ -37,7 +37,7 @@ from penstock.common.time import Duration
 from penstock.datastream.environment_checkpointing import EnvironmentCheckpointing
 from penstock.datastream.environment_files import EnvironmentFiles
 from penstock.datastream.execution_mode import RuntimeExecutionMode
-from penstock.datastream.state_backend import StateBackend, load_options_factory
+from penstock.datastream.state_backend import StateBackend, pickled_options_factory
 from penstock.datastream.streams.cache import StreamCache, caches_behind
 from penstock.datastream.streams.operator_settings import (
     check_buffer_timeout,
@@ -430,7 +430,7 @@ class EnvironmentExecution(EnvironmentCheckpointing, EnvironmentFiles):
         graph.state_memory = None if memory is None else memory.get_bytes()
         factory = configuration.get(OPTIONS_FACTORY)
         graph.rocksdb = settings_in(
-            configuration, None if factory is None else load_options_factory(factory)
+            configuration, None if factory is None else pickled_options_factory(factory)
         )
         if mode == RuntimeExecutionMode.AUTOMATIC.name:
             graph.batch = graph.is_bounded

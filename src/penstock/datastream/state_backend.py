@@ -17,6 +17,7 @@ from penstock.common.configuration.rocksdb_options import (
     directories_in,
 )
 from penstock.errors import InvalidArgumentError, NotAvailableFromPythonError
+from penstock.graph.unpicklable import pickle_by_value
 
 if TYPE_CHECKING:
     from rocksdict import BlockBasedOptions, Options
@@ -198,7 +199,7 @@ class EmbeddedRocksDBStateBackend(StateBackend):
         Raises:
             InvalidArgumentError: If there is no such class.
         """
-        load_options_factory(options_factory_class_name)
+        _options_factory(options_factory_class_name)
         self._settings.set(OPTIONS_FACTORY, options_factory_class_name)
 
     def get_options(self) -> str | None:
@@ -243,7 +244,17 @@ class CustomStateBackend(StateBackend):
         )
 
 
-def load_options_factory(name: str) -> type[RocksDBOptionsFactory]:
+def pickled_options_factory(name: str) -> bytes:
+    """Return the class of a qualified name, pickled with its code if no worker could import it.
+
+    Raises:
+        InvalidArgumentError: If there is none, or it is not derived from `RocksDBOptionsFactory`.
+        FunctionNotSerializableError: If it cannot be pickled.
+    """
+    return pickle_by_value(_options_factory(name), f"The options factory {name}")
+
+
+def _options_factory(name: str) -> type[RocksDBOptionsFactory]:
     """Return the class of a qualified name.
 
     Raises:

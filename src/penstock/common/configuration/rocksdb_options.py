@@ -237,12 +237,12 @@ class RocksDBSettings(NamedTuple):
     Attributes:
         values: The options that are set, by their keys. Sizes are numbers of bytes.
         directories: Where databases may lie; empty for the directory of temporary files.
-        factory: The class whose objects have the last word; None if there is none.
+        factory: The class whose objects have the last word, pickled with its code; None if there is none.
     """
 
     values: tuple[tuple[str, Any], ...] = ()
     directories: tuple[str, ...] = ()
-    factory: type | None = None
+    factory: bytes | None = None
 
     def get(self, option: ConfigOption[Any]) -> Any:
         """Return the value of an option, or its default; sizes as numbers of bytes."""
@@ -260,12 +260,12 @@ class Settings(Protocol):
         ...
 
 
-def settings_in(configuration: Settings, factory: type | None = None) -> RocksDBSettings:
+def settings_in(configuration: Settings, factory: bytes | None = None) -> RocksDBSettings:
     """Return what a configuration says of RocksDB: single keys before what is predefined.
 
     Args:
         configuration: The configuration.
-        factory: The class that `state.backend.rocksdb.options-factory` names.
+        factory: The class that `state.backend.rocksdb.options-factory` names, pickled with its code.
 
     Raises:
         InvalidConfigurationValueError: If a folder is no whole path, or there is no such compression.

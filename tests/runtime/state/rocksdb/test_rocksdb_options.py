@@ -11,7 +11,7 @@ import pytest
 from penstock.common import Configuration
 from penstock.common.configuration.options import OPTIONS
 from penstock.common.configuration.rocksdb_options import settings_in
-from penstock.errors import InvalidConfigurationValueError, RocksDBFolderError
+from penstock.errors import InvalidConfigurationValueError, RocksDBFolderError, RocksDBOptionsError
 from penstock.runtime.state.rocksdb.rocksdb_database import RocksDatabase
 from penstock.runtime.state.rocksdb.rocksdb_options import set_block_options
 
@@ -183,6 +183,13 @@ def test_a_folder_that_cannot_be_used_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(RocksDBFolderError, match=r"(?s)file/state.*Hint: .*localdir"):
         opened(tmp_path / "file" / "state")
+
+
+def test_a_database_that_rocksdb_does_not_open_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "logs").touch()
+    with pytest.raises(RocksDBOptionsError, match=r"(?s)does not open.*Hint: .*rocksdb"):
+        opened(tmp_path / "here", log_dir=str(tmp_path / "logs" / "inside"))
+    assert list((tmp_path / "here").iterdir()) == []
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from penstock.common.configuration.rocksdb_options import FIXED_MEMORY, RocksDBSettings
-from penstock.errors import RocksDBFolderError, RocksDBNotFoundError
+from penstock.errors import RocksDBFolderError, RocksDBNotFoundError, RocksDBOptionsError
 from penstock.runtime.private_folder import is_private
 from penstock.runtime.state.memory import default_limit
 from penstock.runtime.state.rocksdb.rocksdb_options import create_options
@@ -199,7 +199,14 @@ def _open_database(
     unlogged.disable_wal = True  # type: ignore[method-assign,assignment]
     options, cache = create_options(memory, settings)
     folder = tempfile.mkdtemp(prefix=_FOLDER, dir=directory)
-    database = Rdict(folder, options)
+    try:
+        database = Rdict(folder, options)
+    except Exception as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise RocksDBOptionsError(
+            f"RocksDB does not open a database: {error}.",
+            hint="Look at what is set below state.backend.rocksdb, and by the options factory if there is one.",
+        ) from error
     database.set_write_options(unlogged)
     return folder, database, unlogged, cache
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from penstock.common.configuration import rocksdb_options as keys
 from penstock.common.configuration.rocksdb_options import RocksDBSettings
+from penstock.errors import RocksDBOptionsError
+from penstock.runtime.job_pickle import load_code
 
 if TYPE_CHECKING:
     from rocksdict import BlockBasedOptions, Cache, Options
@@ -33,6 +35,9 @@ def create_options(memory: int, settings: RocksDBSettings) -> tuple[Options, Cac
         memory: How many bytes state may take in memory. Half of them are for blocks, and of that half for what
             is yet to be written, unless the settings say otherwise.
         settings: The job's.
+
+    Raises:
+        RocksDBOptionsError: If the user's factory fails.
     """
     from rocksdict import BlockBasedOptions, Cache, Options
 
@@ -52,9 +57,21 @@ def create_options(memory: int, settings: RocksDBSettings) -> tuple[Options, Cac
             _DATABASE[key](options, value)
     set_block_options(blocks, settings)
     if settings.factory is not None:
-        settings.factory().configure(options, blocks)
+        _ask(settings.factory, options, blocks)
     options.set_block_based_table_factory(blocks)
     return options, cache
+
+
+def _ask(factory: bytes, options: Options, blocks: BlockBasedOptions) -> None:
+    """Let the user's factory change the options."""
+    made = load_code(factory)
+    try:
+        made().configure(options, blocks)
+    except Exception as error:
+        raise RocksDBOptionsError(
+            f"The options factory {made.__qualname__} of RocksDB raised {type(error).__name__}: {error}.",
+            hint="See its traceback above, and rocksdict.Options for what can be set.",
+        ) from error
 
 
 def _share_memory(options: Options, memory: int, ratio: float) -> Cache:
