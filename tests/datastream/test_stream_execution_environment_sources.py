@@ -64,7 +64,7 @@ def test_what_a_collection_holds_is_copied_at_once(env: StreamExecutionEnvironme
     stream = env.from_collection(elements)
     for one in inner:
         one.append(5)
-    assert results(rows) == [Row([1])]
+    assert results(rows) == [Row(f0=[1])]
     assert results(stream) == [[1], {"a": [1]}, Row([1]), ([1], 1)]
 
 
@@ -99,7 +99,7 @@ def test_elements_of_a_row_type_become_rows(env: StreamExecutionEnvironment, ele
     (named,) = results(env.from_collection([element], Types.ROW_NAMED(["x", "y"], types)))
     assert named == Row(x="a", y=1)
     (plain,) = results(env.from_collection([element], Types.ROW(types)))
-    assert plain == Row("a", 1)
+    assert plain == Row(f0="a", f1=1)
 
 
 def test_a_source_is_named_and_typed(env: StreamExecutionEnvironment) -> None:

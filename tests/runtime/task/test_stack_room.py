@@ -2,6 +2,9 @@ from __future__ import annotations
 
 import resource
 import sys
+from collections.abc import Iterable, Iterator
+from types import SimpleNamespace
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -57,8 +60,15 @@ def test_items_are_made_with_room_and_used_without() -> None:
     assert found == [(True, False)] * 2
 
 
+class LevelThatLooks:
+    work = SimpleNamespace(files=())
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Any]:
+        return (is_inside() for _ in batches)
+
+
 def test_levels_run_with_room_in_workers_of_spark() -> None:
-    level = as_function(lambda batches: (is_inside() for _ in batches))
+    level = as_function(LevelThatLooks())
 
     assert list(level([])) == []
     assert list(level([pa.RecordBatch.from_pydict({})])) == [True]

@@ -19,7 +19,7 @@ def list_items(text: str) -> list[str]:
         ValueError: If a bracket or a quote is not closed.
 
     Example:
-        >>> list_items("a;b"), list_items("['a, b', c]"), list_items("- a\\\\n- b")
+        >>> list_items("a;b"), list_items("['a, b', c]"), list_items("- a\n- b")
         (['a', 'b'], ["'a, b'", 'c'], ['a', 'b'])
     """
     text = text.strip()

@@ -124,7 +124,7 @@ class TestEpochs:
         job.publish()
         job.start_driver()
         job.run([[], []])
-        job.run([[{"f1": "c", "f0": 3}], [Row(id=4, name="d")]])
+        job.run([[{"f1": "c", "f0": 3}], [Row(f1="d", f0=4)]])
 
         assert database.rows(READ_SEEN) == [
             (1, "a"),
@@ -266,7 +266,7 @@ class TestRows:
             2**62,
             Decimal("1.50"),
             noon,
-            noon,
+            noon.date(),
             noon.time(),
             bytearray(b"\x00\xff"),
             True,
