@@ -71,7 +71,6 @@ OTHERWISE: Final = {
     "datastream.connectors.file_system.FileSink < SupportsPreprocessing": "It takes rows as they are.",
     "datastream.connectors.jdbc.JdbcSink < SinkFunction": "It is a `Sink`, which `add_sink` takes too.",
     "datastream.data_stream.KeyedStream.broadcast(*args)": "`broadcast` has the parameters of `DataStream.broadcast`.",
-    "datastream.formats.parquet.ParquetBulkWriters.@for_row_type(row_type, hadoop_config=None, utc_timestamp=False)": "Hadoop's settings are not needed.",
     "datastream.functions.SinkFunction(sink_func)": _OF_JAVA,
 }
 """Why something is called otherwise here."""

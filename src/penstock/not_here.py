@@ -39,10 +39,6 @@ _RABBITMQ: Final = (
     "`stream.add_sink(Publish())`. To read it, make it a data source of Spark's in Python "
     '(`pyspark.sql.datasource`): `env.from_data_frame(spark.readStream.format("rabbitmq").load())`.'
 )
-_WRITERS: Final = (
-    'Write it with Spark: `stream.sink_to(SparkSink("orc", schema="word string, count long", path="folder"))`, or '
-    '"csv", or "avro".'
-)
 _FILE_SINK: Final = (
     "`FileSink` does the same: "
     '`stream.sink_to(FileSink.for_row_format("folder", Encoder.simple_string_encoder()).build())`.'
@@ -94,7 +90,6 @@ INSTEAD: Final = {
     **_of(_CONNECTORS, "kinesis", _KINESIS),
     **_of(_CONNECTORS, "cassandra", _CASSANDRA),
     **_of(_CONNECTORS, "StreamingFileSink", _FILE_SINK),
-    **_of("datastream.formats", "orc", _WRITERS),
     **_of(
         "datastream", "CustomCheckpointStorage checkpoint_storage.CustomCheckpointStorage", _STORAGE
     ),

@@ -1,4 +1,4 @@
-"""Formats of files for `FileSink`."""
+"""Formats of messages and of files."""
 
 from __future__ import annotations
 

@@ -63,15 +63,15 @@ class AvroValues:
             for inner in ("items", "values", "type"):
                 self._collect(schema.get(inner))
 
-    def _resolved(self, schema: Any) -> tuple[str, dict[str, Any]]:
+    def resolved(self, schema: Any) -> tuple[str, dict[str, Any]]:
         """Return the kind of a type, and its definition; of a union the type beside null, if it is one."""
         if isinstance(schema, list):
             branches = [branch for branch in schema if branch != "null"]
-            return self._resolved(branches[0]) if len(branches) == 1 else ("union", {})
+            return self.resolved(branches[0]) if len(branches) == 1 else ("union", {})
         if isinstance(schema, str):
             schema = self._named.get(schema, {"type": schema})
         kind = schema["type"]
-        return (kind, schema) if isinstance(kind, str) else self._resolved(kind)
+        return (kind, schema) if isinstance(kind, str) else self.resolved(kind)
 
     def type_info(self) -> TypeInformation:
         """Return the type of what `reader` gives.
@@ -82,7 +82,7 @@ class AvroValues:
         return self._type_of(self._schema, ())
 
     def _type_of(self, schema: Any, outer: tuple[str, ...]) -> TypeInformation:
-        kind, definition = self._resolved(schema)
+        kind, definition = self.resolved(schema)
         if kind == "record":
             name = definition["name"]
             if name in outer:
@@ -108,7 +108,7 @@ class AvroValues:
         return self._writer_of(self._schema)
 
     def _writer_of(self, schema: Any) -> Convert:
-        kind, definition = self._resolved(schema)
+        kind, definition = self.resolved(schema)
         if kind == "record":
             name = definition["name"]
             if name not in self._writers:
@@ -132,10 +132,16 @@ class AvroValues:
     def _record_writer(self, definition: dict[str, Any]) -> Convert:
         names = [field["name"] for field in definition["fields"]]
         writers = [self._writer_of(field["type"]) for field in definition["fields"]]
+        defaults = {
+            field["name"]: self._default(field)
+            for field in definition["fields"]
+            if "default" in field
+        }
 
         def write(record: Any) -> dict[str, Any]:
             if isinstance(record, dict):
-                # What is missing has a default, or fastavro says that it is missing.
+                record = defaults | record
+                # Whoever writes it says what is missing.
                 return {
                     name: convert(record[name])
                     for name, convert in zip(names, writers, strict=True)
@@ -149,12 +155,18 @@ class AvroValues:
 
         return write
 
+    def _default(self, field: dict[str, Any]) -> Any:
+        kind, _ = self.resolved(field["type"])
+        default = field["default"]
+        is_binary = kind in {"bytes", "fixed"} and isinstance(default, str)
+        return default.encode("latin-1") if is_binary else default
+
     def reader(self) -> Convert:
         """Return what makes records of what fastavro gives: rows of records."""
         return self._reader_of(self._schema)
 
     def _reader_of(self, schema: Any) -> Convert:
-        kind, definition = self._resolved(schema)
+        kind, definition = self.resolved(schema)
         if kind == "record":
             names = tuple(field["name"] for field in definition["fields"])
             readers = [self._reader_of(field["type"]) for field in definition["fields"]]
