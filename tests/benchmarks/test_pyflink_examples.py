@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from benchmarks import pyflink_examples
+from benchmarks.kit import peers
+from benchmarks.pyflink_examples import Example, Result, copied, error_in, ran, verdict
+
+PROGRAM = """\
+import sys, logging
+from pyflink.common import Types
+import  pyflink
+logging.basicConfig(stream=sys.stdout)
+print(pyflink.__name__, "pyflink")
+"""
+
+
+@pytest.fixture
+def examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(peers, "HOME", tmp_path)
+    folder = tmp_path / pyflink_examples.EXAMPLES
+    folder.mkdir(parents=True)
+    return folder
+
+
+def test_imports_are_changed_and_logs_are_no_results(examples: Path, tmp_path: Path) -> None:
+    (examples / "word.py").write_text(PROGRAM)
+
+    text = Path(copied(tmp_path, "word.py", package="penstock")).read_text()
+
+    assert "from penstock.common import Types\nimport  penstock\n" in text
+    assert "stream=sys.stderr" in text
+    assert 'print(pyflink.__name__, "pyflink")' in text
+
+
+def test_lines_that_are_printed_and_written_are_results(examples: Path) -> None:
+    (examples / "word.py").write_text(
+        "import pathlib, sys\n"
+        "print('2> b'); print('Printing result to stdout.'); print('1> a')\n"
+        "folder = pathlib.Path(sys.argv[1]) / 'bucket'; folder.mkdir(parents=True)\n"
+        "(folder / 'part').write_text('d\\nc'); (folder / '.part').write_text('hidden')\n"
+    )
+    example = Example("word.py", arguments=("OUTPUT",))
+
+    assert ran([sys.executable], example, "pyflink") == Result(["a", "b", "c", "d"])
+
+
+def test_a_program_that_fails_says_how(examples: Path) -> None:
+    (examples / "word.py").write_text("raise ValueError('wrong')")
+
+    assert ran([sys.executable], Example("word.py"), "pyflink").error == "ValueError: wrong"
+    text = "penstock.errors.NotInPenstockError: no pulsar\n\nHint: Spark\n"
+    assert error_in(text) == "NotInPenstockError: no pulsar"
+
+
+@pytest.mark.parametrize(
+    ("expected", "found", "text"),
+    [
+        (Result(["a"]), Result(["a"]), "the same 1 lines"),
+        (Result(["a", "b"]), Result(["a", "c"]), "differs: without ['b'], with ['c']"),
+        (
+            Result(["(a,1)", "b"]),
+            Result(["('a', 1)", "b"]),
+            "the same 2 lines, tuples as Python shows them",
+        ),
+        (None, Result(["a"]), "runs"),
+        (Result(error="E: no"), Result(["a"]), "runs; PyFlink's stops: E: no"),
+        (Result(["a"]), Result(error="E: no"), "stops: E: no"),
+    ],
+)
+def test_a_verdict_compares(expected: Result | None, found: Result, text: str) -> None:
+    assert verdict(expected, found) == text
