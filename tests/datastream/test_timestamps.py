@@ -6,10 +6,20 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.datastream.event_time import MIN, MONOTONOUS, Seen, own_time, results, seen, timed
+from tests.datastream.event_time import (
+    MIN,
+    MONOTONOUS,
+    PER_RECORD,
+    Seen,
+    own_time,
+    results,
+    seen,
+    timed,
+)
 
-from penstock.common import WatermarkStrategy
+from penstock.common import Time, WatermarkStrategy
 from penstock.common.watermark_strategy import TimestampAssigner
+from penstock.datastream.window import TumblingEventTimeWindows
 from penstock.errors import PenstockError, UserFunctionError
 from penstock.testing import local_environment
 
@@ -76,10 +86,24 @@ class TestTimestamps:
         assert f"Operator '{'Source: times' if at_source else 'Event time'}'" in str(raised.value)
         assert "Hint:" in str(raised.value)
 
-    def test_that_are_missing_ask_for_an_assigner(self) -> None:
-        with pytest.raises(PenstockError, match="with_timestamp_assigner") as raised:
-            seen([[1]], MONOTONOUS())
-        assert "'Source: times' needs the timestamp of the record 1" in str(raised.value)
+    def test_that_are_missing_are_asked_for_where_they_are_needed(self) -> None:
+        for strategy in (MONOTONOUS(), PER_RECORD):
+            assert seen([[1, 2]], strategy) == seen([[1, 2]], WatermarkStrategy.no_watermarks())
+        windows = TumblingEventTimeWindows.of(Time.seconds(1))
+        keyed = timed([[1]], MONOTONOUS()).key_by(str).window(windows)
+        with pytest.raises(PenstockError, match="timestamp assigner") as raised:
+            results(keyed.reduce(max))
+        assert "the record 1 has none" in str(raised.value)
+
+    def test_that_some_have_count_alone(self) -> None:
+        env = local_environment()
+        without = timed([[1], [2]], WatermarkStrategy.no_watermarks(), environment=env)
+        those = MONOTONOUS().with_timestamp_assigner(lambda value, _: value)
+        with_times = timed([[30], [40]], those, environment=env)
+        again = without.union(with_times).assign_timestamps_and_watermarks(MONOTONOUS())
+        found = results(again.process(Seen()))
+        assert sorted((value, timestamp) for value, timestamp, _ in found) == [(1, None), (2, None), (30, 30), (40, 40)]
+        assert {watermark for _, _, watermark in found} <= {-(2**63), 29, 39}
 
     @pytest.mark.parametrize("error", [ZeroDivisionError, StopIteration])
     @pytest.mark.parametrize("again", [True, False])

@@ -167,7 +167,7 @@ BAD_PROGRAMS = {
         by_user=False,
     ),
     "not to be hashed": Bad(
-        lambda stream: stream.key_by(lambda record: [record[0]]).sum(1),
+        lambda stream: stream.key_by(lambda record: {record[0]}).sum(1),
         InvalidKeyError,
         "Source: Collection Source",
         "('a', 1)",

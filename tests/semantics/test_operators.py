@@ -11,7 +11,14 @@ from tests.semantics.conftest import NewEnvironment
 from tests.semantics.running import Where, collect
 
 from penstock.common import Row, Types
-from penstock.datastream import DataStream, OutputTag, RuntimeExecutionMode
+from penstock.datastream import (
+    DataStream,
+    KeyedProcessFunction,
+    OutputTag,
+    RuntimeContext,
+    RuntimeExecutionMode,
+    ValueStateDescriptor,
+)
 
 SALES = [
     ("pen", 3, "Ann"),
@@ -184,3 +191,38 @@ def test_rows_keep_the_order_of_their_arguments_or_of_the_declared_type(
     assert Counter(found["keys"]) == Counter(
         (f"Row(tail={number % 2}, head='h')", number) for number in range(1, 5)
     )
+
+
+class CountsPerKey(KeyedProcessFunction):
+    """Emits each key with how often it came, as state says and as a timer at the end does."""
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.INT()))
+
+    def process_element(
+        self, value: int, ctx: KeyedProcessFunction.Context
+    ) -> Iterator[tuple[Any, int]]:
+        self.count.update((self.count.value() or 0) + 1)
+        ctx.timer_service().register_event_time_timer(10)
+        yield ctx.get_current_key(), self.count.value()
+
+    def on_timer(
+        self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext
+    ) -> Iterator[tuple[Any, int]]:
+        yield ctx.get_current_key(), -self.count.value()
+
+
+@pytest.mark.parametrize("backend", ["hashmap", "rocksdb"])
+def test_equal_lists_are_one_key(new_environment: NewEnvironment, backend: str) -> None:
+    env = new_environment(2, state__backend__type=backend)
+    numbers = env.from_collection(list(range(6))).rebalance()
+    found = collect(
+        {
+            "lists": numbers.key_by(lambda n: [n % 2, ["x"]]).process(CountsPerKey()),
+            "in tuples": numbers.key_by(lambda n: ([n % 2], "x")).process(CountsPerKey()),
+        }
+    )
+    for name, keys in {"lists": ([0, ["x"]], [1, ["x"]]), "in tuples": (([0], "x"), ([1], "x"))}.items():
+        expected = [(key, count) for key in keys for count in (-3, 1, 2, 3)]
+        assert sorted(found[name]) == expected
+        assert all(isinstance(key, type(keys[0])) for key, _ in found[name])

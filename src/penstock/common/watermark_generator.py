@@ -52,7 +52,7 @@ class WatermarkGenerator(ABC):
 
         Args:
             event: The event.
-            event_timestamp: Its timestamp in milliseconds.
+            event_timestamp: Its timestamp in milliseconds; `-2**63` if it has none, as in Flink.
             output: Takes the watermark.
         """
 

@@ -70,6 +70,9 @@ class WatermarkStrategy:
     def for_monotonous_timestamps() -> WatermarkStrategy:
         """Return the strategy for streams whose timestamps never go back.
 
+        Without a timestamp assigner records keep the timestamps they have. If they have none, there is no watermark
+        before the end of the input, and operators that need timestamps say so.
+
         Returns:
             A strategy whose watermark is the greatest timestamp less 1 ms.
         """

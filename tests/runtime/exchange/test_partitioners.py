@@ -354,9 +354,9 @@ class TestKeyGroupStream:
         ("key", "problem", "hint"),
         [
             (
-                [1],
-                "unhashable type: 'list'.",
-                "A key must be hashable: a tuple in place of a list, @dataclass(frozen=",
+                {1},
+                "unhashable type: 'set'.",
+                "A key must be hashable: a frozenset in place of a set, @dataclass(frozen=",
             ),
             (
                 len,
@@ -383,6 +383,26 @@ class TestKeyGroupStream:
             f"{problem}\nOperator 'Sender' computed it as the key of the record 'bad'."
         )
         assert str(raised.value.hint).startswith(hint)
+
+
+    def test_a_list_is_the_key_that_it_was_when_it_was_made(self) -> None:
+        one: list[Any] = [0]
+
+        def same(value: int) -> list[Any]:
+            one[0] = value % 3
+            return one
+
+        for select in (same, lambda value: [value % 3], lambda value: ("a", [[value % 3]])):
+            ready = set_up(KeyGroupStreamPartitioner(select), 4)
+            found: dict[Any, set[int]] = {}
+            for block in (Block(list(range(9))), Block([3, 4, 5])):
+                for target, part in ready.split(block):
+                    assert part.keys is not None
+                    for value, key in zip(part.values, part.keys, strict=True):
+                        assert key == select(value)
+                        found.setdefault(key, set()).add(target)
+            assert len(found) == 3
+            assert all(len(targets) == 1 for targets in found.values())
 
 
 class TestCustom:

@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 
 from penstock.common.rows.data_frame_row import row_factory
 from penstock.common.types import Row
+from penstock.runtime.keys.list_key import ListKey
 from penstock.runtime.keys.window_values import GlobalWindow, TimeWindow, Window
 
 NEW_YORK = ZoneInfo("America/New_York")
@@ -114,6 +115,8 @@ SAMPLES: list[Any] = [
     ("a", 1),
     (("a",), 1),
     Point(1, 2),
+    ListKey([1, "a"]),
+    (ListKey(["a"]), 1),
     frozenset({"a", "b"}),
     Row(a=1, b="x"),
     Row("x", 1),

@@ -38,6 +38,7 @@ from penstock.common.rows.data_frame_row import row_factory
 from penstock.common.types import Row
 from penstock.errors import InvalidKeyError
 from penstock.runtime.keys.key_types import _LADDER, _PLAIN, key_bytes, stable_hash
+from penstock.runtime.keys.list_key import ListKey
 from penstock.runtime.keys.window_values import CountWindow, GlobalWindow, TimeWindow, Window
 
 # The offset of a zone that is none is no number of hours, and for a time of day there is none at all.
@@ -164,6 +165,11 @@ GOLDEN: list[tuple[Any, int, bytes]] = [
     (-0.0, 0, b"i\x00\x00\x00\x00\x00\x00\x00\x00"),
     (float("inf"), 314159, b"f\x7f\xf0\x00\x00\x00\x00\x00\x00"),
     (1 + 2j, 2000007, b"Ci\x00\x00\x00\x00\x00\x00\x00\x01i\x00\x00\x00\x00\x00\x00\x00\x02"),
+    (
+        ListKey([1, "a"]),
+        3904356900,
+        b"lt\x00\x00\x00\x02i\x00\x00\x00\x00\x00\x00\x00\x01s\x00\x00\x00\x01a",
+    ),
     (
         Decimal("1.1"),
         3489660929,

@@ -323,8 +323,8 @@ class DataStream(Partitioning, StreamOutputs):
             key_selector: Takes a record and returns its key. Or the position of a field, or its name,
                 as in Java's `keyBy`: of tuples, lists, rows, dicts, and of objects by attribute. A field
                 of tuples or of a DataFrame's rows is read faster than by a function. A key must be
-                hashable, and equal in every process: numbers, strings, bytes, dates, enums, and tuples,
-                frozen dataclasses and rows of those.
+                equal in every process: numbers, strings, bytes, dates, enums, and tuples, lists,
+                frozen dataclasses and rows of those. A list that is a key cannot be changed.
             key_type: The type of the keys; a description only. Default: any.
 
         Returns:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from penstock.errors import InvalidArgumentError, InvalidKeyError, PenstockError
 from penstock.runtime.exchange.elements import Block
 from penstock.runtime.keys.key_groups import SubtaskByKey
+from penstock.runtime.keys.list_key import with_lists
 from penstock.runtime.objects.harmless import is_harmless
 from penstock.runtime.objects.mutability import copied, copied_if_possible
 from penstock.runtime.user_code import (
@@ -219,14 +220,13 @@ class KeyGroupStreamPartitioner(_PickingPartitioner):
         if not known.met_mutable:
             keys = self._keys_of(block)
             if keys is not None:
-                keyed = block.settled().with_keys(keys)
-                targets = self._targets_of(keyed)
+                keyed, targets = self._addressed(block.settled().with_keys(keys))
                 if not known.met_mutable:
                     return self._dealt(keyed, targets)
         return self._split(self._copied_with_keys(block.settled()))
 
     def _split(self, block: Block) -> Iterator[tuple[int, Block]]:
-        return self._dealt(block, self._targets_of(block))
+        return self._dealt(*self._addressed(block))
 
     def _dealt(self, keyed: Block, targets: list[int]) -> Iterator[tuple[int, Block]]:
         return iter([(0, keyed)]) if self._targets == 1 else self._pick(keyed, targets)
@@ -266,6 +266,20 @@ class KeyGroupStreamPartitioner(_PickingPartitioner):
         part = "The key selector behind operator"
         return function_failure(error, self._operator, failing_record(block, rest), part=part)
 
+    def _addressed(self, keyed: Block) -> tuple[Block, list[int]]:
+        """Return records, with keys that can be such, and the subtasks that they go to."""
+        try:
+            return keyed, self._targets_of(keyed)
+        except InvalidKeyError:
+            assert keyed.keys is not None
+            keys = list(map(with_lists, keyed.keys))
+            if all(new is old for new, old in zip(keys, keyed.keys, strict=True)):
+                raise
+            # Whoever made a list may change it before the next call.
+            self._subtask_by_key.met_mutable = True
+            keyed = keyed.with_keys(keys)
+            return keyed, self._targets_of(keyed)
+
     def _targets_of(self, keyed: Block) -> list[int]:
         assert keyed.keys is not None
         rest = iter(keyed.keys)
@@ -291,7 +305,7 @@ def _invalid_key(error: Exception, operator: str, record: str | None) -> Invalid
     return InvalidKeyError(
         f"{what}\nOperator {operator!r} computed it as the key of the record {record}.",
         hint=hint
-        or "A key must be hashable: a tuple in place of a list, @dataclass(frozen=True) in place of @dataclass.",
+        or "A key must be hashable: a frozenset in place of a set, @dataclass(frozen=True) in place of @dataclass.",
     )
 
 

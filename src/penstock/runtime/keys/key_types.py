@@ -1,8 +1,8 @@
 """What may be a key: one ladder of types, and for each of them its hash and its bytes.
 
 What may be a key: None, numbers (int, float but NaN, bool, Decimal, Fraction, complex, NumPy scalars), str, bytes,
-date, time, datetime, timedelta (pandas' too, but NaT), UUID, enum members, windows, and tuples, frozen sets,
-Rows and frozen dataclasses of these. Equal keys are one key: `1`, `1.0`, `True` and `Decimal(1)`. They have equal
+date, time, datetime, timedelta (pandas' too, but NaT), UUID, enum members, windows, and tuples, lists, frozen sets,
+Rows and frozen dataclasses of these. A list has become a `ListKey` before. Equal keys are one key: `1`, `1.0`, `True` and `Decimal(1)`. They have equal
 hashes and equal bytes; unequal keys never have equal bytes.
 
 The hash is the same in every process and on every run, as Python's is not: it salts the hash of strings and bytes
@@ -28,6 +28,7 @@ from typing import Any, Final, NamedTuple
 
 from penstock.common.types import Row, field_names_of
 from penstock.errors import InvalidKeyError
+from penstock.runtime.keys.list_key import ListKey
 from penstock.runtime.keys.window_values import (
     CountWindow,
     GlobalWindow,
@@ -47,7 +48,7 @@ _TIME_WINDOW: Final = struct.Struct(">cIcqcq").pack
 _MICROSECOND: Final = datetime.timedelta(microseconds=1)
 
 _HINT: Final = (
-    "A key is None, a number, str, bytes, a date or time, a UUID, an enum member, or a tuple, "
+    "A key is None, a number, str, bytes, a date or time, a UUID, an enum member, or a tuple, list, "
     "Row, frozenset or frozen dataclass of these."
 )
 
@@ -298,6 +299,15 @@ def _sequence(key: Iterable[Any]) -> bytes:
     return _LENGTH(b"t", len(items)) + b"".join(items)
 
 
+def _hash_list(key: Iterable[Any]) -> int:
+    # Not that of the tuple with the same items, which is another key.
+    return (_hash_sequence(key) + 1) & _MASK
+
+
+def _list(key: Iterable[Any]) -> bytes:
+    return b"l" + _sequence(key)
+
+
 def _hash_set(key: frozenset[Any]) -> int:
     return sum(stable_hash(item) for item in key) & _MASK
 
@@ -363,6 +373,7 @@ _PLAIN: Final[dict[type, _Rung]] = {
     float: _Rung(_hash_number, _float),
     bytes: _Rung(zlib.crc32, _bytes),
     tuple: _Rung(_hash_sequence, _sequence),
+    ListKey: _Rung(_hash_list, _list),
     type(None): _Rung(lambda _: 0, lambda _: b"N"),
     datetime.datetime: _Rung(_hash_datetime, _datetime),
     datetime.date: _Rung(lambda key: _hash_text(key.isoformat()), _date),

@@ -24,6 +24,7 @@ from typing import Any, Final
 
 from penstock.common.types import Row, copy_of_row
 from penstock.runtime.job_pickle import dumps, loads
+from penstock.runtime.keys.list_key import ListKey
 from penstock.runtime.objects.copying import Copier, Copies, RowCopier
 from penstock.runtime.objects.frozen_dataclasses import contents_of
 from penstock.runtime.objects.harmless import PLAIN_TYPES
@@ -247,6 +248,8 @@ def _contents_of(kind: Any) -> Callable[[Any], Iterable[Any]] | None:
     for base in (tuple, frozenset):
         if issubclass(kind, base) and _adds_nothing(kind, base):
             return base.__iter__
+    if kind is ListKey:
+        return list.__iter__
     return contents_of(kind)
 
 

@@ -16,7 +16,11 @@ from penstock.errors import (
 from penstock.runtime.exchange.column_block import ColumnBlock
 from penstock.runtime.exchange.elements import Block, ChannelWatermark, WatermarkStatus
 from penstock.runtime.exchange.output import Output
-from penstock.runtime.exchange.watermarks.timestamps import checked_watermark, timed_block
+from penstock.runtime.exchange.watermarks.timestamps import (
+    checked_watermark,
+    lacks_timestamps,
+    timed_block,
+)
 from penstock.runtime.job_pickle import dumps, loads
 from penstock.runtime.timestamp import MAX_TIMESTAMP, MIN_TIMESTAMP
 from penstock.runtime.user_code import function_failure, record_text
@@ -132,7 +136,8 @@ class EventTime:
             return
         if type(generator) is BoundedOutOfOrderness:
             self._output.collect(timed)
-            generator.on_block(_latest(timed))
+            if latest := _latest(timed):
+                generator.on_block(latest)
         else:
             self._process_each(timed, split, generator)
         self._records += len(timed)
@@ -144,11 +149,11 @@ class EventTime:
     def _process_each(self, block: Block, split: _Split, generator: WatermarkGenerator) -> None:
         """Show each record to the generator; a watermark follows the very record it comes from."""
         start = 0
-        timestamps: list[int] = block.timestamps  # type: ignore[assignment]
+        timestamps = block.timestamps or [None] * len(block)
         for index, (value, timestamp) in enumerate(zip(block.values, timestamps, strict=True)):
             before = split.watermark, split.is_idle
             try:
-                generator.on_event(value, timestamp, split)
+                generator.on_event(value, MIN_TIMESTAMP if timestamp is None else timestamp, split)
             except Exception as error:
                 raise function_failure(error, self._name, record_text(value)) from error
             is_changed = not self._holds_back and (split.watermark, split.is_idle) != before
@@ -296,9 +301,11 @@ class EventTime:
 
 
 def _latest(block: Block) -> list[int]:
-    """Return timestamps of a block, the greatest of which is the greatest of all."""
+    """Return timestamps of a block, the greatest of which is the greatest of all; none if there is none."""
     if isinstance(block, ColumnBlock):
-        return [block.latest()]
+        return [] if block.times is None else [block.latest()]
+    if lacks_timestamps(block):
+        return [timestamp for timestamp in block.timestamps or () if timestamp is not None]
     return block.timestamps  # type: ignore[return-value]
 
 

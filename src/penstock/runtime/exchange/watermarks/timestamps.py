@@ -24,7 +24,13 @@ _HINT = (
 
 
 def timed_block(block: Block, assigner: Assigner | None, name: str) -> Block:
-    """Return the records of a block with their event timestamps; see `timestamps_of`."""
+    """Return the records of a block with their event timestamps; see `timestamps_of`.
+
+    Where nothing tells timestamps, records that have none get none: most operators need none, and one that does
+    says so.
+    """
+    if assigner is None and lacks_timestamps(block):
+        return block
     if isinstance(block, ColumnBlock):
         if assigner is None and block.times is not None:
             return block
@@ -43,6 +49,13 @@ def timed_block(block: Block, assigner: Assigner | None, name: str) -> Block:
         return found
 
     return Block(values, timestamps_of(block, shown, name), block.keys)  # type: ignore[arg-type]
+
+
+def lacks_timestamps(block: Block) -> bool:
+    """Whether some records of a block have no timestamps."""
+    if isinstance(block, ColumnBlock):
+        return block.times is None
+    return block.timestamps is None or None in block.timestamps
 
 
 def _timed_columns(block: ColumnBlock, assigner: ColumnTimestamp, name: str) -> Block | None:
