@@ -43,9 +43,11 @@ class TestForms:
                 lambda future: [future.complete(["a"]), future.complete_exceptionally(KeyError())],
                 ["a"],
             ),
+            (lambda future: future.complete(lambda: ["a", "b"]), ["a", "b"]),
+            (lambda future: [future.complete(["a"]), future.complete(lambda: 1 / 0)], ["a"]),
             (lambda future: None, ["late"]),
         ],
-        ids=["once", "twice", "then failed", "never"],
+        ids=["once", "twice", "then failed", "supplied", "supplied too late", "never"],
     )
     def test_callbacks(self, complete: Any, expected: list[str]) -> None:
         with AsyncFunctionHarness(Later(), timeout=100) as harness:
@@ -63,6 +65,8 @@ class TestForms:
             ),
             (lambda future: future.complete_exceptionally("x"), AsyncResultError, "no exception"),
             (lambda future: future.complete(None), AsyncResultError, "None"),
+            (lambda future: future.complete(lambda: None), AsyncResultError, "None"),
+            (lambda future: future.complete(lambda: 1 / 0), UserFunctionError, "ZeroDivision"),
             (
                 lambda future: future.complete_exceptionally(StopIteration()),
                 UserFunctionError,

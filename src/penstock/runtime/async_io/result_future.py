@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Callable
 from typing import Any
 
 from penstock.errors import AsyncResultError
@@ -22,15 +23,16 @@ class ResultFuture:
         self._thread = threading.get_ident()
         self._outcome: asyncio.Future[tuple[Any, BaseException | None]] = loop.create_future()
 
-    def complete(self, result: list[Any]) -> None:
+    def complete(self, result: list[Any] | Callable[[], list[Any]]) -> None:
         """Complete the call with its results; from any thread.
 
         Args:
-            result: A list of results; an empty one for none.
+            result: A list of results; an empty one for none. Or a supplier: a function that returns the list. It is
+                called in the thread of the event loop, unless the call has an outcome already; what it raises the
+                call has failed with.
         """
         # Whoever completes it may change the results before the loop sees them.
-        is_list = isinstance(result, list)
-        self._settle_soon(list(map(copied_if_possible, result)) if is_list else result, None)
+        self._settle_soon(result if callable(result) else _own_copy(result), None)
 
     def complete_exceptionally(self, error: BaseException) -> None:
         """Say that the call failed; from any thread.
@@ -52,8 +54,14 @@ class ResultFuture:
             self._loop.call_soon_threadsafe(self._settle, results, error)
 
     def _settle(self, results: Any, error: BaseException | None) -> None:
-        if not self._outcome.done():
-            self._outcome.set_result((results, error))
+        if self._outcome.done():
+            return
+        if callable(results):
+            try:
+                results = _own_copy(results())
+            except Exception as raised:  # noqa: BLE001 - whatever the user's function raises
+                results, error = None, raised
+        self._outcome.set_result((results, error))
 
     def result(self) -> Any:
         """Return the results, or raise the failure.
@@ -75,3 +83,7 @@ class ResultFuture:
         """Wait until it is completed; return the results, or raise the failure."""
         await self._outcome
         return self.result()
+
+
+def _own_copy(results: Any) -> Any:
+    return list(map(copied_if_possible, results)) if isinstance(results, list) else results
