@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 from tests.datastream.event_time import MAX, MIN, PER_RECORD, Seen, own_time, results, timed
 
-from penstock.common import WatermarkStrategy
+from penstock.common import Time, WatermarkStrategy
 from penstock.datastream import OutputTag
 from penstock.datastream.functions import KeyedProcessFunction, ProcessFunction
 from penstock.datastream.time_domain import TimeDomain
+from penstock.datastream.window import TumblingEventTimeWindows
 from penstock.errors import (
     InvalidTimerError,
     UnsupportedOperationError,
@@ -180,3 +181,17 @@ class TestEventTimers:
             (("record", 9), 1),
             (("timer", 5), 1),
         ]
+
+
+def test_those_that_fire_are_counted() -> None:
+    records = [[(1, ("register", 3), ("register", 9)), (4,)], [(5, ("register", 7)), (20,)]]
+    strategy = PER_RECORD.with_timestamp_assigner(own_time)
+    keyed = timed(records, strategy).key_by(lambda value: "k")
+    keyed.process(Timers()).name("process").add_sink(lambda _: None)
+    windows = TumblingEventTimeWindows.of(Time.milliseconds(5))
+    keyed.window(windows).reduce(max).name("panes").add_sink(lambda _: None)
+    client = keyed.get_execution_environment().execute_async()
+    client.wait()
+    reports = client.progress().operators.values()
+    found = {report["name"]: report["timers_fired"] for report in reports}
+    assert {name: found[name] for name in ("process", "panes")} == {"process": 3, "panes": 3}

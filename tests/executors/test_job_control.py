@@ -523,6 +523,7 @@ def test_the_client_tells_what_operators_and_checkpoints_came_to(name: str, tmp_
     assert [report["state_size"] > 0 for report in by_name.values()].count(True) == 1
     assert {report["late_records"] for report in by_name.values()} == {0}
     assert {report["timers"] for report in by_name.values()} == {0}
+    assert {report["timers_fired"] for report in by_name.values()} == {0}
     assert client.get_accumulators().result() == {}
 
 

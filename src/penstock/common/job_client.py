@@ -75,8 +75,8 @@ class JobClient:
             `checkpoint_duration` (milliseconds), `checkpoint_size` and `state_size` (bytes), `profile`
             (where its time went, with `execution.profile`; else None), and `operators`: what each did,
             by its id, a dict of `name`, `records_in`, `records_out`, `input_watermark`,
-            `output_watermark` (milliseconds), `late_records`, `timers` (in RocksDB a count from not
-            long ago), `state_size` (bytes, of its chain) and `user`, what its functions counted.
+            `output_watermark` (milliseconds), `late_records`, `timers_fired`, `timers` (in RocksDB a
+            count from not long ago), `state_size` (bytes, of its chain) and `user`, what its functions counted.
         """
         return self._job.progress()
 

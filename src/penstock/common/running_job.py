@@ -19,7 +19,7 @@ class JobProgress:
         epochs: How many epochs are complete.
         records_in: How many records its sources have read.
         operators: What each operator did so far, by its id: a dict of name, records_in, records_out,
-            input_watermark, output_watermark (milliseconds), late_records, timers, state_size
+            input_watermark, output_watermark (milliseconds), late_records, timers_fired, timers, state_size
             (bytes) and user metrics.
         restarts: How often it was restarted.
         last_error: What it last failed with; None if it never did.

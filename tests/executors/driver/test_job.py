@@ -48,6 +48,7 @@ def report(records: int, **user: Any) -> dict[str, Any]:
         "output_watermark": records + 1,
         "late_records": 0,
         "timers": 0,
+        "timers_fired": 0,
         "state_size": 0,
         "user": user,
     }

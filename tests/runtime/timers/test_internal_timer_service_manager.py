@@ -44,6 +44,21 @@ def test_a_watermark_reaches_all_services_in_the_order_in_which_they_were_made()
     assert service.current_watermark == 5
 
 
+def test_timers_that_fire_are_counted() -> None:
+    on = Fixture()
+    on.keys.current_key = "a"
+    for name in ("one", "other"):
+        service = on.manager.get_internal_timer_service(name, on.keys)
+        for timestamp in (1, 2, 9):
+            service.register_event_time_timer(None, timestamp)
+        service.register_processing_time_timer(None, 3)
+    service.delete_event_time_timer(None, 2)
+    on.manager.advance_watermark(5)
+    assert (on.manager.take_fired(), on.manager.take_fired()) == (3, 0)
+    on.time.advance(4)
+    assert on.manager.take_fired() == 2
+
+
 def test_all_services_resume() -> None:
     on = Fixture()
     on.keys.current_key = "a"

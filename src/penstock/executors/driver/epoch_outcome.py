@@ -36,6 +36,7 @@ class OperatorReport:
         output_watermark: The lowest output watermark of its subtasks, in milliseconds.
         user: The sums of what the user's functions counted.
         timers: How many timers it has.
+        timers_fired: How many timers have fired.
     """
 
     name: str
@@ -45,6 +46,7 @@ class OperatorReport:
     output_watermark: int = MIN_TIMESTAMP
     user: dict[str, Any] = field(default_factory=dict)
     timers: int = 0
+    timers_fired: int = 0
 
     def to_plain(self) -> dict[str, Any]:
         """Return it as data that JSON can hold; of what users count, the numbers."""
@@ -131,6 +133,8 @@ class EpochOutcome:
         for spec, timers in zip(vertex.operators, report.timers, strict=False):
             found = self.operators[spec.operator_id]
             found.timers += timers
+        for spec, fired in zip(vertex.operators, report.fired, strict=False):
+            self.operators[spec.operator_id].timers_fired += fired
 
     def _add_progress(self, program: Program, reports: dict[SubtaskId, SubtaskReport]) -> None:
         shared: dict[int, list[SubtaskProgress]] = {}

@@ -67,6 +67,7 @@ class SubtaskReport:
         kept_rows: The names of rows among the keys of its state, if the driver has to hear of them.
         seen_rows: The same of keys that came.
         states: The names of the states that each operator has asked for, by its id.
+        fired: How many timers of each operator have fired.
     """
 
     metrics: list[OperatorCounts]
@@ -78,3 +79,4 @@ class SubtaskReport:
     kept_rows: frozenset[RowNames] = frozenset()
     seen_rows: frozenset[RowNames] = frozenset()
     states: dict[str, frozenset[str]] = field(default_factory=dict)
+    fired: tuple[int, ...] = ()

@@ -369,10 +369,16 @@ class Subtask:
             0 if operator.timers is None else operator.timers.size()
             for operator in self.chain.operators
         )
+        fired = tuple(
+            0 if operator.timers is None else operator.timers.take_fired()
+            for operator in self.chain.operators
+        )
         progress = self._progress()
         state = self._state
         names = () if state is None else (*state.row_names(), state.asked_for())
-        report = SubtaskReport(metrics, attempts, handles, self._attempt, progress, timers, *names)
+        report = SubtaskReport(
+            metrics, attempts, handles, self._attempt, progress, timers, *names, fired=fired
+        )
         self._tell_driver("report", report)
         if is_finishing:
             self.close()

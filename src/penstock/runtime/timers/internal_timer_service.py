@@ -52,6 +52,7 @@ class InternalTimerService:
 
     Attributes:
         current_watermark: The last watermark, in milliseconds.
+        fired: How many timers have fired.
     """
 
     def __init__(
@@ -66,6 +67,7 @@ class InternalTimerService:
     ) -> None:
         self._at_end = at_end
         self.current_watermark = MIN_TIMESTAMP
+        self.fired = 0
         self.event_time_queue = event_time_queue
         self.processing_time_queue = processing_time_queue
         self._key_context = key_context
@@ -125,6 +127,7 @@ class InternalTimerService:
         on_event_time = self._triggerable.on_event_time
         while (timer := queue.poll_due(timestamp)) is not None:
             set_current_key(timer.key)
+            self.fired += 1
             on_event_time(timer)
 
     def on_processing_time(self, timestamp: int) -> None:
@@ -134,6 +137,7 @@ class InternalTimerService:
         on_processing_time = self._triggerable.on_processing_time
         while (timer := queue.poll_due(timestamp)) is not None:
             set_current_key(timer.key)
+            self.fired += 1
             on_processing_time(timer)
         head = queue.peek()
         if head is not None and self._next is None:
@@ -150,6 +154,7 @@ class InternalTimerService:
             if timer in known:
                 known.remove(timer)
                 set_current_key(timer.key)
+                self.fired += 1
                 self._triggerable.on_processing_time(timer)
 
     def resume(self, watermark: int) -> None:

@@ -44,6 +44,7 @@ class InternalTimerServiceManager:
         self._processing_time_service = processing_time_service
         self._services: dict[str, InternalTimerService] = {}
         self._count = 0
+        self._fired = 0
         self._next_count = 0.0
 
     def get_internal_timer_service(
@@ -84,6 +85,12 @@ class InternalTimerServiceManager:
             took = time.perf_counter() - began
             self._next_count = began + _SHARE * took
         return self._count
+
+    def take_fired(self) -> int:
+        """Return how many timers have fired since the last call."""
+        fired = sum(service.fired for service in self._services.values())
+        gained, self._fired = fired - self._fired, fired
+        return gained
 
     def advance_watermark(self, timestamp: int) -> None:
         """Fire all event-time timers up to a watermark (milliseconds), before it is forwarded."""

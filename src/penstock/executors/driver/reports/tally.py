@@ -106,6 +106,7 @@ def _sum(known: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
         **new,
         "records_in": known["records_in"] + new["records_in"],
         "records_out": known["records_out"] + new["records_out"],
+        "timers_fired": known["timers_fired"] + new["timers_fired"],
         "user": add_user_metrics(known["user"], new["user"]),
     }
 

@@ -147,6 +147,7 @@ class AlignedWindows(WindowSet):
         self._service.current_watermark = watermark
         queue = self._service.event_time_queue
         while timers := queue.poll_together(watermark):
+            self._service.fired += len(timers)
             self._fire_due(timers)
 
     def _fire_due(self, timers: list[InternalTimer]) -> None:
