@@ -9,7 +9,7 @@ import pytest
 from tests.datastream.event_time import (
     MIN,
     MONOTONOUS,
-    PER_RECORD,
+    PerRecord,
     Seen,
     own_time,
     results,
@@ -87,7 +87,7 @@ class TestTimestamps:
         assert "Hint:" in str(raised.value)
 
     def test_that_are_missing_are_asked_for_where_they_are_needed(self) -> None:
-        for strategy in (MONOTONOUS(), PER_RECORD):
+        for strategy in (MONOTONOUS(), WatermarkStrategy.for_generator(PerRecord)):
             assert seen([[1, 2]], strategy) == seen([[1, 2]], WatermarkStrategy.no_watermarks())
         windows = TumblingEventTimeWindows.of(Time.seconds(1))
         keyed = timed([[1]], MONOTONOUS()).key_by(str).window(windows)
@@ -102,7 +102,12 @@ class TestTimestamps:
         with_times = timed([[30], [40]], those, environment=env)
         again = without.union(with_times).assign_timestamps_and_watermarks(MONOTONOUS())
         found = results(again.process(Seen()))
-        assert sorted((value, timestamp) for value, timestamp, _ in found) == [(1, None), (2, None), (30, 30), (40, 40)]
+        assert sorted((value, timestamp) for value, timestamp, _ in found) == [
+            (1, None),
+            (2, None),
+            (30, 30),
+            (40, 40),
+        ]
         assert {watermark for _, _, watermark in found} <= {-(2**63), 29, 39}
 
     @pytest.mark.parametrize("error", [ZeroDivisionError, StopIteration])

@@ -202,14 +202,15 @@ class CountsPerKey(KeyedProcessFunction):
     def process_element(
         self, value: int, ctx: KeyedProcessFunction.Context
     ) -> Iterator[tuple[Any, int]]:
-        self.count.update((self.count.value() or 0) + 1)
+        count = (self.count.value() or 0) + 1
+        self.count.update(count)
         ctx.timer_service().register_event_time_timer(10)
-        yield ctx.get_current_key(), self.count.value()
+        yield ctx.get_current_key(), count
 
     def on_timer(
         self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext
     ) -> Iterator[tuple[Any, int]]:
-        yield ctx.get_current_key(), -self.count.value()
+        yield ctx.get_current_key(), -(self.count.value() or 0)
 
 
 @pytest.mark.parametrize("backend", ["hashmap", "rocksdb"])
@@ -222,7 +223,10 @@ def test_equal_lists_are_one_key(new_environment: NewEnvironment, backend: str) 
             "in tuples": numbers.key_by(lambda n: ([n % 2], "x")).process(CountsPerKey()),
         }
     )
-    for name, keys in {"lists": ([0, ["x"]], [1, ["x"]]), "in tuples": (([0], "x"), ([1], "x"))}.items():
+    for name, keys in {
+        "lists": ([0, ["x"]], [1, ["x"]]),
+        "in tuples": (([0], "x"), ([1], "x")),
+    }.items():
         expected = [(key, count) for key in keys for count in (-3, 1, 2, 3)]
         assert sorted(found[name]) == expected
         assert all(isinstance(key, type(keys[0])) for key, _ in found[name])

@@ -384,7 +384,6 @@ class TestKeyGroupStream:
         )
         assert str(raised.value.hint).startswith(hint)
 
-
     def test_a_list_is_the_key_that_it_was_when_it_was_made(self) -> None:
         one: list[Any] = [0]
 

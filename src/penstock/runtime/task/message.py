@@ -64,10 +64,10 @@ class SubtaskReport:
         attempt: Tells the attempts of this task apart.
         progress: How far it has come.
         timers: The number of timers of each operator.
+        fired: How many timers of each operator have fired.
         kept_rows: The names of rows among the keys of its state, if the driver has to hear of them.
         seen_rows: The same of keys that came.
         states: The names of the states that each operator has asked for, by its id.
-        fired: How many timers of each operator have fired.
     """
 
     metrics: list[OperatorCounts]
@@ -76,7 +76,7 @@ class SubtaskReport:
     attempt: str
     progress: SubtaskProgress
     timers: tuple[int, ...] = ()
+    fired: tuple[int, ...] = ()
     kept_rows: frozenset[RowNames] = frozenset()
     seen_rows: frozenset[RowNames] = frozenset()
     states: dict[str, frozenset[str]] = field(default_factory=dict)
-    fired: tuple[int, ...] = ()

@@ -173,23 +173,16 @@ class EpochFrames:
             rows: The rows of the sources that Spark reads, as `rows` gives them.
             note: Where tasks note which query they belong to.
         """
-        work = Work(
-            self._job_id,
-            self._program,
-            self._layout.cores,
-            epoch,
-            note,
-            ended_runs(),
-            self._layout.program.files,
-        )
+        work = Work(self._job_id, self._program, self._layout.cores, epoch, note, ended_runs())
+        files = self._layout.program.files
         is_alone = self._is_alone and rows is not None
         level_0 = SourceLevel(work, self._inputs, self._shares, is_alone)
-        frame = self._with_control(rows).mapInArrow(as_function(level_0), _LEVEL_SCHEMA)
+        frame = self._with_control(rows).mapInArrow(as_function(level_0, files), _LEVEL_SCHEMA)
         for level in range(1, self._layout.levels):
             frame = (
                 frame.repartitionById(self._layout.carriers(level), self._carrier)
                 .sortWithinPartitions(self._order)
-                .mapInArrow(as_function(ChainLevel(work, level)), _LEVEL_SCHEMA)
+                .mapInArrow(as_function(ChainLevel(work, level), files), _LEVEL_SCHEMA)
             )
         return frame
 

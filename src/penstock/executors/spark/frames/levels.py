@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 import pyarrow as pa
@@ -30,6 +30,7 @@ from penstock.runtime.task.registry import tasks_of
 from penstock.runtime.task.stack_room import iterated_with_room
 
 _SURVIVORS: Final = Survivors()
+_NO_FILES: Final = JobFiles()
 
 ORIGIN = "__penstock_origin"
 """The column that says where a row is from: of a control row the share, of others see `origin_of`; null
@@ -79,7 +80,6 @@ class Work:
         cores: How many tasks run at once.
         epoch: The epoch.
         ended: Runs of jobs that have ended, and may still have open functions in workers.
-        files: What the job brings along for its functions.
         note: The file in which the tasks note which query of Spark's they belong to, so that it can be
             interrupted; None for none.
     """
@@ -90,7 +90,6 @@ class Work:
     epoch: Epoch
     note: str | None = None
     ended: tuple[str, ...] = ()
-    files: JobFiles = field(default_factory=JobFiles)
 
     def note_query(self) -> None:
         """Note which query of Spark's the running task belongs to."""
@@ -224,14 +223,14 @@ def _as_batch(buffer: Buffer) -> pa.RecordBatch:
 MapFunction = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
-def as_function(level: Any) -> MapFunction:
-    """Return a level as the plain function that `mapInArrow` wants."""
+def as_function(level: Any, files: JobFiles = _NO_FILES) -> MapFunction:
+    """Return a level as the plain function that `mapInArrow` wants, which runs where it finds the job's files."""
 
     def run_level(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return iterated_with_room(level(batches))
 
     def run_at_work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        with at_work(level.work.files, SparkFiles.getRootDirectory()):
+        with at_work(files, SparkFiles.getRootDirectory()):
             yield from run_level(batches)
 
-    return run_at_work if level.work.files else run_level
+    return run_at_work if files else run_level
