@@ -72,7 +72,8 @@ def shown(default: Any) -> str:
 
 def choices(option: ConfigOption[Any]) -> str:
     listed = ", ".join(f"`{choice}`" for choice in option.choices)
-    return f" One of {listed}." if listed else ""
+    others = ", ".join(f"`{text}` for `{choice}`" for text, choice in option.synonyms.items())
+    return f"{f' One of {listed}.' if listed else ''}{f' Read too: {others}.' if others else ''}"
 
 
 def older(option: ConfigOption[Any]) -> str:

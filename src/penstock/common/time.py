@@ -37,6 +37,10 @@ _CONSTRUCTORS: Final = {
     "ms": "of_millis",
 }
 _TEXT: Final = re.compile(r"\s*(-?[0-9]+)\s*([a-z\u00b5\u03bc]*)\s*", re.IGNORECASE)
+_ISO: Final = re.compile(
+    r"\s*P(?:([0-9]+)D)?(?:T(?:([0-9]+)H)?(?:([0-9]+)M)?(?:([0-9]+)(?:\.([0-9]{1,9}))?S)?)?\s*",
+    re.IGNORECASE,
+)
 _MU_TO_U: Final = str.maketrans("\u00b5\u03bc", "uu")  # Unicode has two of them
 
 
@@ -68,7 +72,8 @@ class Duration:
         Args:
             value: A duration, a `Time`, a `datetime.timedelta`, a number of milliseconds, or a text
                 such as `"10 s"`, `"200ms"` or `"5 min"`. The units are d, h, min (or m), s, ms,
-                us and ns and their English names; a number without unit means milliseconds.
+                us and ns and their English names; a number without unit means milliseconds. ISO 8601
+                is read too: `"PT1M30S"`.
 
         Returns:
             The duration.
@@ -259,6 +264,11 @@ def _whole(number: int) -> int:
 
 
 def _parse_nanos(text: str) -> int:
+    iso = _ISO.fullmatch(text)
+    if iso is not None and any(iso.groups()):
+        whole = zip(("d", "h", "min", "s"), iso.groups(default="0"), strict=False)
+        fraction = int(f"{iso[5] or 0:0<9}")
+        return sum(int(number) * _NANOS[unit] for unit, number in whole) + fraction
     match = _TEXT.fullmatch(text)
     unit = _UNIT_NAMES.get(match[2].lower().translate(_MU_TO_U)) if match else None
     if match is None or unit is None:

@@ -156,3 +156,12 @@ def test_an_option_of_ones_own_may_be_without_default() -> None:
     assert Configuration().set(option, 5).get(option) == 5
     with pytest.raises(InvalidConfigurationValueError):
         ConfigOptions.key("a").int_type().default_value("x")  # type: ignore[arg-type]
+
+
+def test_a_choice_is_read_by_every_text_that_stands_for_it() -> None:
+    one = option(str, choices=("fixed-delay", "none"), synonyms={"org.x.Fixed": "fixed-delay"})
+
+    for text in ("fixed-delay", "FIXED_DELAY", "fixeddelay", "org.x.Fixed"):
+        assert one.parse(text) == "fixed-delay"
+    with pytest.raises(InvalidConfigurationValueError, match="Give one of fixed-delay, none"):
+        one.parse("fixed")

@@ -18,8 +18,10 @@ from penstock.common.configuration.options import (
     OBJECT_REUSE,
     PARALLELISM,
     PIPELINE_NAME,
+    RESTART_STRATEGY,
     RUNTIME_MODE,
     STRICT,
+    TARGET,
 )
 from penstock.common.time import Duration
 from penstock.errors import (
@@ -97,6 +99,8 @@ class TestOptions:
             (CHECKPOINT_INTERVAL, "5 min", Duration.of_minutes(5)),
             (EXPONENTIAL_MULTIPLIER, "2", 2.0),
             (RUNTIME_MODE, "batch", "BATCH"),
+            (TARGET, "kubernetes-application", "spark"),
+            (RESTART_STRATEGY, "fixeddelay", "fixed-delay"),
             (GLOBAL_JOB_PARAMETERS, "a:1,b:2", {"a": "1", "b": "2"}),
         ],
     )

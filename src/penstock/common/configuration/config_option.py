@@ -46,7 +46,8 @@ class ConfigOption(Generic[T]):
         default: The value where the key is not set; None if there is none.
         description: What the value changes.
         choices: The only values that there are, if not every value of the type is one. They are
-            read without regard to case, and to whether words are joined by `-` or `_`.
+            read without regard to case, and to whether words are joined by `-` or `_`, or not at all.
+        synonyms: Other texts that stand for one of them.
         minimum: The least value; of a duration, in milliseconds, of an amount of memory, in bytes.
         maximum: The greatest value; of a duration, in milliseconds, of an amount of memory, in bytes.
         fallback_keys: Older keys that say the same, read if the key is not set.
@@ -64,6 +65,7 @@ class ConfigOption(Generic[T]):
         description: str,
         *,
         choices: tuple[str, ...] = (),
+        synonyms: dict[str, str] | None = None,
         minimum: float | None = None,
         maximum: float | None = None,
         fallback_keys: tuple[str, ...] = (),
@@ -73,6 +75,7 @@ class ConfigOption(Generic[T]):
         self.default = default
         self.description = description
         self.choices = choices
+        self.synonyms = synonyms or {}
         self.minimum = minimum
         self.maximum = maximum
         self.keys = (key, *fallback_keys)
@@ -98,7 +101,9 @@ class ConfigOption(Generic[T]):
         except (ValueError, PenstockError):
             raise self._invalid(text) from None
         if self.choices:
-            value = {_normalized(choice): choice for choice in self.choices}.get(_normalized(value))
+            meant = {**dict(zip(self.choices, self.choices, strict=True)), **self.synonyms}
+            by_text = {_normalized(text): choice for text, choice in meant.items()}
+            value = by_text.get(_normalized(value))
         if value is None or not self._is_within_bounds(value):
             raise self._invalid(text)
         return cast("T", value)
@@ -230,7 +235,7 @@ class ConfigOptions:
 
 
 def _normalized(text: str) -> str:
-    return text.strip().lower().replace("-", "_")
+    return text.strip().lower().replace("-", "").replace("_", "")
 
 
 def _parse_bool(text: str) -> bool | None:

@@ -94,9 +94,16 @@ TARGET: Final = ConfigOption(
     "execution.target",
     str,
     "spark",
-    "Where a job runs: on Spark, or in this process, for tests and debugging. Flink names its "
-    "clusters here.",
+    "Where a job runs: on Spark, or in this process, for tests and debugging. The names of Flink's clusters stand "
+    "for Spark, whose own is `spark.master`.",
     choices=("spark", "local"),
+    synonyms=dict.fromkeys(
+        (
+            *("remote", "yarn-session", "yarn-application"),
+            *("kubernetes-session", "kubernetes-application"),
+        ),
+        "spark",
+    ),
 )
 EPOCH_INTERVAL: Final = ConfigOption(
     "execution.epoch.interval",
@@ -192,6 +199,10 @@ STATE_BACKEND: Final = ConfigOption(
     "hashmap",
     "Where keyed state lives while a job runs: in memory, or in RocksDB on disk.",
     choices=("hashmap", "rocksdb"),
+    synonyms={
+        "org.apache.flink.runtime.state.hashmap.HashMapStateBackendFactory": "hashmap",
+        "org.apache.flink.state.rocksdb.EmbeddedRocksDBStateBackendFactory": "rocksdb",
+    },
     fallback_keys=("state.backend",),
 )
 STATE_MEMORY_LIMIT: Final[ConfigOption[MemorySize | None]] = ConfigOption(
