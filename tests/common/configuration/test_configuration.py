@@ -245,6 +245,15 @@ class TestWhole:
         assert target == {"a": "1", "k1": "v1", "k2": 1, "k3": 1.2, "k4": True, "k5": b"\1\2\3"}
         assert [type(value) for value in target.values()] == [str, str, int, float, bool, bytes]
 
+    def test_bytes_have_the_text_that_yaml_has(self) -> None:
+        configuration = Configuration().set_bytearray("a", bytearray([1, 2, 3]))
+
+        assert configuration.get_string("a", "") == "!!binary |-\n  AQID"
+        assert configuration.set_bytearray("a", bytearray()).to_dict() == {"a": '!!binary ""'}
+        assert Configuration.from_dict(configuration.to_dict()).get_bytearray("a", bytearray(b"x")) == b""
+        with pytest.raises(InvalidConfigurationValueError):
+            Configuration().set_string("a", "AQID").get_bytearray("a", bytearray())
+
     def test_can_be_added_to_another(self) -> None:
         mine = Configuration().set_string(FREE, "old").set_integer("parallelism.default", 1)
         other = Configuration().set_integer("parallelism.default", 2)

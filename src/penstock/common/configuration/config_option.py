@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
 
-from penstock.common.configuration.list_text import (
+from penstock.common.configuration.yaml_text import (
+    bytes_in_yaml,
     list_items,
     split_outside_quotes,
     without_quotes,
@@ -39,7 +40,7 @@ class ConfigOption(Generic[T]):
 
     Args:
         key: The key.
-        type: `str`, `int`, `float`, `bool`, `Duration`, `MemorySize`, `bytes` for hexadecimal texts,
+        type: `str`, `int`, `float`, `bool`, `Duration`, `MemorySize`, `bytes` for YAML's binary texts,
             `Location` for folders and places in object stores, or
             `list` for texts such as `a;b` or `[a, b]`, `dict` for texts such as `a:1,b:2` or
             `{a: 1, b: 2}`, `ClassNames` for such with qualified names.
@@ -238,6 +239,20 @@ def _normalized(text: str) -> str:
     return text.strip().lower().replace("-", "").replace("_", "")
 
 
+def _without_underscores(text: str) -> str:
+    if "_" in text:  # which Python would read over
+        raise ValueError(text)
+    return text
+
+
+def _parse_int(text: str) -> int:
+    return int(_without_underscores(text))
+
+
+def _parse_float(text: str) -> float:
+    return float(_without_underscores(text))
+
+
 def _parse_bool(text: str) -> bool | None:
     return {"true": True, "false": False}.get(text.strip().lower())
 
@@ -271,10 +286,10 @@ def _parse_class_names(text: str) -> ClassNames:
 _PARSERS: Final[dict[type, Callable[[str], Any]]] = {
     str: str,
     Location: _parse_location,
-    int: int,
-    float: float,
+    int: _parse_int,
+    float: _parse_float,
     bool: _parse_bool,
-    bytes: bytes.fromhex,
+    bytes: bytes_in_yaml,
     Duration: Duration.of,
     MemorySize: MemorySize.parse,
     list: _parse_list,
@@ -287,7 +302,7 @@ _EXPECTATIONS: Final[dict[type, str]] = {
     int: "a whole number",
     float: "a number",
     bool: "true or false",
-    bytes: "bytes in hexadecimal",
+    bytes: "bytes as YAML writes them, such as '!!binary AQID'",
     Duration: "a duration such as '10 s', '200 ms' or '5 min'",
     MemorySize: "an amount of memory such as '512 mb' or '2 gb'",
     list: "a list such as 'a;b' or '[a, b]'",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from penstock.common.configuration.config_option import ConfigOption
-from penstock.common.configuration.list_text import yaml_list
+from penstock.common.configuration.yaml_text import yaml_bytes, yaml_list
 from penstock.common.configuration.options import OPTIONS_BY_EVERY_KEY, STRICT
 from penstock.common.configuration.remarks import check_key
 from penstock.errors import InvalidConfigurationValueError
@@ -318,7 +318,7 @@ class Configuration:
         return bytearray(self.get(ConfigOption(key, bytes, bytes(default_value), "")))
 
     def set_bytearray(self, key: str, value: bytearray) -> Configuration:
-        """Set a value to bytes, whose text is hexadecimal.
+        """Set a value to bytes, whose text is that of YAML, in base 64.
 
         Args:
             key: The key.
@@ -449,4 +449,4 @@ class Configuration:
 def _text(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
-    return value.hex() if isinstance(value, bytes) else str(value)
+    return yaml_bytes(value) if isinstance(value, bytes) else str(value)

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.common.configuration.list_text import list_items, without_quotes
+from penstock.common.configuration.yaml_text import list_items, without_quotes
 
 ITEMS = st.lists(st.text(st.sampled_from("ab ;,[]"), min_size=1))
 

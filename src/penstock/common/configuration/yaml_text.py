@@ -1,14 +1,16 @@
-"""How a list is written in one text: `a;b`, or as YAML writes it."""
+"""What YAML writes in one text, as Flink's configurations do: lists, which may be `a;b` as well, and bytes."""
 
 from __future__ import annotations
 
+import binascii
 import re
 from typing import Any, Final
 
-__all__ = ["list_items", "split_outside_quotes", "without_quotes", "yaml_list"]
+__all__ = ["bytes_in_yaml", "list_items", "split_outside_quotes", "without_quotes", "yaml_bytes", "yaml_list"]
 
 _WORDS: Final = {"true": True, "false": False, "null": None, "~": None}
 
+_BINARY: Final = re.compile(r"""!!binary\s+(?:\|-?\s)?["']?([A-Za-z0-9+/=\s]*)["']?\s*""")
 _QUOTED: Final = re.compile(r"""(['"])(.*)\1""", re.DOTALL)
 
 
@@ -92,3 +94,31 @@ def _scalar(item: str) -> Any:
         except ValueError:
             continue
     return without_quotes(item)
+
+
+def yaml_bytes(value: bytes) -> str:
+    r"""The text of bytes.
+
+    Example:
+        >>> yaml_bytes(b"\1\2\3"), yaml_bytes(b"")
+        ('!!binary |-\n  AQID', '!!binary ""')
+    """
+    if not value:
+        return '!!binary ""'
+    return f"!!binary |-\n  {binascii.b2a_base64(value, newline=False).decode()}"
+
+
+def bytes_in_yaml(text: str) -> bytes:
+    r"""The bytes that a text stands for.
+
+    Raises:
+        ValueError: If it is none of bytes.
+
+    Example:
+        >>> bytes_in_yaml("!!binary |-\n  AQID")
+        b'\x01\x02\x03'
+    """
+    match = _BINARY.fullmatch(text)
+    if match is None:
+        raise ValueError(text)
+    return binascii.a2b_base64(match.group(1))
