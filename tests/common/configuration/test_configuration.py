@@ -250,7 +250,10 @@ class TestWhole:
 
         assert configuration.get_string("a", "") == "!!binary |-\n  AQID"
         assert configuration.set_bytearray("a", bytearray()).to_dict() == {"a": '!!binary ""'}
-        assert Configuration.from_dict(configuration.to_dict()).get_bytearray("a", bytearray(b"x")) == b""
+        assert (
+            Configuration.from_dict(configuration.to_dict()).get_bytearray("a", bytearray(b"x"))
+            == b""
+        )
         with pytest.raises(InvalidConfigurationValueError):
             Configuration().set_string("a", "AQID").get_bytearray("a", bytearray())
 

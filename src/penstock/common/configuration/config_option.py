@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
 
+from penstock.common.configuration.memory_size import MemorySize
 from penstock.common.configuration.yaml_text import (
     bytes_in_yaml,
     list_items,
     split_outside_quotes,
     without_quotes,
 )
-from penstock.common.configuration.memory_size import MemorySize
 from penstock.common.time import Duration
 from penstock.errors import InvalidConfigurationValueError, PenstockError
 

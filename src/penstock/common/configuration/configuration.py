@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from penstock.common.configuration.config_option import ConfigOption
-from penstock.common.configuration.yaml_text import yaml_bytes, yaml_list
 from penstock.common.configuration.options import OPTIONS_BY_EVERY_KEY, STRICT
 from penstock.common.configuration.remarks import check_key
+from penstock.common.configuration.yaml_text import yaml_bytes, yaml_list
 from penstock.errors import InvalidConfigurationValueError
 
 if TYPE_CHECKING:

@@ -6,7 +6,14 @@ import binascii
 import re
 from typing import Any, Final
 
-__all__ = ["bytes_in_yaml", "list_items", "split_outside_quotes", "without_quotes", "yaml_bytes", "yaml_list"]
+__all__ = [
+    "bytes_in_yaml",
+    "list_items",
+    "split_outside_quotes",
+    "without_quotes",
+    "yaml_bytes",
+    "yaml_list",
+]
 
 _WORDS: Final = {"true": True, "false": False, "null": None, "~": None}
 
