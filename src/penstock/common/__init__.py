@@ -27,7 +27,11 @@ from penstock.common.serializer import TypeSerializer
 from penstock.common.time import Duration, Instant, Time
 from penstock.common.typeinfo import TypeInformation, Types
 from penstock.common.types import Row, RowKind
-from penstock.common.watermark_generator import WatermarkGenerator, WatermarkOutput
+from penstock.common.watermark_generator import (
+    WatermarkGenerator,
+    WatermarkGeneratorContext,
+    WatermarkOutput,
+)
 from penstock.common.watermark_strategy import TimestampAssigner, WatermarkStrategy
 
 __all__ = [
@@ -62,6 +66,7 @@ __all__ = [
     "TypeSerializer",
     "Types",
     "WatermarkGenerator",
+    "WatermarkGeneratorContext",
     "WatermarkOutput",
     "WatermarkStrategy",
 ]

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from penstock.common.time import Duration
 
-__all__ = ["BoundedOutOfOrderness", "WatermarkGenerator", "WatermarkOutput"]
+if TYPE_CHECKING:
+    from penstock.metrics import MetricGroup
+
+__all__ = [
+    "BoundedOutOfOrderness",
+    "WatermarkGenerator",
+    "WatermarkGeneratorContext",
+    "WatermarkOutput",
+]
 
 _MIN: Final = -(2**63)
 
@@ -24,6 +32,21 @@ class WatermarkOutput(Protocol):
 
     def mark_active(self) -> None:
         """Say that this stream counts again."""
+
+
+class WatermarkGeneratorContext:
+    """What a watermark generator may ask about the task it runs in. PyFlink has none; Flink has it in Java.
+
+    Args:
+        metrics: Where the generator may count.
+    """
+
+    def __init__(self, metrics: MetricGroup) -> None:
+        self._metrics = metrics
+
+    def get_metric_group(self) -> MetricGroup:
+        """Return the group in which the generator may register metrics: that of its operator."""
+        return self._metrics
 
 
 class WatermarkGenerator(ABC):
@@ -43,6 +66,32 @@ class WatermarkGenerator(ABC):
         ...     def on_periodic_emit(self, output):
         ...         pass
     """
+
+    def open(self, context: WatermarkGeneratorContext) -> None:  # noqa: B027 - most need nothing
+        """Get ready: called when the generator was made, and in each epoch that goes on with it.
+
+        A counter that is registered here may be kept in a field; the group itself may not, as it is not pickled.
+
+        Args:
+            context: Has the group of metrics.
+
+        Example:
+            >>> from penstock.common import WatermarkStrategy
+            >>> from penstock.testing import local_environment
+            >>> class Counted(WatermarkGenerator):
+            ...     def open(self, context):
+            ...         self.events = context.get_metric_group().counter("events")
+            ...     def on_event(self, event, event_timestamp, output):
+            ...         self.events.inc()
+            ...     def on_periodic_emit(self, output):
+            ...         pass
+            >>> env = local_environment()
+            >>> events = env.from_collection(["a", "b"])
+            >>> strategy = WatermarkStrategy.for_generator(Counted)
+            >>> end = events.assign_timestamps_and_watermarks(strategy).add_sink(lambda event: None)
+            >>> env.execute().get_accumulator_result("events")
+            2
+        """
 
     @abstractmethod
     def on_event(self, event: Any, event_timestamp: int, output: WatermarkOutput) -> None:

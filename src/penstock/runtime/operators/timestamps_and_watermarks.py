@@ -73,6 +73,7 @@ class TimestampsAndWatermarksOperator(StreamOperator):
             self.processing_time.current_processing_time,
             has_splits=self.has_splits,
             holds_back=self.holds_back,
+            metrics=self.metrics.user,
         )
         self._is_over = False
 

@@ -11,7 +11,11 @@ from tests.runtime.manual_clock import ManualClock
 from tests.runtime.programs import CollectingOutput
 
 from penstock.common.time import Duration
-from penstock.common.watermark_generator import WatermarkGenerator, WatermarkOutput
+from penstock.common.watermark_generator import (
+    WatermarkGenerator,
+    WatermarkGeneratorContext,
+    WatermarkOutput,
+)
 from penstock.common.watermark_strategy import WatermarkStrategy
 from penstock.errors import (
     UnsupportedOperationError,
@@ -25,6 +29,7 @@ from penstock.runtime.exchange.watermarks.event_time import (
     least_event_time,
     merge_event_time,
 )
+from penstock.runtime.metrics import MetricGroup
 from penstock.runtime.timestamp import MAX_TIMESTAMP, MIN_TIMESTAMP
 
 IDLE, ACTIVE = WatermarkStatus.IDLE, WatermarkStatus.ACTIVE
@@ -47,6 +52,16 @@ class Marking(WatermarkGenerator):
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
         self.periodic += 1
         output.emit_watermark(self.periodic)
+
+
+class Counting(Marking):
+    """Counts what it is shown."""
+
+    def open(self, context: WatermarkGeneratorContext) -> None:
+        self.events = context.get_metric_group().counter("events")
+
+    def on_event(self, event: Any, event_timestamp: int, output: WatermarkOutput) -> None:
+        self.events.inc()
 
 
 class Merging(Marking):
@@ -480,3 +495,23 @@ def test_watermarks_that_are_held_back_come_at_the_end_of_the_epoch(
     assert output.log[3:] == (expected if interval or is_punctuated else [])
     time.end_input()
     assert output.log[-1:] == watermarks(MAX_TIMESTAMP)
+
+
+def test_generators_count_in_every_epoch() -> None:
+    metrics = MetricGroup()
+    on = Ready(WatermarkStrategy.for_generator(Counting), has_splits=True, metrics=metrics)
+    on.process(1, 2, split="a")
+    on.process(3, split="b")
+    assert metrics.take() == {"events": 3}
+    on.next_epoch()
+    on.process(4, split="a")
+    assert metrics.take() == {"events": 1}
+
+
+def test_a_generator_that_cannot_get_ready_is_told_with_its_operator() -> None:
+    class Refusing(Counting):
+        def open(self, context: WatermarkGeneratorContext) -> None:
+            raise OSError("closed")
+
+    with pytest.raises(UserFunctionError, match=r"closed(.|\n)*'Mine'"):
+        Ready(WatermarkStrategy.for_generator(Refusing))

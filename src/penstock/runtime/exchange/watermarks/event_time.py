@@ -6,7 +6,11 @@ from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from penstock.common.watermark_generator import BoundedOutOfOrderness, WatermarkGenerator
+from penstock.common.watermark_generator import (
+    BoundedOutOfOrderness,
+    WatermarkGenerator,
+    WatermarkGeneratorContext,
+)
 from penstock.common.watermark_strategy import WatermarkStrategy
 from penstock.errors import (
     InvalidFunctionError,
@@ -22,6 +26,7 @@ from penstock.runtime.exchange.watermarks.timestamps import (
     timed_block,
 )
 from penstock.runtime.job_pickle import dumps, loads
+from penstock.runtime.metrics import MetricGroup
 from penstock.runtime.timestamp import MAX_TIMESTAMP, MIN_TIMESTAMP
 from penstock.runtime.user_code import function_failure, record_text
 
@@ -79,6 +84,7 @@ class EventTime:
             there before the first record, so that a task which gets none may turn idle.
         holds_back: Whether watermarks wait for the end of the epoch: what comes last in it may be as old
             as what came first.
+        metrics: Where generators may count. Default: nowhere that anybody sees.
     """
 
     def __init__(
@@ -91,6 +97,7 @@ class EventTime:
         *,
         has_splits: bool = False,
         holds_back: bool = False,
+        metrics: MetricGroup | None = None,
     ) -> None:
         self._strategy = strategy
         self._has_splits = has_splits
@@ -99,6 +106,7 @@ class EventTime:
         self._name = name
         self._output = output
         self._clock = clock
+        self._context = WatermarkGeneratorContext(metrics or MetricGroup())
         self._splits: dict[Hashable, _Split] = {}
         self._emitted = MIN_TIMESTAMP
         self._is_idle = False
@@ -240,7 +248,14 @@ class EventTime:
                 hint="Give for_generator() the class of a WatermarkGenerator, or a function that "
                 "returns one.",
             )
+        self._open(generator)
         return generator
+
+    def _open(self, generator: WatermarkGenerator) -> None:
+        try:
+            generator.open(self._context)
+        except Exception as error:
+            raise function_failure(error, self._name, None) from error
 
     def snapshot(self) -> bytes:
         """Return the state of all splits, as the epoch ends.
@@ -290,6 +305,9 @@ class EventTime:
             self._splits, self._emitted, self._is_idle = {}, MIN_TIMESTAMP, False
         else:
             self._splits, self._emitted, self._is_idle = loads(state)
+        for split in self._splits.values():
+            if split.generator is not None:
+                self._open(split.generator)
 
     def next_idle_check(self) -> int | None:
         """Return when the next split may turn idle (processing time in milliseconds), None for never."""
