@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from enum import Enum
 from numbers import Real
-from struct import Struct
+from operator import countOf
+from struct import Struct, error, pack
 from typing import Any, Final
 
 from penstock.common.time import Instant
@@ -17,6 +18,7 @@ from penstock.common.typeinfo.type_information import (
     TypeInformation,
     UnfitError,
     WrappingTypeInfo,
+    are_all,
 )
 
 __all__ = [
@@ -114,12 +116,22 @@ def _decimal(value: Any) -> Decimal:
     return number
 
 
+def _fit(number_format: str, numbers: Sequence[int]) -> bool:
+    """Whether numbers fit into so many bits each: what they are packed into is no matter."""
+    try:
+        pack(f"={len(numbers)}{number_format}", *numbers)
+    except error:
+        return False
+    return True
+
+
 def _instant(value: Any) -> Instant:
     if not isinstance(value, Instant):
         raise TypeError
     return value
 
 
+_SMALL: Final = (1 << 30) - 1  # in one digit of Python's
 _NUMPY_BOOLEANS: Final = frozenset({"bool", "bool_"})
 _LIMITS: Final = {
     BasicType.BYTE: 1 << 7,
@@ -138,12 +150,29 @@ _CONVERSIONS: Final[dict[BasicType, Callable[[Any], Any]]] = {
     BasicType.BIG_DEC: _decimal,
     BasicType.INSTANT: _instant,
 }
+_FORMATS: Final = {
+    BasicType.BYTE: "b",
+    BasicType.SHORT: "h",
+    BasicType.INT: "i",
+    BasicType.LONG: "q",
+}
+_KINDS: Final[dict[BasicType, type]] = {
+    **dict.fromkeys((BasicType.STRING, BasicType.CHAR), str),
+    **dict.fromkeys((*_LIMITS, BasicType.BIG_INT), int),
+    BasicType.BOOLEAN: bool,
+    BasicType.DOUBLE: float,
+    BasicType.BIG_DEC: Decimal,
+    BasicType.INSTANT: Instant,
+}
 _MISFITS: Final = {
     BasicType.STRING: "kind({0}) is not str",
     BasicType.CHAR: "kind({0}) is not str or len({0}) != 1",
     BasicType.BOOLEAN: "kind({0}) is not bool",
     **{
-        kind: f"kind({{0}}) is not int or not {-limit} <= {{0}} < {limit}"
+        # Python compares small numbers in a third of the time.
+        kind: f"kind({{0}}) is not int or not {-_SMALL} < {{0}} < {_SMALL} and not {-limit} <= {{0}} < {limit}"
+        if limit > _SMALL
+        else f"kind({{0}}) is not int or not {-limit} <= {{0}} < {limit}"
         for kind, limit in _LIMITS.items()
     },
     BasicType.BIG_INT: "kind({0}) is not int",
@@ -181,6 +210,22 @@ class BasicTypeInfo(TypeInformation):
     def misfit(self, value: str) -> str:
         """See `TypeInformation.misfit`."""
         return _MISFITS[self.basic_type].format(value)
+
+    def fits_all(self, values: Sequence[Any]) -> bool:
+        """See `TypeInformation.fits_all`."""
+        kind = self.basic_type
+        if kind is BasicType.FLOAT or not are_all(_KINDS[kind], values):
+            return False
+        if kind in _FORMATS:
+            return _fit(_FORMATS[kind], values)
+        if kind is BasicType.CHAR:
+            return countOf(map(len, values), 1) == len(values)
+        return kind is not BasicType.BIG_DEC or all(map(Decimal.is_finite, values))
+
+    @property
+    def is_plain(self) -> bool:
+        """See `TypeInformation.is_plain`."""
+        return self.basic_type not in {BasicType.BIG_DEC, BasicType.INSTANT}
 
     def _identity(self) -> object:
         return self.basic_type

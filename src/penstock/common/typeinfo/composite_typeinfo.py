@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence, Set
-from operator import is_
+from operator import countOf, is_
 from typing import Any, Final
 
 from penstock.common.typeinfo.basic_typeinfo import BasicType, BasicTypeInfo
@@ -13,6 +13,7 @@ from penstock.common.typeinfo.type_information import (
     NEVER,
     TypeInformation,
     UnfitError,
+    are_all,
     require_type_information,
 )
 from penstock.common.types import Row, field_names_of, row_of, unknown_field
@@ -346,6 +347,21 @@ class _FieldsTypeInfo(TypeInformation):
             return ALWAYS
         return " or ".join(test for test in tests if test != NEVER) or NEVER
 
+    def fit_all_fields(self, values: Sequence[tuple[Any, ...]]) -> bool:
+        """Whether `convert` leaves the fields of many values as they are; false if that cannot be told so quickly.
+
+        Args:
+            values: The fields of each value.
+        """
+        width = len(self._field_types)
+        if countOf(map(len, values), width) != len(values):
+            return False
+        columns = zip(*values, strict=True)
+        return not values or all(
+            field_type.fits_all(column)
+            for field_type, column in zip(self._field_types, columns, strict=True)
+        )
+
     def _identity(self) -> object:
         return tuple(self._field_types)
 
@@ -378,6 +394,15 @@ class TupleTypeInfo(_FieldsTypeInfo):
             return ALWAYS
         shape = f"kind({value}) is not tuple or len({value}) != {len(self._field_types)}"
         return shape if inside == NEVER else f"{shape} or {inside}"
+
+    def fits_all(self, values: Sequence[Any]) -> bool:
+        """See `TypeInformation.fits_all`."""
+        return are_all(tuple, values) and self.fit_all_fields(values)
+
+    @property
+    def is_plain(self) -> bool:
+        """See `TypeInformation.is_plain`."""
+        return all(field_type.is_plain for field_type in self._field_types)
 
     def _make(self, fields: list[Any]) -> tuple[Any, ...]:
         return tuple(fields)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, time
 from decimal import Decimal
-from functools import lru_cache
+from functools import lru_cache, partial
 from operator import is_
 from types import MappingProxyType
 from typing import Any, Final
 
 from penstock.common.time import Instant
 from penstock.common.typeinfo.composite_typeinfo import RowTypeInfo
-from penstock.common.typeinfo.type_information import ALWAYS, NEVER, TypeInformation
-from penstock.common.types import Row, field_names_of, row_of
+from penstock.common.typeinfo.type_information import NEVER, TypeInformation, are_all
+from penstock.common.types import Row, RowKind, row_of
 
 __all__ = ["MISFIT_NAMES", "Conversion", "conversion_to"]
 
@@ -35,21 +35,24 @@ MISFIT_NAMES: Final[Mapping[str, Any]] = MappingProxyType(
 )
 """What the names in the tests of types stand for: see `TypeInformation.misfit`."""
 
+_INSERT: Final = RowKind.INSERT
+
 
 class Conversion:
-    """Makes values of a declared type.
-
-    Most values are of the type already: that is found out by code written for it.
+    """Makes values of a declared type. Most are of it already: that is found out for many at once.
 
     Args:
         type_info: The type.
         where: What an error calls a value.
+
+    Attributes:
+        is_plain: Whether all it makes are texts, numbers and bools, or tuples of these.
     """
 
     def __init__(self, type_info: TypeInformation, where: str) -> None:
         self._type_info = type_info
         self._where = where
-        self._is_misfit_in = _search_for(type_info.misfit("value"))
+        self.is_plain = type_info.is_plain
 
     def misfit(self, variable: str) -> str:
         """Return the test, in Python, whether the value of a variable has to be given to `one`."""
@@ -69,29 +72,44 @@ class Conversion:
         Raises:
             TypeMismatchError: If one is equal to none.
         """
-        if not self._is_misfit_in(values):
+        if self._type_info.fits_all(values):
             return values
         converted = list(map(self.one, values))
         return values if all(map(is_, values, converted)) else converted
 
 
 class _RowConversion(Conversion):
-    """Makes rows with the declared names, of tuples above all."""
+    """Makes rows with the declared names, of tuples and rows above all."""
 
     def __init__(self, type_info: RowTypeInfo, where: str) -> None:
         super().__init__(type_info, where)
+        self._row_type = type_info
         self._names = tuple(type_info.get_field_names())
         self._are_misfits = _test_of(type_info.misfits_in("fields"))
+        self._named = partial(row_of, self._names)
 
     def one(self, value: Any) -> Any:
-        if type(value) is tuple:
-            if len(value) == len(self._names) and not self._are_misfits(value):
-                return row_of(self._names, value)
-        elif type(value) is Row and field_names_of(value) == self._names:
-            fields = tuple(value)
-            if len(fields) == len(self._names) and not self._are_misfits(fields):
+        kind = type(value)
+        if kind is tuple:
+            fields = value
+        elif kind is Row:
+            fields = value._values  # noqa: SLF001 - of another module, and a call would take as long as all else
+        else:
+            return super().one(value)
+        if len(fields) == len(self._names) and not self._are_misfits(fields):
+            if kind is tuple:
+                return row_of(self._names, fields)
+            own = value._names  # noqa: SLF001
+            if own == self._names:
                 return value
+            if own is None and value._kind is _INSERT:  # noqa: SLF001
+                return row_of(self._names, fields)
         return super().one(value)
+
+    def all(self, values: list[Any]) -> list[Any]:
+        if values and are_all(tuple, values) and self._row_type.fit_all_fields(values):
+            return list(map(self._named, values))
+        return super().all(values)
 
 
 def conversion_to(type_info: TypeInformation | None, where: str) -> Conversion | None:
@@ -116,22 +134,9 @@ def conversion_to(type_info: TypeInformation | None, where: str) -> Conversion |
 
 
 @lru_cache(maxsize=256)
-def _search_for(test: str) -> Callable[[list[Any]], bool]:
-    """Return what finds out whether a test is true for one of many values."""
-    if test == ALWAYS:
-        return bool
-    lines = ("for value in values:", f"    if {test}:", "        return True", "return False")
-    return _function("values", lines)
-
-
-@lru_cache(maxsize=256)
 def _test_of(test: str) -> Callable[[tuple[Any, ...]], bool]:
-    return _function("fields", (f"return {test}",))
-
-
-def _function(argument: str, lines: tuple[str, ...]) -> Callable[[Any], bool]:
-    text = "\n    ".join((f"def looked_at({argument}):", *lines))
+    """Return what finds out whether a test of `fields` is true."""
     names = {**MISFIT_NAMES, "__name__": __name__}
-    exec(compile(text, "<penstock type>", "exec"), names)  # noqa: S102 - the tests are those of the types
-    found: Callable[[Any], bool] = names["looked_at"]
+    code = compile(f"lambda fields: {test}", "<penstock type>", "eval")
+    found: Callable[[tuple[Any, ...]], bool] = eval(code, names)  # noqa: S307 - the tests are those of the types
     return found

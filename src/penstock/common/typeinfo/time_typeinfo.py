@@ -8,6 +8,7 @@ the time zone of the machine plays no part, so every process stores the same.
 # ruff: noqa: N802 - the names are PyFlink's
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from enum import Enum
 from typing import Any, Final
@@ -16,6 +17,7 @@ from penstock.common.typeinfo.type_information import (
     TypeInformation,
     UnfitError,
     WrappingTypeInfo,
+    are_all,
 )
 
 __all__ = [
@@ -90,6 +92,10 @@ class DateTypeInfo(_TemporalTypeInfo):
         """See `TypeInformation.misfit`."""
         return f"kind({value}) is not date"
 
+    def fits_all(self, values: Sequence[Any]) -> bool:
+        """See `TypeInformation.fits_all`."""
+        return are_all(date, values)
+
 
 class TimeTypeInfo(_TemporalTypeInfo):
     """Describes times of day without time zone, stored as microseconds since midnight.
@@ -119,6 +125,10 @@ class TimeTypeInfo(_TemporalTypeInfo):
     def misfit(self, value: str) -> str:
         """See `TypeInformation.misfit`."""
         return f"kind({value}) is not time or {value}.tzinfo is not None"
+
+    def fits_all(self, values: Sequence[Any]) -> bool:
+        """See `TypeInformation.fits_all`."""
+        return are_all(time, values) and all(value.tzinfo is None for value in values)
 
 
 class TimestampTypeInfo(_TemporalTypeInfo):
@@ -153,6 +163,10 @@ class TimestampTypeInfo(_TemporalTypeInfo):
     def misfit(self, value: str) -> str:
         """See `TypeInformation.misfit`."""
         return f"kind({value}) is not datetime"
+
+    def fits_all(self, values: Sequence[Any]) -> bool:
+        """See `TypeInformation.fits_all`."""
+        return are_all(datetime, values)
 
 
 class LocalTimeTypeInfo(WrappingTypeInfo):

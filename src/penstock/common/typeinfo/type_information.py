@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from operator import countOf
 from typing import TYPE_CHECKING, Any, Final
 
 from penstock.common.typeinfo.with_article import with_article
 from penstock.errors import TypeMismatchError, UnsupportedTypeError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 __all__ = [
     "ALWAYS",
@@ -17,6 +18,7 @@ __all__ = [
     "TypeInformation",
     "UnfitError",
     "WrappingTypeInfo",
+    "are_all",
     "require_type_information",
 ]
 
@@ -182,6 +184,19 @@ class TypeInformation(ABC):
         converts = type(self)._converted is not TypeInformation._converted  # noqa: SLF001 - its own
         return ALWAYS if converts else NEVER
 
+    def fits_all(self, values: Sequence[Any]) -> bool:
+        """Whether `convert` returns each of many values as it is; false if that cannot be told so quickly.
+
+        Args:
+            values: The values.
+        """
+        return self.misfit("value") == NEVER
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether all values are texts, numbers and bools, or tuples of these."""
+        return False
+
     @abstractmethod
     def _identity(self) -> object:
         """Return what makes this one differ from others of its class."""
@@ -226,6 +241,15 @@ class WrappingTypeInfo(TypeInformation):
         """See `TypeInformation.misfit`."""
         return self.type_info.misfit(value)
 
+    def fits_all(self, values: Sequence[Any]) -> bool:
+        """See `TypeInformation.fits_all`."""
+        return self.type_info.fits_all(values)
+
+    @property
+    def is_plain(self) -> bool:
+        """See `TypeInformation.is_plain`."""
+        return self.type_info.is_plain
+
     def _identity(self) -> object:
         return self.type_info
 
@@ -244,6 +268,11 @@ def require_type_information(types: Iterable[object], of: str) -> None:
         if not isinstance(part, TypeInformation):
             hint = "Types.INT() and its likes describe a type, with the parentheses."
             raise UnsupportedTypeError(f"{part!r} cannot be the type of {of}.", hint=hint)
+
+
+def are_all(kind: type, values: Sequence[Any]) -> bool:
+    """Whether all values are of a type, not of one derived from it."""
+    return countOf(map(type, values), kind) == len(values)
 
 
 def _shortened(value: object) -> str:

@@ -206,6 +206,7 @@ class _Text:
             self._put("    " * indent + line)
 
     def _write(self, kinds: tuple[str, ...]) -> None:
+        misfits = self._misfits
         self._put(f"def {'_'.join(kinds)}({_PARAMETERS}):")
         self._indent += 1
         self._put(f"{', '.join(f'f{position}' for position in range(len(kinds)))}, = functions")
@@ -223,6 +224,9 @@ class _Text:
         if kinds[0] == "reduce":
             self._put("known, keep = table.get, fused.keep")
             self._put("may_be_kept = fused.reduce.may_hold_kept")
+        for position, misfit in enumerate(misfits):
+            if misfit:
+                self._put(f"convert{position} = fused.operators[{position}].conversion.one")
         for position, kind in enumerate(kinds):
             if kind == "process":
                 self._put(f"c{position} = fused.operators[{position}].record_context")
@@ -291,7 +295,7 @@ class _Text:
             result = self._variable
             self._reduced = None
             self._put(f"if {misfit.replace('{}', result)}:")
-            self._put(f"    {result} = fused.converted({position}, {result})")
+            self._put(f"    {result} = convert{position}({result})")
 
     def _filter(self, position: int) -> None:
         self._put(f"if not f{position}({self._variable}):", position)

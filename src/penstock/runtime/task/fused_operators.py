@@ -84,12 +84,17 @@ class FusedOperators:
             "" if operator.conversion is None else operator.conversion.misfit("{}")
             for operator in operators[:-1]
         )
+        makes_plain = all(
+            operator.conversion is None or operator.conversion.is_plain
+            for operator in operators[:-1]
+        )
         self._is_sink = self._kinds == ("sink",)
         self._has_results = self._kinds[-1] != "sink"
         self._changes_number = not DROPPING.isdisjoint(self._kinds)
         self.reduce = operators[0] if isinstance(operators[0], ReduceOperator) else None
         self._passes_values = {"filter", "sink"}.issuperset(self._kinds)
-        self._may_be_harmless = {"map", "filter"}.issuperset(self._kinds)
+        self._may_be_fixed = makes_plain and NESTING.isdisjoint(self._kinds)
+        self._may_be_harmless = makes_plain and {"map", "filter"}.issuperset(self._kinds)
         self._processes = {
             position: operator
             for position, operator in enumerate(operators)
@@ -165,22 +170,6 @@ class FusedOperators:
             times.clear()
         self._operators[-1].output.collect(block)
 
-    def converted(self, position: int, result: Any) -> Any:
-        """Make a result one of the type that its operator declares.
-
-        Args:
-            position: The position of the operator.
-            result: A result for which the test of the type is true.
-        """
-        conversion = self._operators[position].conversion
-        assert conversion is not None
-        converted = conversion.one(result)
-        if converted is not result:
-            # Whatever the functions can make, it may be a list or a row now, which nobody else has.
-            self._is_fixed = self._is_harmless = False
-            self._has_mutable = True
-        return converted
-
     def collect_side(
         self, position: int, result: tuple[OutputTag, Any], timestamp: int | None
     ) -> None:
@@ -252,7 +241,7 @@ class FusedOperators:
     @cached_property
     def _makes_fixed(self) -> bool:
         """Whether all functions that make results can only make such, if given such; by their code."""
-        return NESTING.isdisjoint(self._kinds) and all(map(makes_fixed, self._makers))
+        return self._may_be_fixed and all(map(makes_fixed, self._makers))
 
     @cached_property
     def _watched(self) -> Sequence[Callable[..., Any]]:
