@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from penstock.common import Configuration, JobStatus
+from penstock.common import Configuration, JobStatus, Time, WatermarkStrategy
 from penstock.common.configuration.options import CLASSPATHS, JARS
 from penstock.common.running_job import JobProgress
 from penstock.datastream import (
@@ -18,6 +18,7 @@ from penstock.datastream import (
     environment_execution,
 )
 from penstock.datastream.environment_execution import EnvironmentExecution
+from penstock.datastream.window import TumblingEventTimeWindows
 from penstock.errors import (
     DuplicateUidError,
     InvalidArgumentError,
@@ -129,6 +130,22 @@ def test_uids_can_be_demanded() -> None:
     assert list(numbers.map(str).uid("texts").execute_and_collect()) == ["1"]
     with pytest.raises(MissingUidError, match="'Map'"):
         numbers.map(str).execute_and_collect()
+
+
+def test_uids_are_not_demanded_of_what_cannot_have_one() -> None:
+    env = local_environment()
+    env.get_config().disable_auto_generated_uids()
+    strategy: WatermarkStrategy = WatermarkStrategy.for_monotonous_timestamps()
+    timed = (
+        env.from_collection([1])
+        .uid("numbers")
+        .assign_timestamps_and_watermarks(strategy.with_timestamp_assigner(lambda n, _: n))
+        .uid("timed")
+    )
+    joined = timed.join(timed).where(lambda n: n).equal_to(lambda n: n)
+    windows = joined.window(TumblingEventTimeWindows.of(Time.seconds(1)))
+
+    assert list(windows.apply(lambda a, b: (a, b)).uid("joined").execute_and_collect()) == [(1, 1)]
 
 
 def test_a_default_parallelism_is_that_of_later_environments(

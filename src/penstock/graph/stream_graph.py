@@ -30,7 +30,6 @@ from penstock.runtime.exchange.partitioners import (
 )
 from penstock.runtime.keys.key_groups import UPPER_BOUND_MAX_PARALLELISM, default_max_parallelism
 from penstock.runtime.operator import ChainingStrategy, StreamOperator
-from penstock.runtime.operators.sink import CollectOperator
 from penstock.runtime.output_tag import OutputTag
 
 
@@ -182,7 +181,7 @@ def build_stream_graph(
         object_reuse: False if every edge inside a chain is to copy its records.
         batch: Whether the job runs in BATCH mode.
         job_parameters: The job's global parameters.
-        auto_uids: Whether operators may be without a uid. What brings results to the client may anyway.
+        auto_uids: Whether operators may be without a uid. Internal ones may anyway.
 
     Raises:
         NoSinkError: If there is no sink.
@@ -206,6 +205,8 @@ def build_stream_graph(
     for step in all_steps(sinks):
         inputs = [origins[read.id] for read in step.inputs]
         if isinstance(step, OperatorTransformation):
+            if not auto_uids:
+                _check_uid(step)
             node = _node(step, inputs, default_parallelism, max_parallelism)
             graph.nodes[node.id] = node
             _connect(node, inputs)
@@ -213,19 +214,15 @@ def build_stream_graph(
         else:
             origins[step.id] = _passed_on(step, inputs)
     _check(graph)
-    if not auto_uids:
-        _check_that_all_have_uids(graph)
     return graph
 
 
-def _check_that_all_have_uids(graph: StreamGraph) -> None:
-    for node in graph.nodes.values():
-        is_named = node.uid is not None or node.uid_hash is not None
-        if not is_named and not isinstance(node.operator, CollectOperator):
-            raise MissingUidError(
-                f"Operator {node.name!r} has no uid, and pipeline.auto-generate-uids is false.",
-                hint="Give it one with uid(), so that its state is found again in a changed program.",
-            )
+def _check_uid(step: OperatorTransformation) -> None:
+    if step.uid is None and step.uid_hash is None and not step.is_internal:
+        raise MissingUidError(
+            f"Operator {step.name!r} has no uid, and pipeline.auto-generate-uids is false.",
+            hint="Give it one with uid(), so that its state is found again in a changed program.",
+        )
 
 
 def all_steps(sinks: Iterable[Transformation]) -> list[Transformation]:

@@ -58,6 +58,7 @@ class OperatorTransformation(Transformation):
         is_bounded: For a source, whether it ends.
         is_sink: Whether the program ends here.
         is_keyed: Whether its input comes by key, in key groups.
+        is_internal: Whether the user has no way to give it a uid.
     """
 
     operator: StreamOperator
@@ -66,6 +67,7 @@ class OperatorTransformation(Transformation):
     is_bounded: bool = True
     is_sink: bool = False
     is_keyed: bool = False
+    is_internal: bool = False
 
 
 @dataclass(eq=False, kw_only=True)

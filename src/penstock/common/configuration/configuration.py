@@ -437,7 +437,7 @@ class Configuration:
         return isinstance(other, Configuration) and self._typed() == other._typed()
 
     def __hash__(self) -> int:
-        return hash(frozenset(self._values))
+        return hash(frozenset(self._typed().items()))
 
     def __str__(self) -> str:
         return f"{{{', '.join(f'{key}={text}' for key, text in self._shown().items())}}}"

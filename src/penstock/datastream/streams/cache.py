@@ -115,6 +115,7 @@ class StreamCache:
                 source=records,
                 parallelism=computed.parallelism,
                 output_type=computed.output_type,
+                is_internal=True,
             ),
         )
 

@@ -191,6 +191,7 @@ class StreamOutputs(BaseStream):
 
     def _collect_sink(self, collect_id: str) -> OperatorTransformation:
         sink = self._sink("Data stream collect sink", CollectOperator(collect_id))
+        sink.is_internal = True
         is_view = not isinstance(self._transformation, OperatorTransformation)
         # In the operator's own subtasks, so that records keep their order and cross no exchange.
         sink.parallelism = 1 if is_view else self._transformation.parallelism
@@ -244,6 +245,7 @@ class StreamOutputs(BaseStream):
         environment = self._environment
         collect_id = uuid.uuid4().hex
         sink = self._sink("DataFrame", CollectOperator(collect_id))
+        sink.is_internal = True
         request = environment.create_job_request("DataStream to DataFrame", sinks=[sink])
         if not request.graph.is_bounded:
             raise UnsupportedOperationError(

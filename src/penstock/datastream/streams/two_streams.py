@@ -735,5 +735,7 @@ def _declared(stream: DataStream) -> Any:
 def _tagged(stream: DataStream, number: int) -> DataStream:
     """Return a stream with its number before each record, in the chain of the operator that makes it."""
     tagged = stream._transform("Tag", MapOperator(Tag(number)), None)  # noqa: SLF001
-    tagged._transformation.parallelism = stream._transformation.parallelism  # noqa: SLF001
+    transformation = tagged._operator("join()")  # noqa: SLF001
+    transformation.parallelism = stream._transformation.parallelism  # noqa: SLF001
+    transformation.is_internal = True
     return tagged
