@@ -17,7 +17,6 @@ PLACE: Final = GeneratedPart("coming-from-pyflink.md", "parity_table")
 
 _INTERNAL: Final = "Part of how PyFlink works inside."
 _JAVA: Final = "It wraps an object of Java."
-_AS_OF_NOW: Final = "Spark's formats have it: `from_data_frame`, `SparkSink`."
 
 
 def _each(place: str, names: str, why: str) -> dict[str, str]:
@@ -27,15 +26,9 @@ def _each(place: str, names: str, why: str) -> dict[str, str]:
 WHY: Final = {
     **_each(
         "datastream.stream_execution_environment.StreamExecutionEnvironment",
-        "add_jars add_classpaths",
-        "Spark's session is set up for its own workers: `get_execution_environment(spark=session)`.",
-    ),
-    **_each(
-        "datastream.stream_execution_environment.StreamExecutionEnvironment",
         "create_input add_source",
         "Spark reads: `from_data_frame`.",
     ),
-    **_each("common.types.Row", "get_fields_by_names of_kind", "`row[name]`, and `set_row_kind`."),
     "common.typeinfo.TimeTypeInfo.EPOCH_ORDINAL": _INTERNAL,
     **_each(
         "datastream.connectors.elasticsearch",
@@ -44,8 +37,17 @@ WHY: Final = {
         "Elasticsearch7SinkBuilder.get_http_host_class",
         "It names a class of Java.",
     ),
-    "datastream.connectors.file_system": _AS_OF_NOW,
-    "datastream.formats": _AS_OF_NOW,
+    **_each(
+        "datastream.connectors.file_system",
+        "FileCompactStrategy FileCompactor FileSink.BaseBuilder StreamingFileSink",
+        "Files are rolled, and not put together: `RollingPolicy.default_rolling_policy`.",
+    ),
+    **_each(
+        "datastream.formats",
+        "avro.AvroInputFormat csv.CsvReaderFormat parquet.AvroParquetReaders "
+        "parquet.ParquetColumnarRowInputFormat",
+        "Spark reads these formats: `from_data_frame`.",
+    ),
     "common.io": "What `create_input` reads has it as its base class there.",
     "common.serializer.VoidNamespaceSerializer": _INTERNAL,
     "datastream.connectors.file_system.FileSink.get_transformer": _INTERNAL,
@@ -178,6 +180,15 @@ def here(name: Name) -> Any:
     for part in name.name.split("."):
         found = getattr(found, part, None)
     return found
+
+
+def is_there(place: str) -> bool:
+    """Whether a module, or something in one, has a place in the package."""
+    module, _, name = f"penstock.{place}".rpartition(".")
+    while not is_here(module):
+        module, _, outer = module.rpartition(".")
+        name = f"{outer}.{name}"
+    return is_here(f"{module}.{name}") or here(Name(module, name)) is not None
 
 
 def reason(place: str) -> str:

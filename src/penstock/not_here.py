@@ -43,14 +43,6 @@ _FILE_SINK: Final = (
     "`FileSink` does the same: "
     '`stream.sink_to(FileSink.for_row_format("folder", Encoder.simple_string_encoder()).build())`.'
 )
-_SCHEMAS: Final = (
-    'Read and write values with Spark\'s functions: `env.from_data_frame(frame.select(from_json("value", '
-    '"word string, count int").alias("row")).select("row.*"))`, or `from_csv`, or `from_avro`.'
-)
-_JSON: Final = (
-    "They are in a module: "
-    "`from penstock.datastream.formats.json import JsonRowSerializationSchema, JsonRowDeserializationSchema`."
-)
 _SOURCE_FUNCTION: Final = (
     "It wraps a class of Java. Read with Spark, a data source of your own too (`pyspark.sql.datasource`): "
     '`env.from_data_frame(spark.readStream.format("mine").load())`.'
@@ -70,6 +62,11 @@ def _of(place: str, names: str, instead: str) -> dict[str, str]:
 
 
 _CONNECTORS: Final = "datastream.connectors"
+_FORMATS: Final = {
+    f"{kind}Row{way}Schema": kind.lower()
+    for kind in ("Avro", "Csv", "Json")
+    for way in ("Serialization", "Deserialization")
+}
 INSTEAD: Final = {
     "table": 'Spark has SQL and DataFrames: go on from them by `env.from_data_frame(spark.sql("SELECT ..."))`, and '
     'over to them by `stream.to_data_frame("word string, count long")`.',
@@ -96,9 +93,10 @@ INSTEAD: Final = {
     **_of("datastream", "SourceFunction functions.SourceFunction", _SOURCE_FUNCTION),
     **_of("common", "AssignerWithPeriodicWatermarksWrapper", _WATERMARKS),
     **_of("common.watermark_strategy", "AssignerWithPeriodicWatermarksWrapper", _WATERMARKS),
-    **_of("common", "JsonRowSerializationSchema JsonRowDeserializationSchema", _JSON),
-    **_of("common", "CsvRowSerializationSchema CsvRowDeserializationSchema", _SCHEMAS),
-    **_of("common", "AvroRowSerializationSchema AvroRowDeserializationSchema", _SCHEMAS),
+    **{
+        f"common.{name}": f"It is in a module: `from penstock.datastream.formats.{module} import {name}`."
+        for name, module in _FORMATS.items()
+    },
 }
 """What does the work of a module, or of a name in one, by its place in PyFlink; all there is below it is meant too."""
 

@@ -6,9 +6,21 @@ from typing import Any
 
 import pytest
 from scripts import parity_table
-from scripts.parity_table import Name, here, is_like, names, reason, row
+from scripts.parity_table import (
+    OTHERWISE,
+    WHY,
+    Name,
+    differences,
+    here,
+    is_like,
+    is_there,
+    names,
+    reason,
+    row,
+)
 
 from penstock.datastream import DataStream
+from penstock.not_here import INSTEAD
 
 
 def test_a_name_is_here_partly_here_or_not_here() -> None:
@@ -31,6 +43,19 @@ def test_a_reason_is_that_of_the_place_or_of_one_around_it(monkeypatch: pytest.M
     assert reason("sea.boats.SailBoat.Mast") == "It sank."
     assert reason("sea.boats.Kayak") == "Narrow."
     assert reason("sea") == ""
+
+
+def test_what_is_here_is_not_said_to_be_missing() -> None:
+    """If this fails, something that was missing is here: delete its line."""
+    assert [place for place in [*INSTEAD, *WHY] if is_there(place)] == []
+    assert OTHERWISE.keys() - set(differences()) == set()
+
+
+def test_a_place_is_that_of_a_module_or_of_something_in_one() -> None:
+    assert is_there("datastream.formats.parquet")
+    assert is_there("datastream.data_stream.DataStream.map")
+    assert not is_there("datastream.data_stream.DataStream.fly")
+    assert not is_there("sea.boats.SailBoat")
 
 
 def test_names_inside_of_classes_are_found() -> None:

@@ -37,5 +37,3 @@ __all__ = [
     "RollingPolicy",
     "StreamFormat",
 ]
-__path__: list[str] = []
-"""That there is one has Python ask for missing names as if they were modules: see `penstock.not_here`."""
