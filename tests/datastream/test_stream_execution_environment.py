@@ -451,6 +451,16 @@ def test_names_that_could_not_be_told_apart_are_refused(tmp_path: Path) -> None:
             env.register_cached_file(tmp_path, name)
 
 
+def test_python_files_of_the_configuration_have_to_exist(tmp_path: Path) -> None:
+    env = local_environment()
+    env.configure(Configuration().set_string("python.files", f"file://{tmp_path}, {tmp_path}/none"))
+    env.from_collection([1]).print()
+    with pytest.raises(
+        InvalidArgumentError, match=r"python\.files was given '.*/none', which does"
+    ):
+        env.execute()
+
+
 def test_jars_are_listed_as_flink_does(tmp_path: Path) -> None:
     env = local_environment()
     jar = tmp_path / "a.jar"

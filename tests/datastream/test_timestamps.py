@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,9 @@ from tests.datastream.event_time import (
     timed,
 )
 
-from penstock.common import Time, WatermarkStrategy
+from penstock.common import Time, Types, WatermarkStrategy
 from penstock.common.watermark_strategy import TimestampAssigner
+from penstock.datastream import BroadcastProcessFunction, MapStateDescriptor
 from penstock.datastream.window import TumblingEventTimeWindows
 from penstock.errors import PenstockError, UserFunctionError
 from penstock.testing import local_environment
@@ -94,6 +96,23 @@ class TestTimestamps:
         with pytest.raises(PenstockError, match="timestamp assigner") as raised:
             results(keyed.reduce(max))
         assert "the record 1 has none" in str(raised.value)
+
+    def test_that_are_missing_in_a_broadcast_stream_hold_nothing_up(self) -> None:
+        class Joined(BroadcastProcessFunction):
+            def process_element(self, value: Any, ctx: Any) -> Iterator[Any]:
+                yield value, ctx.timestamp()
+
+            def process_broadcast_element(self, value: Any, ctx: Any) -> Iterator[Any]:
+                yield value, ctx.timestamp()
+
+        env = local_environment()
+        rules = timed([["rule"]], MONOTONOUS(), environment=env)
+        events = timed([[7]], MONOTONOUS().with_timestamp_assigner(own_time), environment=env)
+        known = rules.broadcast(MapStateDescriptor("rules", Types.STRING(), Types.STRING()))
+        assert sorted(results(events.connect(known).process(Joined())), key=str) == [
+            ("rule", None),
+            (7, 7),
+        ]
 
     def test_that_some_have_count_alone(self) -> None:
         env = local_environment()

@@ -190,7 +190,8 @@ class EnvironmentFiles:
 
     def _python_files(self) -> tuple[str, ...]:
         """Return the modules that functions need, those first that are looked into first."""
-        return tuple(entries(self._configuration.get(PYTHON_FILES)))
+        files = entries(self._configuration.get(PYTHON_FILES))
+        return tuple(_existing(path, PYTHON_FILES.key) for path in files)
 
 
 def _existing(path: Path, operation: str) -> str:

@@ -78,3 +78,18 @@ def test_what_started_the_program_has_named_it_already(monkeypatch: pytest.Monke
     assert built() is None
     assert built("/python/of/the/program") == "/python/of/the/program"
     assert PYTHON not in os.environ
+
+
+def test_a_session_that_runs_keeps_its_own_and_the_log_says_so(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    running: Any = Built()
+    running.interpreter = os.environ[PYTHON]
+    for _ in range(2):
+        asking = Configuration().set_string("python.executable", "/python/of/the/program")
+        assert session(running, asking) is running
+    same = Configuration().set_string("python.executable", running.interpreter)
+    session(running, same)
+    assert [record.getMessage().partition(", and")[0] for record in caplog.records] == [
+        "python.executable asks for '/python/of/the/program', but the SparkSession runs already"
+    ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import logging
 import os
 import socket
 import sys
@@ -14,7 +16,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
 
 from penstock.common.configuration.configuration import Configuration
-from penstock.common.configuration.options import REST_PORT
+from penstock.common.configuration.options import PYTHON_EXECUTABLE, REST_PORT
 from penstock.errors import JavaProcessLostError, PenstockError, PortInUseError, SessionLostError
 from penstock.executors.spark.interpreter import interpreter_for
 from penstock.executors.spark.jars import check_jars, jars_of
@@ -28,6 +30,7 @@ from penstock.executors.spark.session_options import (
     session_options,
 )
 
+_LOG: Final = logging.getLogger("penstock")
 _APPLICATION: Final = "spark.app.id"
 _PYTHON: Final = "PYSPARK_PYTHON"
 _BUILT: Final[set[str]] = set()
@@ -54,6 +57,7 @@ def session(given: Any, configuration: Configuration) -> SparkSession:
         if found is None:
             return _build(configuration)
         check_jars(found, configuration)
+        _remark_on_interpreter(found, configuration)
         return found
 
 
@@ -67,6 +71,23 @@ def interpreter_of(spark: SparkSession) -> str:
     default = os.environ.get(_PYTHON) or "python3"
     built = _INTERPRETERS.get(spark.conf.get(_APPLICATION, "") or "")
     return built or spark.conf.get("spark.pyspark.python", default) or default
+
+
+def _remark_on_interpreter(spark: SparkSession, configuration: Configuration) -> None:
+    """Say so, once for each, where a job names an interpreter that its session does not start workers with."""
+    wanted, own = configuration.get(PYTHON_EXECUTABLE), interpreter_of(spark)
+    if wanted is not None and not os.path.normpath(own).endswith(os.path.normpath(wanted)):
+        _say_whose_workers_it_has(wanted, own)
+
+
+@functools.cache
+def _say_whose_workers_it_has(wanted: str, own: str) -> None:
+    _LOG.warning(
+        "python.executable asks for %r, but the SparkSession runs already, and starts its workers with %r. Set the "
+        "environment variable PYSPARK_PYTHON before it is built.",
+        wanted,
+        own,
+    )
 
 
 def _running() -> SparkSession | None:
