@@ -4,10 +4,20 @@ import re
 
 import pytest
 
+from penstock.common import Configuration
 from penstock.common.configuration.flink_keys import FlinkKey, flink_keys
 
 KEYS = flink_keys().keys
 TYPE = re.compile(r"bool|int|float|duration|memory|list|map|text|\w+(/\w+)*")
+
+
+def test_they_are_read_when_the_first_is_asked_for() -> None:
+    flink_keys.cache_clear()
+    Configuration().set_integer("parallelism.default", 4).set_string("spark.app.name", "shop")
+    assert flink_keys.cache_info().misses == 0
+
+    Configuration().set_string("taskmanager.numberOfTaskSlots", "1")
+    assert flink_keys.cache_info().misses == 1
 
 
 def test_each_says_what_it_is_and_what_does_its_work() -> None:

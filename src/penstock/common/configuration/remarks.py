@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections import Counter
 from typing import Any, Final
 
 from penstock.common.configuration.flink_keys import flink_keys
@@ -75,16 +74,25 @@ def _nearest(key: str) -> str | None:
     """The known key that is nearest to another one; None if none is near."""
     from difflib import SequenceMatcher
 
-    letters = Counter(key)
     best, found = _ALIKE, None
     matcher: SequenceMatcher[Any] = SequenceMatcher(None, "", key, autojunk=False)
-    for name in (*OPTIONS, *flink_keys().names()):
+    letters = _letters(key)
+    for name, its_letters in _known_names():
         whole = len(name) + len(key)
-        if 2 * min(len(name), len(key)) < best * whole:
-            continue
-        if 2 * (letters & Counter(name)).total() < best * whole:
+        different = abs(len(name) - len(key)), (letters ^ its_letters).bit_count()
+        if max(different) > (1 - best) * whole:
             continue
         matcher.set_seq1(name)
-        if (ratio := matcher.ratio()) >= best:
+        if matcher.quick_ratio() >= best and (ratio := matcher.ratio()) >= best:
             best, found = ratio, name
     return found
+
+
+@functools.cache
+def _known_names() -> list[tuple[str, int]]:
+    return [(name, _letters(name)) for name in (*OPTIONS, *flink_keys().names())]
+
+
+def _letters(key: str) -> int:
+    """Which letters a key has, one bit for each."""
+    return sum(1 << (ord(letter) % 64) for letter in set(key))
