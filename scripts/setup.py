@@ -44,6 +44,8 @@ def main() -> None:
         if not is_set_up(target):
             create_venv()
             install(target)
+            if "test" in (target, *BRINGS.get(target, ())):
+                fetch_kafka()
             for name in (target, *BRINGS.get(target, ())):
                 stamp(name).write_text(fingerprint())
 
@@ -91,6 +93,12 @@ def install(target: str) -> None:
     command = [python, "-m", "pip", "install", *options, "--editable", package]
     if subprocess.run(command, check=False).returncode:
         sys.exit("The installation failed; pip's message above says why.")
+
+
+def fetch_kafka() -> None:
+    """Without it the tests that need a Kafka say that they are skipped."""
+    print("Fetching a Kafka for the tests into .cache (once)", flush=True)
+    subprocess.run([VENV / "bin" / "python", "-m", "scripts.kafka_jars"], cwd=ROOT, check=False)
 
 
 if __name__ == "__main__":

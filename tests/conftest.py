@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from examples.postgres_server import PostgresServer
     from pyspark.sql import SparkSession
     from tests.servers.http_service import HttpService
+    from tests.servers.kafka_server import KafkaCluster
     from tests.servers.redis_server import RedisServer
     from tests.servers.s3_server import S3Server
 
@@ -70,11 +71,20 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Have Java for whatever a test of Spark starts, and in whatever order the tests run."""
+    """Have Java for whatever a test starts, and in whatever order the tests run, and the jars of Kafka."""
     if item.get_closest_marker("spark") is not None:
         from penstock.executors.spark.java import ensure_java
 
         ensure_java()
+    if item.get_closest_marker("kafka") is not None:
+        from scripts.kafka_jars import JarsNotFetched, fetch
+
+        try:
+            fetch()
+        except JarsNotFetched as error:
+            if os.environ.get("PENSTOCK_TESTS") == "all":
+                raise
+            pytest.skip(f"There is no Kafka. {error}")
 
 
 @pytest.hookimpl(wrapper=True)
@@ -178,6 +188,15 @@ def redis_server() -> Iterator[RedisServer]:
 
     with closing(RedisServer()) as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def kafka() -> Iterator[KafkaCluster]:
+    """A Kafka of one broker. Topics of a test have names of their own."""
+    from tests.servers.kafka_server import KafkaCluster
+
+    with closing(KafkaCluster()) as broker:
+        yield broker
 
 
 @pytest.fixture(scope="session")
