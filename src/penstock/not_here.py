@@ -43,10 +43,6 @@ _FILE_SINK: Final = (
     "`FileSink` does the same: "
     '`stream.sink_to(FileSink.for_row_format("folder", Encoder.simple_string_encoder()).build())`.'
 )
-_SOURCE_FUNCTION: Final = (
-    "It wraps a class of Java. Read with Spark, a data source of your own too (`pyspark.sql.datasource`): "
-    '`env.from_data_frame(spark.readStream.format("mine").load())`.'
-)
 _STORAGE: Final = (
     "It wraps a class of Java. Folders and object stores need none: "
     '`env.get_checkpoint_config().set_checkpoint_storage_dir("s3://bucket/folder")`.'
@@ -90,7 +86,6 @@ INSTEAD: Final = {
     **_of(
         "datastream", "CustomCheckpointStorage checkpoint_storage.CustomCheckpointStorage", _STORAGE
     ),
-    **_of("datastream", "SourceFunction functions.SourceFunction", _SOURCE_FUNCTION),
     **_of("common", "AssignerWithPeriodicWatermarksWrapper", _WATERMARKS),
     **_of("common.watermark_strategy", "AssignerWithPeriodicWatermarksWrapper", _WATERMARKS),
     **{

@@ -19,7 +19,7 @@ from penstock.errors import (
     TypeMismatchError,
     UnsupportedOperationError,
 )
-from penstock.graph.source_descriptions import FrameSource, SocketTextSource, TextFileSource
+from penstock.graph.source_descriptions import FrameSource, TextFileSource
 from penstock.graph.stream_graph import StreamNode
 from penstock.testing import local_environment
 
@@ -200,19 +200,30 @@ def test_what_is_no_text_file_is_refused(
         env.read_text_file(*arguments)
 
 
-def test_a_socket_never_ends_and_is_read_by_one_subtask(env: StreamExecutionEnvironment) -> None:
+def test_a_socket_is_a_stream_and_read_by_one_subtask(env: StreamExecutionEnvironment) -> None:
     stream = env.socket_text_stream("localhost", 9999)
     node = node_of(stream)
-    assert node.source == SocketTextSource("localhost", 9999)
     assert (node.name, node.parallelism, node.is_bounded) == ("Source: Socket Stream", 1, False)
     assert stream.get_type() == Types.STRING()
 
 
-@pytest.mark.parametrize("arguments", [("", 1), (None, 1), ("h", 0), ("h", 65_536), ("h", "80")])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("", 1),
+        (None, 1),
+        ("h", 0),
+        ("h", 65_536),
+        ("h", "80"),
+        ("h", 80, ""),
+        ("h", 80, b"\n"),
+        ("h", 80, "\n", "often"),
+    ],
+)
 def test_what_is_no_socket_is_refused(
-    env: StreamExecutionEnvironment, arguments: tuple[Any, Any]
+    env: StreamExecutionEnvironment, arguments: tuple[Any, ...]
 ) -> None:
-    with pytest.raises(InvalidArgumentError, match=r"is no (host|port)"):
+    with pytest.raises(InvalidArgumentError, match=r"is no (host|port|delimiter|number)"):
         env.socket_text_stream(*arguments)
 
 
@@ -222,3 +233,9 @@ def test_the_default_environment_reads_files_too(tmp_path: Path) -> None:
     )
     (tmp_path / "a.txt").write_text("x\n")
     assert results(env.read_text_file(tmp_path)) == ["x"]
+
+
+def test_what_is_no_source_function_is_refused(env: StreamExecutionEnvironment) -> None:
+    not_one: Any = [1, 2]
+    with pytest.raises(InvalidArgumentError, match="is no SourceFunction"):
+        env.add_source(not_one)

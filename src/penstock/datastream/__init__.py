@@ -67,6 +67,7 @@ from penstock.datastream.functions import (
     ReduceFunction,
     RuntimeContext,
     SinkFunction,
+    SourceFunction,
     WindowFunction,
 )
 from penstock.datastream.output_tag import OutputTag
@@ -185,6 +186,7 @@ __all__ = [
     "RuntimeExecutionMode",
     "SinkFunction",
     "SlotSharingGroup",
+    "SourceFunction",
     "StateBackend",
     "StateTtlConfig",
     "StreamExecutionEnvironment",

@@ -18,11 +18,13 @@ from penstock.datastream.streams.data_stream import DataStream
 from penstock.datastream.streams.operator_settings import check_configuration
 from penstock.errors import ColumnNotFoundError, InvalidArgumentError
 from penstock.executors.targets import described_frame, is_session
-from penstock.graph.source_descriptions import FrameSource, SocketTextSource, TextFileSource
+from penstock.graph.source_descriptions import FrameSource, TextFileSource
 from penstock.graph.transformation import OperatorTransformation
 from penstock.runtime.exchange.elements import Block
 from penstock.runtime.operators.source import SourceOperator
 from penstock.runtime.planned.planned_source import PlannedSource
+from penstock.runtime.planned.socket_text import SocketText
+from penstock.runtime.planned.source_function import FunctionSource, SourceFunction
 from penstock.runtime.source import CollectionSource, NativeSource
 
 __all__ = ["StreamExecutionEnvironment"]
@@ -32,7 +34,7 @@ class StreamExecutionEnvironment(EnvironmentExecution):
     """The context in which a program is built and executed.
 
     Streams begin here: `from_collection`, `from_source`, `from_data_frame`, `read_text_file`,
-    `socket_text_stream`. `execute` runs everything that was built since the last execution.
+    `socket_text_stream`, `add_source`. `execute` runs everything that was built since the last execution.
 
     Args:
         configuration: The settings.
@@ -263,21 +265,28 @@ class StreamExecutionEnvironment(EnvironmentExecution):
             ) from error
         return self._read("Text File Source", TextFileSource(place, charset_name), Types.STRING())
 
-    def socket_text_stream(self, hostname: str, port: int) -> DataStream:
+    def socket_text_stream(
+        self, hostname: str, port: int, delimiter: str = "\n", max_retry: int = 0
+    ) -> DataStream:
         """Begin a stream with the lines that come from a socket, as from `nc -lk 9999`.
 
-        The source never ends and has the parallelism 1. It is for trying things out: lines that come
-        while the job is not running are lost.
+        The driver reads them, as UTF-8. The source has the parallelism 1, and ends when the other side closes the
+        connection. It is for trying things out. As long as the driver lives, each line comes once, whatever fails;
+        one that was read and not committed when the driver dies is lost, for a socket cannot give it again.
 
         Args:
             hostname: The host to connect to.
             port: The port, from 1 to 65535.
+            delimiter: What ends a line. With the default a carriage return before it is no part of the line.
+            max_retry: How often to connect again when the other side has closed the connection, or refuses it:
+                half a second later each time. Below 0 for as often as it takes, so that the stream never ends.
+                Default: not at all.
 
         Returns:
             The stream of lines, without their ends.
 
         Raises:
-            InvalidArgumentError: If the host or the port is none.
+            InvalidArgumentError: If one of the arguments is none.
         """
         if not isinstance(hostname, str) or not hostname:
             raise InvalidArgumentError(
@@ -287,10 +296,47 @@ class StreamExecutionEnvironment(EnvironmentExecution):
             raise InvalidArgumentError(
                 f"{port!r} is no port.", hint="A port is a whole number from 1 to 65535."
             )
-        source = SocketTextSource(hostname, port)
+        if not isinstance(delimiter, str) or not delimiter:
+            raise InvalidArgumentError(
+                f"{delimiter!r} is no delimiter.", hint="Give the text that ends a line, as '\\n'."
+            )
+        if not isinstance(max_retry, int):
+            raise InvalidArgumentError(
+                f"{max_retry!r} is no number of retries.",
+                hint="Give a whole number; -1 tries again for ever.",
+            )
+        source = SocketText(hostname, port, delimiter, max_retry)
         return self._read(
             "Socket Stream", source, Types.STRING(), is_bounded=False, is_parallel=False
         )
+
+    def add_source(
+        self,
+        source_func: SourceFunction,
+        source_name: str = "Custom Source",
+        type_info: TypeInformation | None = None,
+    ) -> DataStream:
+        """Begin a stream with what a function of your own collects on the driver: see `SourceFunction`.
+
+        Args:
+            source_func: The function.
+            source_name: The name that plans, metrics and messages show.
+            type_info: The type of the records. Default: any.
+
+        Returns:
+            The stream, of parallelism 1. It ends when the function returns.
+
+        Raises:
+            InvalidArgumentError: If it is no `SourceFunction`.
+        """
+        if not isinstance(source_func, SourceFunction):
+            raise InvalidArgumentError(
+                f"add_source() was given {source_func!r}, which is no SourceFunction.",
+                hint="Derive a class from SourceFunction that defines run(self, ctx) and cancel(self), and give an "
+                "object of it.",
+            )
+        source = FunctionSource(source_func, f"Source: {source_name}")
+        return self._read(source_name, source, type_info, is_bounded=False, is_parallel=False)
 
     def _read(
         self,

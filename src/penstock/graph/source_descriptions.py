@@ -85,11 +85,3 @@ class TextFileSource:
 
     path: str
     charset: str = "UTF-8"
-
-
-@dataclass(frozen=True)
-class SocketTextSource:
-    """The lines that come from a socket, as from `nc -lk 9999`."""
-
-    host: str
-    port: int

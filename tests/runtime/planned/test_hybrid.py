@@ -7,6 +7,7 @@ import pytest
 from tests.executors.scripted import Script, ScriptedSource
 
 from penstock.errors import CheckpointMismatchError
+from penstock.runtime.exchange.elements import Block
 from penstock.runtime.planned.hybrid import OwnEpochs, SourceAfterSource
 from penstock.runtime.planned.planned_source import PlannedSource
 from penstock.runtime.source import NativeSource, NumberRangeSource
@@ -16,7 +17,7 @@ def planned(source: PlannedSource, state: Any = None) -> tuple[list[int], Any, b
     """Return the records of the next plan, its state as a checkpoint keeps it, and whether it is over."""
     plan = source.planner().plan(state, 2)
     blocks = [block for piece in plan.pieces for block in source.read(piece.content)]
-    values = [value for block in blocks for value in block.values]
+    values = [value for block in blocks if isinstance(block, Block) for value in block.values]
     return values, json.loads(json.dumps(plan.state)), plan.is_over
 
 

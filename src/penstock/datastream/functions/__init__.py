@@ -44,6 +44,7 @@ from penstock.runtime.async_io.async_function import AsyncFunction
 from penstock.runtime.async_io.retry_strategies import AsyncRetryPredicate, AsyncRetryStrategy
 from penstock.runtime.context import RuntimeContext
 from penstock.runtime.function import Function
+from penstock.runtime.planned.source_function import SourceContext, SourceFunction
 from penstock.runtime.state.api import KeyedStateStore
 
 __all__ = [
@@ -77,6 +78,8 @@ __all__ = [
     "ReduceFunction",
     "RuntimeContext",
     "SinkFunction",
+    "SourceContext",
+    "SourceFunction",
     "TimerService",
     "WindowFunction",
 ]

@@ -171,7 +171,8 @@ class EpochRunner:
         Raises:
             PenstockError: If a source cannot tell.
         """
-        return self._planning.plans(self._restored.planned)
+        with job_classes(*self._classes):
+            return self._planning.plans(self._restored.planned)
 
     def is_news(self, plans: Plans) -> bool:
         """Whether plans are worth an epoch: there is something to read, or a source has ended."""

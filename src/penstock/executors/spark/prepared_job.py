@@ -25,7 +25,6 @@ from penstock.graph.job_graph import JobGraph
 from penstock.graph.source_descriptions import (
     AggregatedFrameSource,
     FrameSource,
-    SocketTextSource,
     TextFileSource,
 )
 from penstock.graph.stream_graph import StreamNode
@@ -207,10 +206,6 @@ def _reading_of(
         )
     if isinstance(source, TextFileSource):
         return Reading(_text(source, spark), as_values=True)
-    if isinstance(source, SocketTextSource):
-        reader = spark.readStream.format("socket")
-        frame = reader.option("host", source.host).option("port", source.port).load()
-        return Reading(frame, as_values=True)
     raise InvalidArgumentError(
         f"{node.name!r} reads {type(source).__name__}, which no executor knows.",
         hint="Use a source of penstock.datastream.connectors.",

@@ -52,6 +52,12 @@ class SourceOperator(TimestampsAndWatermarksOperator):
         else:
             self._event_time.process(block, split)
 
+    def process_watermark(self, timestamp: int) -> None:
+        if self._is_plain:
+            self.output.emit_watermark(timestamp)
+        else:
+            super().process_watermark(timestamp)
+
     def flush(self) -> None:
         if not self._is_plain:
             super().flush()

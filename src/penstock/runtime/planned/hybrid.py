@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from penstock.errors import CheckpointMismatchError
-from penstock.runtime.exchange.elements import Block
+from penstock.runtime.exchange.elements import Block, Watermark
 from penstock.runtime.planned.planned_source import Piece, Plan, PlannedSource, Planner
 from penstock.runtime.source import NativeSource
 
@@ -33,7 +33,7 @@ class SourceAfterSource(PlannedSource):
     def planner(self) -> Planner:
         return _InTurn(self._sources)
 
-    def read(self, content: Any) -> Iterator[Block]:
+    def read(self, content: Any) -> Iterator[Block | Watermark]:
         place, of_source = content
         source: PlannedSource = self._sources[place]
         return source.read(of_source)

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from penstock.runtime.exchange.elements import Block
+from penstock.runtime.exchange.elements import Block, Watermark
 
 
 class Piece(NamedTuple):
@@ -89,5 +89,5 @@ class PlannedSource(ABC):
         """Return what plans its reading."""
 
     @abstractmethod
-    def read(self, content: Any) -> Iterator[Block]:
-        """Yield the records of a piece."""
+    def read(self, content: Any) -> Iterator[Block | Watermark]:
+        """Yield the records of a piece, and the watermarks among them if it knows of any."""

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from penstock.errors import JobFailedError, PenstockError
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.exchange.buffer import ABORT, Buffer
-from penstock.runtime.exchange.elements import Block
+from penstock.runtime.exchange.elements import Block, Watermark
 from penstock.runtime.job_pickle import dumps
 from penstock.runtime.layout import Layout
 from penstock.runtime.operators.source import SourceOperator
@@ -140,7 +140,7 @@ class Carrier:
             yield from self._read(vertex, subtask, _blocks_of(source, own))
 
     def _read(
-        self, vertex: Vertex, subtask: int, blocks: Iterator[tuple[Hashable, Block]]
+        self, vertex: Vertex, subtask: int, blocks: Iterator[tuple[Hashable, Block | Watermark]]
     ) -> Iterator[Buffer]:
         self._step(vertex, subtask)
         while not self._is_aborted and not self._epoch.ends:
@@ -151,8 +151,11 @@ class Carrier:
                 break
             if found is None:
                 break
-            split, block = found
-            yield from self.feed(vertex, block, split, subtask)
+            split, element = found
+            if isinstance(element, Watermark):
+                self._step(vertex, subtask, Subtask.process_watermark, element.timestamp)
+            else:
+                yield from self.feed(vertex, element, split, subtask)
         self._end((vertex.index, subtask))
         yield from self._drained()
 
@@ -257,10 +260,12 @@ class Carrier:
                 )
 
 
-def _blocks_of(source: PlannedSource, pieces: Sequence[Piece]) -> Iterator[tuple[Hashable, Block]]:
+def _blocks_of(
+    source: PlannedSource, pieces: Sequence[Piece]
+) -> Iterator[tuple[Hashable, Block | Watermark]]:
     for piece in pieces:
-        for block in source.read(piece.content):
-            yield piece.split, block
+        for element in source.read(piece.content):
+            yield piece.split, element
 
 
 def _portable(error: BaseException, vertex: Vertex) -> PenstockError:

@@ -336,6 +336,10 @@ class Subtask:
         self._processing_time.fire_due()
         return start + size
 
+    def process_watermark(self, timestamp: int) -> None:
+        """Send a watermark (milliseconds) of the source's own through the chain."""
+        self.chain.entry.emit_watermark(timestamp)
+
     def _pace(self, records: int, seconds: float) -> None:
         """Choose the size of the next block by what the last one took."""
         affordable = BLOCK_SIZE
