@@ -24,11 +24,6 @@ def _each(place: str, names: str, why: str) -> dict[str, str]:
 
 
 WHY: Final = {
-    **_each(
-        "datastream.stream_execution_environment.StreamExecutionEnvironment",
-        "create_input add_source",
-        "Spark reads: `from_data_frame`.",
-    ),
     "common.typeinfo.TimeTypeInfo.EPOCH_ORDINAL": _INTERNAL,
     **_each(
         "datastream.connectors.elasticsearch",
@@ -42,13 +37,6 @@ WHY: Final = {
         "FileCompactStrategy FileCompactor FileSink.BaseBuilder StreamingFileSink",
         "Files are rolled, and not put together: `RollingPolicy.default_rolling_policy`.",
     ),
-    **_each(
-        "datastream.formats",
-        "avro.AvroInputFormat csv.CsvReaderFormat parquet.AvroParquetReaders "
-        "parquet.ParquetColumnarRowInputFormat",
-        "Spark reads these formats: `from_data_frame`.",
-    ),
-    "common.io": "What `create_input` reads has it as its base class there.",
     "common.serializer.VoidNamespaceSerializer": _INTERNAL,
     "datastream.connectors.file_system.FileSink.get_transformer": _INTERNAL,
     "datastream.data_stream.WINDOW_STATE_NAME": _INTERNAL,

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from penstock.common.configuration.configuration import Configuration
+from penstock.common.io import InputFormat
 from penstock.common.typeinfo.type_information import TypeInformation
 from penstock.common.typeinfo.types import Types
 from penstock.common.typeinfo.with_article import with_article
@@ -34,7 +35,7 @@ class StreamExecutionEnvironment(EnvironmentExecution):
     """The context in which a program is built and executed.
 
     Streams begin here: `from_collection`, `from_source`, `from_data_frame`, `read_text_file`,
-    `socket_text_stream`, `add_source`. `execute` runs everything that was built since the last execution.
+    `socket_text_stream`, `create_input`, `add_source`. `execute` runs everything that was built since the last execution.
 
     Args:
         configuration: The settings.
@@ -309,6 +310,29 @@ class StreamExecutionEnvironment(EnvironmentExecution):
         return self._read(
             "Socket Stream", source, Types.STRING(), is_bounded=False, is_parallel=False
         )
+
+    def create_input(
+        self, input_format: InputFormat, type_info: TypeInformation | None = None
+    ) -> DataStream:
+        """Begin a bounded stream with the records of an input format, such as `AvroInputFormat`.
+
+        Args:
+            input_format: The format, which knows its files.
+            type_info: The type of the records. Default: what the format says.
+
+        Returns:
+            The stream.
+
+        Raises:
+            InvalidArgumentError: If it is no input format.
+        """
+        if not isinstance(input_format, InputFormat):
+            raise InvalidArgumentError(
+                f"create_input() was given {input_format!r}, which is no InputFormat.",
+                hint="For instance: create_input(AvroInputFormat('/data/in', schema)).",
+            )
+        kind = type_info or input_format.get_produced_type()
+        return self._read("Custom Source", input_format.description(), kind)
 
     def add_source(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from penstock.datastream.formats.avro.avro_bulk_writers import AvroBulkWriters
+from penstock.datastream.formats.avro.avro_input_format import AvroInputFormat
 from penstock.datastream.formats.avro.avro_rows import (
     AvroRowDeserializationSchema,
     AvroRowSerializationSchema,
@@ -11,6 +12,7 @@ from penstock.datastream.formats.avro.avro_schema import AvroSchema, GenericReco
 
 __all__ = [
     "AvroBulkWriters",
+    "AvroInputFormat",
     "AvroRowDeserializationSchema",
     "AvroRowSerializationSchema",
     "AvroSchema",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from penstock.datastream.formats.csv.csv_bulk_writers import CsvBulkWriters
+from penstock.datastream.formats.csv.csv_reader_format import CsvReaderFormat
 from penstock.datastream.formats.csv.csv_rows import (
     CsvRowDeserializationSchema,
     CsvRowSerializationSchema,
@@ -11,6 +12,7 @@ from penstock.datastream.formats.csv.csv_schema import CsvSchema, CsvSchemaBuild
 
 __all__ = [
     "CsvBulkWriters",
+    "CsvReaderFormat",
     "CsvRowDeserializationSchema",
     "CsvRowSerializationSchema",
     "CsvSchema",
