@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import codecs
 import os
-from abc import ABC
-from collections.abc import Iterator
-from typing import IO, Any
+from typing import Any
 
 from penstock.common.time import Duration
-from penstock.common.typeinfo.types import Types
 from penstock.datastream.connectors.base import Source
 from penstock.errors import InvalidArgumentError
-from penstock.runtime.exchange.elements import Block
-from penstock.runtime.planned.file_places import decompressed
 from penstock.runtime.planned.files import FilesSource
-from penstock.runtime.planned.reader_format import ReaderFormat
-from penstock.runtime.source import lines_of
+from penstock.runtime.planned.reader_format import BulkFormat, ReaderFormat, StreamFormat
 
 __all__ = [
     "BulkFormat",
@@ -26,50 +19,6 @@ __all__ = [
     "FileSplitAssignerProvider",
     "StreamFormat",
 ]
-
-
-class StreamFormat(ReaderFormat, ABC):
-    """Reads a file from its beginning to its end, one record after the other.
-
-    A file is decompressed if its name ends in `.gz`, `.gzip`, `.bz2`, `.xz` or `.zst`.
-    """
-
-    @staticmethod
-    def text_line_format(charset_name: str = "UTF-8") -> StreamFormat:
-        """Return the format of text, whose records are its lines without their ends.
-
-        Args:
-            charset_name: The encoding.
-
-        Raises:
-            InvalidArgumentError: If there is no such encoding.
-
-        Example:
-            >>> StreamFormat.text_line_format("latin-1").produced_type
-            String
-        """
-        try:
-            codecs.lookup(charset_name)
-        except (TypeError, LookupError) as error:
-            raise InvalidArgumentError(
-                f"text_line_format() was given {charset_name!r}: {error}.",
-                hint="Give an encoding as 'UTF-8'.",
-            ) from error
-        return _TextLines(charset_name)
-
-
-class _TextLines(StreamFormat):
-    produced_type = Types.STRING()
-
-    def __init__(self, charset: str) -> None:
-        self._charset = charset
-
-    def read(self, file: IO[bytes], path: str) -> Iterator[Block]:
-        return lines_of(decompressed(file, path), path, self._charset)
-
-
-class BulkFormat(ReaderFormat, ABC):
-    """Reads a file whose records stand in batches, such as one of Parquet."""
 
 
 class FileEnumeratorProvider:

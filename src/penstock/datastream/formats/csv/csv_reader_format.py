@@ -9,13 +9,13 @@ from itertools import islice
 from typing import IO, Final
 
 from penstock.common.types import Row
-from penstock.datastream.connectors.files.file_source import StreamFormat
 from penstock.datastream.formats.csv.csv_bulk_writers import form_of
 from penstock.datastream.formats.csv.csv_lines import CsvLineReader
 from penstock.datastream.formats.csv.csv_schema import CsvSchema
 from penstock.errors import InvalidArgumentError, SourceNotReadableError
 from penstock.runtime.exchange.elements import Block
 from penstock.runtime.planned.file_places import decompressed
+from penstock.runtime.planned.reader_format import StreamFormat
 
 __all__ = ["CsvReaderFormat"]
 

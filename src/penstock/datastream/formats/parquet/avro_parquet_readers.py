@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import IO, Any, Final
 
-from penstock.datastream.connectors.files.file_source import StreamFormat
 from penstock.datastream.formats.avro.avro_arrow import arrow_schema
 from penstock.datastream.formats.avro.avro_schema import AvroSchema, GenericRecordAvroTypeInfo
 from penstock.errors import InvalidArgumentError, SourceNotReadableError
 from penstock.runtime.exchange.elements import Block
+from penstock.runtime.planned.reader_format import StreamFormat
 
 __all__ = ["AvroParquetReaders"]
 

@@ -9,10 +9,10 @@ from penstock.common.configuration import Configuration
 from penstock.common.typeinfo.arrow_types import from_arrow_schema
 from penstock.common.typeinfo.composite_typeinfo import RowTypeInfo
 from penstock.common.types import row_of
-from penstock.datastream.connectors.files.file_source import BulkFormat
 from penstock.datastream.formats.column_writer import schema_of
 from penstock.errors import InvalidArgumentError, SourceNotReadableError
 from penstock.runtime.exchange.elements import Block
+from penstock.runtime.planned.reader_format import BulkFormat
 
 if TYPE_CHECKING:
     import pyarrow as pa
