@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from penstock.common import Configuration, WatermarkStrategy
+from penstock.common import Configuration, Types, WatermarkStrategy
 from penstock.datastream import DataStream, KeyedStream, StreamExecutionEnvironment
 from penstock.datastream.aggregates import Aggregates, Count, Max, Mean, Min, Sum
 from penstock.datastream.window import SlidingEventTimeWindows, TumblingEventTimeWindows
@@ -153,6 +153,13 @@ def test_rows_come_to_the_subtasks_of_their_keys() -> None:
     head = create_job_graph(graph).vertices[0]
     assert (head.parallelism, head.max_parallelism) == (3, 12)
     assert head.name == "Source: DataFrame -> Aggregate in Spark -> TumblingEventTimeWindows"
+
+
+def test_keys_whose_type_is_not_that_of_their_column_are_looked_at_one_by_one() -> None:
+    for key_type, is_columnar in ((Types.STRING(), True), (Types.INT(), False)):
+        windows = rows().key_by("item", key_type).window(MINUTES)
+        plan = str(windows.aggregate(Sum("amount")).explain())
+        assert ("columnar" in plan) == is_columnar
 
 
 def test_ids_are_those_of_the_program_without() -> None:

@@ -192,6 +192,8 @@ def _plan(
     key = _name(accessed_field(partitioner.key_selector, 1), columns)
     if key is None or columns[key] not in _KEYS or windows.slide > windows.size:
         return None
+    if partitioner.key_type not in {None, columns[key]}:  # each key has to be looked at
+        return None
     function = operator.contents.function.function
     aggregates = getattr(function, "column_aggregates", None)
     if not aggregates or not isinstance(aggregates, tuple):

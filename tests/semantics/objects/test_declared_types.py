@@ -227,6 +227,25 @@ class Opened(MapFunction, FlatMapFunction):
         yield self.name, value
 
 
+def test_keys_are_checked_and_stay_as_they_are() -> None:
+    declared = Types.ROW([Types.INT(), Types.FLOAT()])
+    numbers = local_environment().from_collection([1, 2])
+
+    def keyed(number: int, ctx: Any) -> Iterator[Any]:
+        yield ctx.get_current_key()
+
+    for key in (lambda number: Row(number, 0.1), lambda number: (number, 0.1)):
+        keys = numbers.key_by(key, declared).process(keyed)
+        assert list(keys.execute_and_collect()) == [key(1), key(2)]
+    wrong = numbers.name("numbers").key_by(lambda number: Row(number, "a"), declared)
+    with pytest.raises(
+        TypeMismatchError, match=r"^A key behind operator '.*'\.f1 is no Float: 'a'"
+    ):
+        list(wrong.process(keyed).execute_and_collect())
+    with pytest.raises(InvalidArgumentError, match="no type information"):
+        numbers.key_by(lambda number: number, Types.INT)  # type: ignore[arg-type]
+
+
 def test_functions_are_still_opened() -> None:
     numbers = local_environment().from_collection([1])
     for stream in (numbers.map(Opened(), PAIR), numbers.flat_map(Opened(), PAIR)):

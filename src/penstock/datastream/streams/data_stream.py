@@ -325,7 +325,8 @@ class DataStream(Partitioning, StreamOutputs):
                 of tuples or of a DataFrame's rows is read faster than by a function. A key must be
                 equal in every process: numbers, strings, bytes, dates, enums, and tuples, lists,
                 frozen dataclasses and rows of those. A list that is a key cannot be changed.
-            key_type: The type of the keys; a description only. Default: any.
+            key_type: The type of the keys, which they are checked against. A key stays as it is: state is found that
+                was kept for it before its type was declared. Default: any.
 
         Returns:
             The stream, keyed.
@@ -340,9 +341,9 @@ class DataStream(Partitioning, StreamOutputs):
             >>> list(sales.key_by(0).sum(1).execute_and_collect())
             [('pen', 2), ('ink', 9), ('pen', 5)]
         """
-        _check_type(key_type)
         key = key_function(key_selector, "key_by()", self._transformation.output_type)
-        return KeyedStream(self._environment, self._partition(KeyGroupStreamPartitioner(key)))
+        partitioner = KeyGroupStreamPartitioner(key, _check_type(key_type))
+        return KeyedStream(self._environment, self._partition(partitioner))
 
     def _partition(self, partitioner: StreamPartitioner) -> PartitionTransformation:
         return PartitionTransformation(

@@ -106,7 +106,7 @@ class ConnectedStreams:
         Args:
             key_selector1: Tells the key of a record of the first stream, as `DataStream.key_by` takes it.
             key_selector2: Tells the key of a record of the second stream.
-            key_type: The type of the keys; a description only. Default: any.
+            key_type: The type of the keys, which they are checked against. Default: any.
 
         Returns:
             The two streams, keyed.

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from operator import not_
 from typing import Any, ClassVar
 
+from penstock.common.typeinfo.conversion import conversion_to
+from penstock.common.typeinfo.type_information import TypeInformation
 from penstock.errors import InvalidArgumentError, InvalidKeyError, PenstockError
 from penstock.runtime.exchange.elements import Block
 from penstock.runtime.keys.key_groups import SubtaskByKey
@@ -199,13 +201,18 @@ class KeyGroupStreamPartitioner(_PickingPartitioner):
 
     Args:
         key_selector: Computes the key of a value.
+        key_type: The declared type of the keys; None for any. A key that could be converted to it stays as it is:
+            state is found that was kept for it before the type was declared.
     """
 
     ship_strategy = "HASH"
     calls_functions = True
 
-    def __init__(self, key_selector: Callable[[Any], Any]) -> None:
+    def __init__(
+        self, key_selector: Callable[[Any], Any], key_type: TypeInformation | None = None
+    ) -> None:
         self._key_selector = key_selector
+        self.key_type = key_type
 
     @property
     def key_selector(self) -> Callable[[Any], Any]:
@@ -213,6 +220,7 @@ class KeyGroupStreamPartitioner(_PickingPartitioner):
         return self._key_selector
 
     def _prepare(self) -> None:
+        self._type = conversion_to(self.key_type, f"A key behind operator {self._operator!r}")
         self._subtask_by_key = SubtaskByKey(self._targets, self._max_parallelism)
 
     def split(self, block: Block) -> Iterator[tuple[int, Block]]:
@@ -268,6 +276,8 @@ class KeyGroupStreamPartitioner(_PickingPartitioner):
 
     def _addressed(self, keyed: Block) -> tuple[Block, list[int]]:
         """Return records, with keys that can be such, and the subtasks that they go to."""
+        if self._type is not None:
+            self._type.all(keyed.keys or [])
         try:
             return keyed, self._targets_of(keyed)
         except InvalidKeyError:
