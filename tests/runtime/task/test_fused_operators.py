@@ -222,6 +222,25 @@ def test_rows_made_inside_of_a_loop_may_be_changed_by_the_next_function() -> Non
     assert [record[0] for record in left.records()] == ["Row(f0=1, f1=1)", "Row(f0=2, f1=1)"]
 
 
+class Shown(OwnMap):
+    """Notes of each block whether it is taken for one that nobody can change."""
+
+    def process_block(self, block: Block) -> None:
+        self.function.function(block.is_fixed or block.is_known_immutable)
+
+
+def test_what_is_made_a_row_inside_of_a_loop_is_not_taken_for_what_nobody_can_change() -> None:
+    given = Block([1, 2], is_immutable=True, is_harmless=True)
+    for result_type, is_fixed in ((Types.INT(), True), (Types.ROW([Types.INT()]), False)):
+        journal = Journal()
+        made = declared(MapOperator(lambda value: value), result_type)
+        if not is_fixed:
+            made = declared(MapOperator(lambda value: (value,)), result_type)
+        built = Built(line(made, MapOperator(lambda value: value), Shown(journal.append)))
+        built.chain.process(given)
+        assert set(journal) == {is_fixed}
+
+
 class TestWhatRunsAsOne:
     """Seen by the order of calls: each record goes all the way, or each block."""
 
