@@ -118,6 +118,19 @@ def test_requirements_are_installed_and_of_another_version_in_the_next_job(tmp_p
     assert answers == ["1.0", "2.0"]
 
 
+def test_modules_of_the_program_itself_stay_loaded(tmp_path: Path) -> None:
+    own, brought = tmp_path / "own", tmp_path / "work" / "brought"
+    for folder in (own, brought):
+        folder.mkdir(parents=True)
+        (folder / f"penstock_{folder.name}.py").touch()
+    with at_work(JobFiles(), str(tmp_path / "work"), [str(own), str(brought)]):
+        import penstock_brought  # type: ignore[import-not-found]
+        import penstock_own  # type: ignore[import-not-found]
+    with at_work(JobFiles(), str(tmp_path / "work"), [str(tmp_path)]):
+        assert sys.modules["penstock_own"] is penstock_own
+        assert sys.modules.get("penstock_brought") is not penstock_brought
+
+
 def test_what_pip_says_is_told(tmp_path: Path) -> None:
     (tmp_path / "requirements").write_text("penstock_tried_too==1.0\n")
     archive(tmp_path / "cache")

@@ -47,7 +47,7 @@ def at_work(files: JobFiles, folder: str, modules: Sequence[str] = ()) -> Iterat
     path = [*modules, *files.python_path]
     if files.requirements is not None:
         path.append(os.path.join(place, _REQUIREMENTS))
-    with _WAYS.open([entry for entry in path if entry not in sys.path]):
+    with _WAYS.open([entry for entry in path if entry not in sys.path], folder):
         if not files.archives:
             yield
             return
@@ -143,12 +143,17 @@ class _Ways:
 
     def __init__(self) -> None:
         self._left: list[str] = []
+        self._brought: list[str] = []
 
     @contextmanager
-    def open(self, path: list[str]) -> Iterator[None]:
-        """Have modules found on a path, the first entry first."""
+    def open(self, path: list[str], folder: str) -> Iterator[None]:
+        """Have modules found on a path, the first entry first; what lies in the folder was brought along."""
         if path and path != self._left:
-            _forget_modules(self._left)
+            _forget_modules(self._brought)
+            self._left = path
+            # Modules that lie elsewhere may have been loaded by the program itself.
+            below = os.path.join(os.path.abspath(folder), "")
+            self._brought = [entry for entry in path if entry.startswith(below)]
         sys.path[1:1] = path
         try:
             yield
@@ -156,7 +161,6 @@ class _Ways:
             for entry in path:
                 if entry in sys.path:
                     sys.path.remove(entry)
-            self._left = path or self._left
 
 
 def _forget_modules(path: list[str]) -> None:
