@@ -89,5 +89,7 @@ def test_what_is_not_there_is_named(new_environment: NewEnvironment, files: Path
 
     (files / "requirements.txt").write_text("needed_and_not_there\n")
     env.set_python_requirements(files / "requirements.txt", files / "packages")
-    with pytest.raises(RequirementsNotInstalledError, match="needed_and_not_there"):
+    with pytest.raises(
+        RequirementsNotInstalledError, match=r"needed_and_not_there(.|\n)*Hint: .*pip download"
+    ):
         list(env.from_collection(["cached:plain"]).map(Finder()).execute_and_collect())
