@@ -3,7 +3,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.errors import InvalidArgumentError
@@ -97,6 +97,7 @@ def test_an_operator_counts_anew_in_each_epoch_and_keeps_its_watermarks() -> Non
     assert (metrics.input_watermark, metrics.output_watermark) == (7, 8)
 
 
+@settings(max_examples=40)
 @given(st.lists(st.floats(0.001, 10**7), min_size=1), st.floats(0.01, 1))
 def test_a_percentile_is_right_to_within_a_tenth(values: list[float], share: float) -> None:
     measured = Distribution()

@@ -47,7 +47,7 @@ def converted(type_info: TypeInformation, value: Any) -> str | None:
         return None
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(st.sampled_from(TYPES), st.lists(values, max_size=4))
 def test_gives_for_many_values_what_the_type_gives_for_each(
     type_info: TypeInformation, drawn: list[Any]

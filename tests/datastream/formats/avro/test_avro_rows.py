@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.common import Row, TypeInformation, Types
@@ -122,6 +122,7 @@ def of(kind: Any) -> dict[str, Any]:
     return {"type": "record", "name": "R", "fields": [{"name": "c", "type": kind}]}
 
 
+@settings(max_examples=30)
 @given(st.fixed_dictionaries({name: values for name, (_, _, _, values) in FIELDS.items()}))
 def test_what_is_written_is_read_back(values: dict[str, Any]) -> None:
     message = writer(EVERYTHING).serialize(values)

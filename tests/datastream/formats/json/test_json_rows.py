@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.common import Instant, Row, TypeInformation, Types
@@ -300,6 +300,7 @@ EVERYTHING = Types.ROW_NAMED(
 )
 
 
+@settings(max_examples=30)
 @given(VALUES)
 def test_what_is_written_is_json_and_read_back(values: dict[str, Any]) -> None:
     written = (
