@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from penstock.common.typeinfo import TypeInformation, Types
@@ -49,6 +49,8 @@ def converted(type_info: TypeInformation, value: Any) -> str | None:
 
 @settings(max_examples=120, deadline=None)
 @given(st.sampled_from(TYPES), st.lists(values, max_size=4))
+@example(Types.DOUBLE(), [0.5, 1])
+@example(Types.TUPLE(PAIR), [("a", 1), ["a", 1]])
 def test_gives_for_many_values_what_the_type_gives_for_each(
     type_info: TypeInformation, drawn: list[Any]
 ) -> None:
