@@ -182,10 +182,13 @@ def happen(job: SinkJob, mishap: str, values: list[list[int]]) -> None:
         job.kill([job.parallelism - 1])
     else:
         for zombie in job.zombies[-2:]:
-            # The pieces that it was to go on with may be gone.
-            with suppress(LostOutputError):
+            try:
                 zombie.harness.process([1, 2, 3])
                 zombie.harness.operator.flush()
+            except LostOutputError:
+                # The pieces that it was to go on with are gone, and with that it ends.
+                job.zombies.remove(zombie)
+                zombie.harness.operator.close()
 
 
 def publish(job: SinkJob, dies_after: int | None) -> None:
