@@ -23,6 +23,7 @@ def _each(place: str, names: str, why: str) -> dict[str, str]:
     return {f"{place}.{name}": why for name in names.split()}
 
 
+_BUILDERS: Final = "The builders of both formats have it, each for its policies."
 WHY: Final = {
     "common.typeinfo.TimeTypeInfo.EPOCH_ORDINAL": _INTERNAL,
     **_each(
@@ -32,13 +33,10 @@ WHY: Final = {
         "Elasticsearch7SinkBuilder.get_http_host_class",
         "It names a class of Java.",
     ),
-    **_each(
-        "datastream.connectors.file_system",
-        "FileCompactStrategy FileCompactor FileSink.BaseBuilder StreamingFileSink",
-        "Files are rolled, and not put together: `RollingPolicy.default_rolling_policy`.",
-    ),
     "common.serializer.VoidNamespaceSerializer": _INTERNAL,
     "datastream.connectors.file_system.FileSink.get_transformer": _INTERNAL,
+    "datastream.connectors.file_system.FileSink.BaseBuilder.with_rolling_policy": _BUILDERS,
+    "datastream.connectors.file_system.StreamingFileSink.BaseBuilder.with_rolling_policy": _BUILDERS,
     "datastream.data_stream.WINDOW_STATE_NAME": _INTERNAL,
     "datastream.functions.AsyncFunctionDescriptor": _INTERNAL,
     "datastream.functions.FunctionWrapper": _INTERNAL,
@@ -60,6 +58,7 @@ OTHERWISE: Final = {
     "datastream.connectors.base.Source(source)": _OF_JAVA,
     "datastream.connectors.file_system.FileSink < SupportsPreprocessing": "It takes rows as they are.",
     "datastream.connectors.jdbc.JdbcSink < SinkFunction": "It is a `Sink`, which `add_sink` takes too.",
+    "datastream.connectors.file_system.StreamingFileSink < SinkFunction": "It is a `Sink`, which `add_sink` takes too.",
     "datastream.data_stream.KeyedStream.broadcast(*args)": "`broadcast` has the parameters of `DataStream.broadcast`.",
     "datastream.functions.SinkFunction(sink_func)": _OF_JAVA,
 }

@@ -39,10 +39,6 @@ _RABBITMQ: Final = (
     "`stream.add_sink(Publish())`. To read it, make it a data source of Spark's in Python "
     '(`pyspark.sql.datasource`): `env.from_data_frame(spark.readStream.format("rabbitmq").load())`.'
 )
-_FILE_SINK: Final = (
-    "`FileSink` does the same: "
-    '`stream.sink_to(FileSink.for_row_format("folder", Encoder.simple_string_encoder()).build())`.'
-)
 _STORAGE: Final = (
     "It wraps a class of Java. Folders and object stores need none: "
     '`env.get_checkpoint_config().set_checkpoint_storage_dir("s3://bucket/folder")`.'
@@ -82,7 +78,6 @@ INSTEAD: Final = {
     **_of(_CONNECTORS, "rabbitmq RMQSource RMQSink RMQConnectionConfig", _RABBITMQ),
     **_of(_CONNECTORS, "kinesis", _KINESIS),
     **_of(_CONNECTORS, "cassandra", _CASSANDRA),
-    **_of(_CONNECTORS, "StreamingFileSink", _FILE_SINK),
     **_of(
         "datastream", "CustomCheckpointStorage checkpoint_storage.CustomCheckpointStorage", _STORAGE
     ),

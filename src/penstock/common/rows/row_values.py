@@ -47,11 +47,11 @@ def row_fields(row: Any, names: Sequence[str]) -> Sequence[Any]:
 
     Args:
         row: A dict is taken by name, and what it lacks is None; a row by name if it has all the names, else, as a
-            tuple or a list, by position.
+            tuple or a list, by position; any other value is the value of an only field.
         names: The names of the fields.
 
     Raises:
-        TypeMismatchError: If it is none of these, or has another number of fields.
+        TypeMismatchError: If it has another number of fields.
 
     Example:
         >>> row_fields({"name": "a"}, ["id", "name"]), row_fields(Row(f0=1, f1="a"), ["id", "name"])
@@ -64,9 +64,10 @@ def row_fields(row: Any, names: Sequence[str]) -> Sequence[Any]:
         if own is not None and own != tuple(names) and set(names) <= set(own):
             return [row[name] for name in names]
         row = tuple(row)
-    if not isinstance(row, (tuple, list)) or len(row) != len(names):
+    fields = row if isinstance(row, (tuple, list)) else (row,)
+    if len(fields) != len(names):
         raise TypeMismatchError(
             f"{row!r} is no row with the fields {', '.join(names)}.",
             hint="Let the stream before have rows, tuples or dicts with these fields.",
         )
-    return row
+    return fields

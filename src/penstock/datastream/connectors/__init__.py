@@ -13,6 +13,7 @@ from penstock.datastream.connectors.file_system import (
     OutputFileConfig,
     RollingPolicy,
     StreamFormat,
+    StreamingFileSink,
 )
 from penstock.datastream.connectors.hybrid_source import HybridSource, HybridSourceBuilder
 from penstock.datastream.connectors.jdbc import (
@@ -46,5 +47,6 @@ __all__ = [
     "Source",
     "SparkSink",
     "StreamFormat",
+    "StreamingFileSink",
     "TwoPhaseCommitSink",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from penstock.datastream.connectors.files.compaction import FileCompactor, FileCompactStrategy
 from penstock.datastream.connectors.files.file_sink import FileSink
 from penstock.datastream.connectors.files.file_source import (
     BulkFormat,
@@ -20,12 +21,15 @@ from penstock.datastream.connectors.files.policies import (
     PartFileInfo,
     RollingPolicy,
 )
+from penstock.datastream.connectors.files.streaming_file_sink import StreamingFileSink
 
 __all__ = [
     "BucketAssigner",
     "BucketContext",
     "BulkFormat",
     "DefaultRollingPolicy",
+    "FileCompactStrategy",
+    "FileCompactor",
     "FileEnumeratorProvider",
     "FileSink",
     "FileSource",
@@ -36,4 +40,5 @@ __all__ = [
     "PartFileInfo",
     "RollingPolicy",
     "StreamFormat",
+    "StreamingFileSink",
 ]

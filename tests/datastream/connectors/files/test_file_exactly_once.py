@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -18,6 +18,7 @@ from tests.datastream.connectors.sink_job import SINK_ID, SinkJob
 from penstock.common import Encoder, Types
 from penstock.datastream.connectors.file_system import FileSink
 from penstock.datastream.connectors.files.committer import FileCommitter
+from penstock.datastream.connectors.files.compaction import FileCompactor, FileCompactStrategy
 from penstock.datastream.connectors.files.policies import (
     BucketAssigner,
     BucketContext,
@@ -43,19 +44,32 @@ def visible(folder: Path) -> list[int]:
             lines = path.read_bytes()
             assert lines.startswith(b"number\n")
             assert lines.endswith(b"\n")
-            numbers = [int(line) for line in lines.split()[1:]]
+            numbers = [int(line) for line in lines.split() if line != b"number"]
             assert path.parent.name in {f"remainder={number % 2}" for number in numbers}
             found += numbers
     return sorted(found)
 
 
-def sink_of(folder: Path, policy: RollingPolicy) -> FileSink:
-    return (
+def sink_of(
+    folder: Path, policy: RollingPolicy, compaction: tuple[int, int, FileCompactor] | None = None
+) -> FileSink:
+    """Return a sink.
+
+    Args:
+        folder: Where it writes to.
+        policy: When files are complete.
+        compaction: After how many epochs, and from how many bytes on, they are compacted, and how.
+    """
+    builder = (
         FileSink.for_row_format(str(folder), Encoder.csv(["number"], header=True))
         .with_bucket_assigner(ByRemainder())
         .with_rolling_policy(policy)
-        .build()
     )
+    if compaction is not None:
+        epochs, size, compactor = compaction
+        strategy = FileCompactStrategy.builder().enable_compaction_on_checkpoint(epochs)
+        builder.enable_compact(strategy.set_size_threshold(size).build(), compactor)
+    return builder.build()
 
 
 NewJob = Callable[..., SinkJob]
@@ -106,6 +120,13 @@ POLICIES = st.one_of(
         inactivity_interval=st.sampled_from([10, 10_000]),
     ),
 )
+COMPACTIONS = st.none() | st.tuples(
+    st.sampled_from([1, 2, 100]),
+    st.sampled_from([1, 30, 10_000]),
+    st.sampled_from(
+        [FileCompactor.concat_file_compactor(), FileCompactor.identical_file_compactor()]
+    ),
+)
 MISHAPS = st.sampled_from(["in an attempt", "after preparing", "zombies write", "a process"])
 EPOCHS = st.lists(
     st.fixed_dictionaries(
@@ -129,10 +150,11 @@ ROLLS_AT_ONCE = RollingPolicy.default_rolling_policy(
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow])
-@given(policy=POLICIES, epochs=EPOCHS)
+@given(policy=POLICIES, compaction=COMPACTIONS, epochs=EPOCHS)
 # The next driver deletes the file that an attempt which was given up still writes.
 @example(
     policy=ROLLS_AT_ONCE,
+    compaction=None,
     epochs=[
         {**QUIET, "records": [0, 0, 0], "mishaps": ["in an attempt"]},
         {**QUIET, "records": [0, 3, 0], "driver dies": 0},
@@ -140,13 +162,15 @@ ROLLS_AT_ONCE = RollingPolicy.default_rolling_policy(
     ],
 )
 def test_the_visible_files_have_each_record_once(
-    policy: RollingPolicy, epochs: list[dict[str, Any]]
+    policy: RollingPolicy,
+    compaction: tuple[int, int, FileCompactor] | None,
+    epochs: list[dict[str, Any]],
 ) -> None:
     with TemporaryDirectory() as place, pytest.MonkeyPatch.context() as patch:
         # No machine goes down here, and a disk takes its time.
         patch.setattr(os, "fsync", lambda descriptor: None)
         folder = Path(place, "out")
-        job = SinkJob(sink_of(folder, policy), Path(place, "job"), parallelism=2)
+        job = SinkJob(sink_of(folder, policy, compaction), Path(place, "job"), parallelism=2)
         expected: list[int] = []
         for index, epoch in enumerate(epochs):
             ends = index == len(epochs) - 1

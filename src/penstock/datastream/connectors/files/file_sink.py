@@ -2,44 +2,25 @@
 
 from __future__ import annotations
 
-import os
-from typing import Any, Self
+from typing import Self
 
 from penstock.common.serialization import BulkWriterFactory, Encoder
-from penstock.datastream.connectors.files.committer import FileCommitter
+from penstock.datastream.connectors.files.compaction import FileCompactor, FileCompactStrategy
 from penstock.datastream.connectors.files.policies import (
-    BucketAssigner,
-    BucketContext,
-    DefaultRollingPolicy,
     OnCheckpointRollingPolicy,
-    OutputFileConfig,
-    PartFileInfo,
     RollingPolicy,
 )
-from penstock.datastream.connectors.files.writer import (
-    BulkFormat,
-    FileFormat,
-    FileSettings,
-    FileWriter,
-    RowFormat,
+from penstock.datastream.connectors.files.sink_of_files import (
+    SinkOfFiles,
+    SinkOfFilesBuilder,
+    instance,
 )
-from penstock.datastream.connectors.two_phase_commit import TwoPhaseCommitSink
-from penstock.errors import InvalidArgumentError, UnsupportedOperationError
-from penstock.runtime.sinks import WriterContext
+from penstock.datastream.connectors.files.writer import BulkFormat, RowFormat
 
-__all__ = [
-    "BucketAssigner",
-    "BucketContext",
-    "DefaultRollingPolicy",
-    "FileSink",
-    "OnCheckpointRollingPolicy",
-    "OutputFileConfig",
-    "PartFileInfo",
-    "RollingPolicy",
-]
+__all__ = ["FileSink"]
 
 
-class FileSink(TwoPhaseCommitSink):
+class FileSink(SinkOfFiles):
     r"""Writes records to files in a folder that all workers and the driver reach under one path.
 
     Exactly once: each record is in one of the visible files, once, whatever dies at whatever moment.
@@ -73,83 +54,55 @@ class FileSink(TwoPhaseCommitSink):
         ['{"id": 1}\n{"id": 2}\n']
     """
 
-    class _Builder:
+    class BaseBuilder(SinkOfFilesBuilder):
         """What the builders of both formats have in common."""
 
-        def __init__(self, base_path: str, format: FileFormat, policy: RollingPolicy) -> None:
-            self._base_path = _local(base_path)
-            self._format = format
-            self._policy = policy
-            self._assigner = BucketAssigner.date_time_bucket_assigner()
-            self._names = OutputFileConfig.builder().build()
-            self._interval = 60_000
+        def enable_compact(self, strategy: FileCompactStrategy, compactor: FileCompactor) -> Self:
+            """Have files that are complete made larger ones before they are published.
 
-        def with_bucket_check_interval(self, interval: int) -> Self:
-            """Set after how long without records the rolling policy is asked about time.
-
-            With records it is asked at the end of each epoch.
+            Those of one bucket that one subtask has written are put together, those of several epochs too. Until
+            then nobody sees them. The names of what is published begin with "compacted-".
 
             Args:
-                interval: Milliseconds. Default: 60,000.
+                strategy: When that is done.
+                compactor: How.
 
             Raises:
-                InvalidArgumentError: If it is below 1.
+                InvalidArgumentError: If one of them is something else.
             """
-            if not isinstance(interval, int) or interval < 1:
-                raise InvalidArgumentError(
-                    f"{interval!r} is no interval.", hint="Give milliseconds, from 1 on."
-                )
-            self._interval = interval
+            self._strategy = instance(strategy, FileCompactStrategy, "enable_compact")
+            self._compactor = instance(compactor, FileCompactor, "enable_compact")
             return self
 
-        def with_bucket_assigner(self, bucket_assigner: BucketAssigner) -> Self:
-            """Set what chooses the folder of a record. Default: one for each hour of processing time."""
-            self._assigner = _instance(bucket_assigner, BucketAssigner, "with_bucket_assigner")
-            return self
+        def disable_compact(self) -> Self:
+            """Publish files as they were written, which is the default.
 
-        def with_output_file_config(self, output_file_config: OutputFileConfig) -> Self:
-            """Set how files are named. Default: they begin with "part"."""
-            self._names = _instance(output_file_config, OutputFileConfig, "with_output_file_config")
+            What waits to be compacted since an earlier run is published with the first epoch.
+            """
+            self._strategy = self._compactor = None
             return self
 
         def build(self) -> FileSink:
             """Return the sink."""
-            return FileSink(
-                FileSettings(
-                    self._base_path,
-                    self._format,
-                    self._assigner,
-                    self._policy,
-                    self._names,
-                    self._interval,
-                )
-            )
+            return FileSink(self._settings())
 
-    class RowFormatBuilder(_Builder):
+    class RowFormatBuilder(BaseBuilder):
         """Builds a FileSink of a row format."""
 
         def with_rolling_policy(self, rolling_policy: RollingPolicy) -> Self:
             """Set when a file is complete. Default: `RollingPolicy.default_rolling_policy()`."""
-            self._policy = _instance(rolling_policy, RollingPolicy, "with_rolling_policy")
+            self._policy = instance(rolling_policy, RollingPolicy, "with_rolling_policy")
             return self
 
-    class BulkFormatBuilder(_Builder):
+    class BulkFormatBuilder(BaseBuilder):
         """Builds a FileSink of a bulk format."""
 
         def with_rolling_policy(self, rolling_policy: OnCheckpointRollingPolicy) -> Self:
             """Set the only policy there is for bulk formats, which is the default."""
-            self._policy = _instance(
+            self._policy = instance(
                 rolling_policy, OnCheckpointRollingPolicy, "with_rolling_policy"
             )
             return self
-
-    restores_writer_state = True
-
-    def __init__(self, settings: FileSettings) -> None:
-        self._settings = settings
-        # A file that one epoch leaves open belongs to a subtask, and time may complete it.
-        self.has_writer_state = not isinstance(settings.policy, OnCheckpointRollingPolicy)
-        self.wants_wake_ups = self.has_writer_state
 
     @staticmethod
     def for_row_format(base_path: str, encoder: Encoder) -> FileSink.RowFormatBuilder:
@@ -163,7 +116,7 @@ class FileSink(TwoPhaseCommitSink):
             InvalidArgumentError: If it is no encoder.
             UnsupportedOperationError: If the base path is elsewhere than in a file system.
         """
-        encoder = _instance(encoder, Encoder, "for_row_format")
+        encoder = instance(encoder, Encoder, "for_row_format")
         return FileSink.RowFormatBuilder(
             base_path, RowFormat(encoder), RollingPolicy.default_rolling_policy()
         )
@@ -183,46 +136,7 @@ class FileSink(TwoPhaseCommitSink):
             InvalidArgumentError: If it is no factory.
             UnsupportedOperationError: If the base path is elsewhere than in a file system.
         """
-        factory = _instance(writer_factory, BulkWriterFactory, "for_bulk_format")
+        factory = instance(writer_factory, BulkWriterFactory, "for_bulk_format")
         return FileSink.BulkFormatBuilder(
             base_path, BulkFormat(factory), RollingPolicy.on_checkpoint_rolling_policy()
         )
-
-    @property
-    def place(self) -> str:
-        """See `TwoPhaseCommitSink.place`."""
-        return self._settings.base_path
-
-    def create_writer(self, context: WriterContext) -> FileWriter:
-        """See `TwoPhaseCommitSink.create_writer`."""
-        return FileWriter(self._settings, context)
-
-    def create_committer(self) -> FileCommitter:
-        """See `TwoPhaseCommitSink.create_committer`."""
-        return FileCommitter(self._settings.base_path)
-
-
-def _local(base_path: str) -> str:
-    scheme, separator, rest = base_path.partition("://")
-    if separator and scheme != "file":
-        raise UnsupportedOperationError(
-            f"A FileSink cannot write to {base_path!r}: it gives files their names by renaming them, "
-            "which an object store cannot.",
-            hint="Write to a file system, or use a SparkSink.",
-        )
-    path = rest if separator else base_path
-    if not path.strip() or path.startswith("~"):
-        raise InvalidArgumentError(
-            f"{base_path!r} is no folder that a FileSink could write to.",
-            hint="Give the whole path of a folder, without ~.",
-        )
-    return os.path.abspath(path)
-
-
-def _instance(value: Any, kind: type[Any], method: str) -> Any:
-    if not isinstance(value, kind):
-        raise InvalidArgumentError(
-            f"{method}() was given {value!r}, which is no {kind.__name__}.",
-            hint=f"Give an instance of {kind.__name__}.",
-        )
-    return value

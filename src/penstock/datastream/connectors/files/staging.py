@@ -9,6 +9,7 @@ import shutil
 import uuid
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from typing import Final, NamedTuple
 
 from penstock.checkpoint.lasting import make_lasting_folder, sync_folder
@@ -130,6 +131,7 @@ class Staging:
         epoch: int,
         subtask: int,
         copy_of: CopyOf = lambda _: None,
+        delimiter: bytes = b"",
     ) -> StagedFile:
         """Return a new file that has the contents of others.
 
@@ -138,6 +140,7 @@ class Staging:
             epoch: The number of the epoch.
             subtask: The index of the subtask.
             copy_of: Returns the content of a file of which there is a copy, by its path; else None.
+            delimiter: What stands between two contents.
 
         Raises:
             LostOutputError: If one of them is not what was written.
@@ -146,14 +149,16 @@ class Staging:
         path, absolute = self.new_path(epoch, subtask)
         checksum = 0
         with open(absolute, "xb") as joined:
-            for file in files:
-                for chunk in copy_of(file.path) or self._content(file):
+            for place, file in enumerate(files):
+                chunks = copy_of(file.path) or self._content(file)
+                for chunk in chain([delimiter] if place else [], chunks):
                     checksum = zlib.crc32(chunk, checksum)
                     joined.write(chunk)
+            length = joined.tell()
             joined.flush()
             os.fsync(joined.fileno())
         level = max((file.level for file in files), default=0) + 1
-        return StagedFile(path, sum(file.length for file in files), level, checksum)
+        return StagedFile(path, length, level, checksum)
 
     def _content(self, file: StagedFile) -> Iterator[bytes]:
         """Yield the bytes of a file, and raise at their end if they are not what was written.

@@ -14,8 +14,10 @@ from typing import Any, BinaryIO, ClassVar, Final, Protocol
 from penstock.checkpoint.open_files import chunks_of
 from penstock.common.serialization import BulkWriter, BulkWriterFactory, Encoder
 from penstock.datastream.connectors.files.committer import FileCommittable
+from penstock.datastream.connectors.files.compaction import FileCompactor, FileCompactStrategy
 from penstock.datastream.connectors.files.policies import (
     BucketAssigner,
+    OnCheckpointRollingPolicy,
     OutputFileConfig,
     RollingPolicy,
 )
@@ -184,6 +186,23 @@ class _Part:
         return cls(bucket_id, created, updated, [StagedFile(*piece) for piece in pieces])
 
 
+@dataclass
+class _Waiting:
+    """The files of a bucket that are to be compacted.
+
+    Attributes:
+        epochs: At the ends of how many epochs one of them waited.
+        files: The files.
+    """
+
+    epochs: int = 0
+    files: list[StagedFile] = field(default_factory=list)
+
+    @property
+    def size(self) -> int:
+        return sum(file.length for file in self.files)
+
+
 def _foldable(pieces: list[StagedFile]) -> int | None:
     """Return where the last pieces begin that are to become one; None if there are too few, or they are large."""
     start = len(pieces) - _FOLDED
@@ -203,6 +222,8 @@ class FileSettings:
         policy: Says when a file is complete.
         names: How files are named.
         check_interval: After how long without records policies are asked, in milliseconds.
+        strategy: When files are compacted; None for never.
+        compactor: How they are.
     """
 
     base_path: str
@@ -211,6 +232,13 @@ class FileSettings:
     policy: RollingPolicy
     names: OutputFileConfig
     check_interval: int
+    strategy: FileCompactStrategy | None = None
+    compactor: FileCompactor | None = None
+
+    @property
+    def leaves_something_open(self) -> bool:
+        """Whether an epoch may leave files that are not complete, or not compacted."""
+        return self.strategy is not None or not isinstance(self.policy, OnCheckpointRollingPolicy)
 
     @property
     def may_change_kept(self) -> bool:
@@ -240,6 +268,8 @@ class FileWriter(SinkWriter):
         self._now = context.current_processing_time
         self._timestamp: int | None = None
         self._parts: dict[str, _Part] = {}
+        # What is complete and is to be compacted, by bucket.
+        self._waiting: dict[str, _Waiting] = {}
         # Parts that nothing is added to any more.
         self._closed: list[_Part] = []
         self._complete: list[PublishedFile] = []
@@ -261,6 +291,9 @@ class FileWriter(SinkWriter):
         """Take up parts that are not complete."""
         for snapshot in snapshots:
             for plain in json.loads(snapshot):
+                if isinstance(plain, dict):
+                    self._restore_waiting(plain)
+                    continue
                 part = _Part.from_plain(plain)
                 # Two former subtasks may have written to one bucket; and the format may have been another.
                 is_taken = self._parts.get(part.bucket_id) is not None
@@ -269,10 +302,19 @@ class FileWriter(SinkWriter):
                 else:
                     self._parts[part.bucket_id] = part
 
+    def _restore_waiting(self, plain: dict[str, Any]) -> None:
+        waiting = self._waiting.setdefault(plain["bucket"], _Waiting())
+        waiting.epochs = max(waiting.epochs, plain["epochs"])
+        waiting.files += [StagedFile(*file) for file in plain["files"]]
+
     def snapshot(self) -> bytes | None:
-        """Return the parts that are not complete."""
-        parts = [part.to_plain() for part in self._parts.values()]
-        return json.dumps(parts).encode() if parts else None
+        """Return the parts that are not complete, and what is to be compacted."""
+        plain: list[Any] = [part.to_plain() for part in self._parts.values()]
+        plain += [
+            {"bucket": bucket, "epochs": waiting.epochs, "files": waiting.files}
+            for bucket, waiting in self._waiting.items()
+        ]
+        return json.dumps(plain).encode() if plain else None
 
     def write(self, value: Any, timestamp: int | None) -> None:
         """Write a record into the part of its bucket."""
@@ -321,17 +363,62 @@ class FileWriter(SinkWriter):
         return bucket
 
     def _roll(self, part: _Part) -> None:
-        """Complete a part: its file is published when the epoch is committed."""
+        """Complete a part: its file is published when the epoch is committed, or compacted before."""
         part.suspend()
         epoch, staging = self._context.epoch, self._staging
         whole = part.pieces[0]
         if len(part.pieces) > 1 or not staging.is_of_epoch(whole.path, epoch):
             # What earlier epochs wrote stays where it is: the job may be set back to one of them.
             whole = staging.join(part.pieces, epoch, self._subtask, self._context.copy_of)
+        if self._settings.strategy is None:
+            self._publish(part.bucket_id, whole)
+        else:
+            self._waiting.setdefault(part.bucket_id, _Waiting()).files.append(whole)
+
+    def _publish(self, bucket: str, file: StagedFile, before: str = "") -> None:
         names = self._settings.names
-        name = f"{names.get_part_prefix()}-{visible_name(whole.path)}{names.get_part_suffix()}"
-        target = f"{part.bucket_id}/{name}" if part.bucket_id else name
-        self._complete.append(PublishedFile(whole, target))
+        prefix, suffix = f"{before}{names.get_part_prefix()}", names.get_part_suffix()
+        name = f"{prefix}-{visible_name(file.path)}{suffix}"
+        self._complete.append(PublishedFile(file, f"{bucket}/{name}" if bucket else name))
+
+    def _compact(self) -> None:
+        """Compact what is due, and have the rest wait in files of this history."""
+        strategy, staging = self._settings.strategy, self._staging
+        for bucket, waiting in list(self._waiting.items()):
+            waiting.epochs += 1
+            if strategy is None or self._has_ended or strategy.is_due(waiting.epochs, waiting.size):
+                del self._waiting[bucket]
+                before = "" if strategy is None else "compacted-"
+                for file in self._compacted(waiting.files):
+                    self._publish(bucket, file, before)
+                continue
+            waiting.files = [
+                file if staging.is_own(file.path) else self._joined([file])
+                for file in waiting.files
+            ]
+            if self._joins:
+                while (place := _foldable(waiting.files)) is not None:
+                    waiting.files[place:] = [self._joined(waiting.files[place:])]
+
+    def _compacted(self, files: list[StagedFile]) -> list[StagedFile]:
+        """Return what becomes of files that wait: files of this epoch."""
+        epoch, staging = self._context.epoch, self._staging
+        if self._joins and len(files) > 1:
+            return [self._joined(files)]
+        return [
+            file if staging.is_of_epoch(file.path, epoch) else self._joined([file])
+            for file in files
+        ]
+
+    @property
+    def _joins(self) -> bool:
+        compactor = self._settings.compactor
+        return compactor is not None and compactor.joins
+
+    def _joined(self, files: list[StagedFile]) -> StagedFile:
+        compactor, context = self._settings.compactor, self._context
+        delimiter = b"" if compactor is None else compactor.delimiter
+        return self._staging.join(files, context.epoch, self._subtask, context.copy_of, delimiter)
 
     def end_input(self) -> None:
         """Complete all parts with this epoch."""
@@ -351,8 +438,10 @@ class FileWriter(SinkWriter):
                 self._fold(part)
         while self._closed:
             self._roll(self._closed.pop())
+        self._compact()
         complete, self._complete = self._complete, []
         pieces = [piece for part in self._parts.values() for piece in part.pieces]
+        pieces += [file for waiting in self._waiting.values() for file in waiting.files]
         if not complete and not pieces:
             return []
         self._staging.sync()
@@ -388,7 +477,8 @@ class FileWriter(SinkWriter):
 
     def next_wake_up(self) -> int | None:
         """Return when policies are to be asked again."""
-        return self._now() + self._settings.check_interval if self._parts else None
+        is_open = self._parts or self._waiting
+        return self._now() + self._settings.check_interval if is_open else None
 
     def close(self) -> None:
         """Give up what was not prepared."""
