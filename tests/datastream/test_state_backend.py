@@ -42,7 +42,7 @@ class TestEmbeddedRocksDBStateBackend:
         assert backend.get_number_of_transfer_threads() == 4
         assert not backend.is_incremental_checkpoints_enabled()
 
-        backend.set_db_storage_paths("/mnt/a", "file:///mnt/b")
+        backend.set_db_storage_paths("/mnt/a/", "file:///mnt/b")
         backend.set_predefined_options(PredefinedOptions.FLASH_SSD_OPTIMIZED)
         backend.set_options(f"{__name__}.Checked")
         backend.set_number_of_transfer_threads(8)

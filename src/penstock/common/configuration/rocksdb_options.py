@@ -303,7 +303,7 @@ def _path(directory: str) -> str:
             f"{directory!r} is no folder for RocksDB's files.",
             hint="Give whole paths, such as /mnt/disk1/state.",
         )
-    return path
+    return path.rstrip("/") or "/"
 
 
 def _compressions(text: str) -> tuple[str, ...]:
