@@ -94,8 +94,7 @@ class StreamExecutionEnvironment(EnvironmentExecution):
 
         Args:
             collection: The elements.
-            type_info: Their type; every element is checked. With a row type, tuples and lists become
-                rows. Default: any.
+            type_info: Their type: each is made a value of exactly that, as tuples become rows. Default: any.
 
         Returns:
             The stream.

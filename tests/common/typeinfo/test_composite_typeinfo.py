@@ -48,6 +48,9 @@ class TestSequences:
             assert info.convert(value) == expected
             assert [type(element) for element in info.convert(value)] == [int] * len(expected)
 
+    def test_know_their_element_type_by_pyflinks_name(self) -> None:
+        assert Types.LIST(Types.INT()).elem_type == Types.INT()
+
     def test_leave_lists_as_they_are(self) -> None:
         plain, strange = [1, None], [1, True]
 

@@ -265,7 +265,7 @@ class BasicTypeInfo(TypeInformation):
 
     @staticmethod
     def FLOAT_TYPE_INFO() -> BasicTypeInfo:
-        """Return the description of a `float` kept in 32 bits."""
+        """Return the description of a `float` that is rounded to 32 bits."""
         return BasicTypeInfo(BasicType.FLOAT)
 
     @staticmethod

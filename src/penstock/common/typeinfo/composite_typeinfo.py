@@ -113,6 +113,11 @@ class ListTypeInfo(SequenceTypeInfo):
         ListTypeInfo<Integer>
     """
 
+    @property
+    def elem_type(self) -> TypeInformation:
+        """The type of the elements, by PyFlink's name for it."""
+        return self.element_type
+
     def _may_be_bytes(self) -> bool:
         return self.element_type == BasicTypeInfo.BYTE_TYPE_INFO()
 

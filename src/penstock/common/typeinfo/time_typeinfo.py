@@ -105,6 +105,9 @@ class TimeTypeInfo(_TemporalTypeInfo):
         60000000
     """
 
+    EPOCH_ORDINAL = 0
+    """When the clock of 1970-01-01 00:00 UTC showed 00:00, in microseconds: no time zone plays a part here."""
+
     def to_internal_type(self, t: time | None) -> int | None:
         """See `TypeInformation.to_internal_type`."""
         if t is None:

@@ -65,7 +65,7 @@ class Types:
 
     @staticmethod
     def FLOAT() -> TypeInformation:
-        """Return the description of a `float` kept in 32 bits."""
+        """Return the description of a `float` that is rounded to 32 bits."""
         return BasicTypeInfo.FLOAT_TYPE_INFO()
 
     @staticmethod
@@ -105,7 +105,7 @@ class Types:
 
     @staticmethod
     def SQL_TIMESTAMP() -> TypeInformation:
-        """Return the description of `datetime.datetime`."""
+        """Return the description of `datetime.datetime`, to the microsecond."""
         return SqlTimeTypeInfo.TIMESTAMP()
 
     @staticmethod
@@ -115,7 +115,7 @@ class Types:
 
     @staticmethod
     def ROW(field_types: Sequence[TypeInformation]) -> RowTypeInfo:
-        """Return the description of rows whose fields have no names.
+        """Return the description of rows whose fields are called f0, f1 and so on.
 
         Args:
             field_types: The types of the fields.

@@ -242,7 +242,7 @@ class Windows(Aggregating[StreamT]):
                 merge, and sliding windows, also join two such values.
             window_function: Makes the results of that value, which it gets as the only input. A
                 plain callable is called as `WindowFunction.apply` is. Default: the value is the result.
-            output_type: The type of the results, which they are checked against. Default: that of
+            output_type: The type of the results, of which they are made values. Default: that of
                 the records; with a `window_function`, any.
             share_panes: Whether sliding windows reduce the records of each slide once for all windows
                 that hold them, and then join what the slides come to, in the order of time: many
@@ -291,7 +291,7 @@ class Windows(Aggregating[StreamT]):
                 the result.
             accumulator_type: The type of the accumulators, which they are checked against when the
                 window fires. Default: any.
-            output_type: The type of the results, which they are checked against. Default: any.
+            output_type: The type of the results, of which they are made values. Default: any.
             share_panes: Whether sliding windows add the records of each slide once for all windows that
                 hold them, and then merge what the slides come to, in the order of time: many times as
                 fast where windows overlap a lot. `merge` has to give the accumulator that `add` gives
@@ -351,7 +351,7 @@ class Windows(Aggregating[StreamT]):
             window_function: Takes the key, the window and its records, and returns or yields the
                 results; on an `AllWindowedStream` the window and its records. A tuple of an
                 `OutputTag` and a value goes to that side output.
-            output_type: The type of the results, which they are checked against. Default: any.
+            output_type: The type of the results, of which they are made values. Default: any.
 
         Returns:
             The results, with the last timestamp of their window.
@@ -372,7 +372,7 @@ class Windows(Aggregating[StreamT]):
             process_window_function: Takes the key, a `ProcessWindowFunction.Context` and the
                 records, and returns or yields the results; on an `AllWindowedStream` the context
                 and the records. A tuple of an `OutputTag` and a value goes to that side output.
-            output_type: The type of the results, which they are checked against. Default: any.
+            output_type: The type of the results, of which they are made values. Default: any.
 
         Returns:
             The results, with the last timestamp of their window.
