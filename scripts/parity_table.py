@@ -25,7 +25,6 @@ def _each(place: str, names: str, why: str) -> dict[str, str]:
 
 _BUILDERS: Final = "The builders of both formats have it, each for its policies."
 WHY: Final = {
-    "common.typeinfo.TimeTypeInfo.EPOCH_ORDINAL": _INTERNAL,
     **_each(
         "datastream.connectors.elasticsearch",
         "ElasticsearchSinkBuilderBase.get_http_host_class "
