@@ -11,7 +11,9 @@ import pytest
 from tests.runtime.job_files.wheels import write_wheel
 from tests.semantics.conftest import NewEnvironment
 
+from penstock.common import Encoder, WatermarkStrategy
 from penstock.datastream import MapFunction, RuntimeContext
+from penstock.datastream.connectors.file_system import FileSink, FileSource, StreamFormat
 from penstock.errors import CachedFileNotFoundError, PenstockError, RequirementsNotInstalledError
 
 
@@ -93,3 +95,20 @@ def test_what_is_not_there_is_named(new_environment: NewEnvironment, files: Path
         RequirementsNotInstalledError, match=r"needed_and_not_there(.|\n)*Hint: .*pip download"
     ):
         list(env.from_collection(["cached:plain"]).map(Finder()).execute_and_collect())
+
+
+def test_relative_paths_begin_where_the_program_runs(
+    new_environment: NewEnvironment, files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(files)
+    Path("lines").write_text("a\nb\n")
+    env = new_environment()
+    env.add_python_archive("zipped.zip", "data")
+    lines = env.read_text_file("lines", "latin-1")
+    source = FileSource.for_record_stream_format(StreamFormat.text_line_format(), "lines").build()
+    again = env.from_source(source, WatermarkStrategy.no_watermarks(), "lines")
+    sink = FileSink.for_row_format("out", Encoder.simple_string_encoder()).build()
+    lines.union(again).map(lambda line: line + Path("data/text").read_text()).sink_to(sink)
+    env.execute()
+    found = "".join(path.read_text() for path in (files / "out").rglob("part-*"))
+    assert sorted(found.split()) == ["adata", "adata", "bdata", "bdata"]

@@ -266,4 +266,4 @@ def test_what_cannot_run_is_refused() -> None:
     with pytest.raises(InvalidConfigurationValueError, match="'redis'"):
         summing(state_backend="redis")
     with pytest.raises(InvalidKeyError):
-        summing(key_selector=lambda number: [number]).process_element(1)
+        summing(key_selector=lambda number: {number}).process_element(1)

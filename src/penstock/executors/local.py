@@ -9,6 +9,7 @@ import sys
 import threading
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any, NoReturn
 
@@ -98,9 +99,14 @@ class LocalRun:
 
     def __call__(self, stop: threading.Event) -> None:
         """Run all epochs, or until `stop` is set."""
-        files = self._layout.program.files
-        with rare_collections(), at_work(files, private_folder(), self._modules):
+        with rare_collections(), self._at_work():
             with_room(self._run_all, stop)
+
+    def _at_work(self) -> AbstractContextManager[None]:
+        files = self._layout.program.files
+        if not files and not self._modules:
+            return nullcontext()
+        return at_work(files, private_folder(), self._modules)
 
     def interrupt(self) -> None:
         """Let operators no longer wait for calls."""

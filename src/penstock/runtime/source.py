@@ -152,7 +152,8 @@ def _next_lines(text: TextIO, path: str, charset: str) -> list[str]:
 
 
 def _files_below(path: str) -> list[str]:
-    place = path.removeprefix("file://")
+    # Functions may work in another folder than this.
+    place = os.path.abspath(path.removeprefix("file://"))
     try:
         if os.path.isdir(place):
             names = sorted(name for name in os.listdir(place) if name[0] not in "._")

@@ -247,8 +247,8 @@ def test_key_by_brings_equal_keys_together(parallelism: int) -> None:
 
 
 def test_keys_that_cannot_be_keys_name_the_record(env: StreamExecutionEnvironment) -> None:
-    with pytest.raises(InvalidKeyError, match=r"the record \[1, 2\]"):
-        results(env.from_collection([[1, 2]]).key_by(lambda record: record).sum(0))
+    with pytest.raises(InvalidKeyError, match=r"the record \{1: 2\}"):
+        results(env.from_collection([{1: 2}]).key_by(lambda record: record).sum(1))
 
 
 def test_a_key_field_that_is_missing_names_the_record(env: StreamExecutionEnvironment) -> None:

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from penstock.common.types import Row
 from penstock.errors import AsyncResultError
 from penstock.runtime.objects.mutability import copied_if_possible
 
@@ -32,7 +33,7 @@ class ResultFuture:
                 call has failed with.
         """
         # Whoever completes it may change the results before the loop sees them.
-        self._settle_soon(result if callable(result) else _own_copy(result), None)
+        self._settle_soon(result if _is_supplier(result) else _own_copy(result), None)
 
     def complete_exceptionally(self, error: BaseException) -> None:
         """Say that the call failed; from any thread.
@@ -56,7 +57,7 @@ class ResultFuture:
     def _settle(self, results: Any, error: BaseException | None) -> None:
         if self._outcome.done():
             return
-        if callable(results):
+        if _is_supplier(results):
             try:
                 results = _own_copy(results())
             except Exception as raised:  # noqa: BLE001 - whatever the user's function raises
@@ -83,6 +84,11 @@ class ResultFuture:
         """Wait until it is completed; return the results, or raise the failure."""
         await self._outcome
         return self.result()
+
+
+def _is_supplier(results: Any) -> bool:
+    # A row is callable, too: it makes other rows.
+    return callable(results) and not isinstance(results, Row)
 
 
 def _own_copy(results: Any) -> Any:
