@@ -194,19 +194,23 @@ def instant_of(text: str, between: str, ends: str) -> Instant:
     Raises:
         ValueError: If it is none.
     """
-    match = _POINT_IN_TIME.fullmatch(text)
-    if match is None or match[2] != between or match[5] != ends:
-        example = f"2024-05-17{between}09:30:00.5{ends}"
-        raise ValueError(f"{text!r} is no timestamp such as {example}")
-    moment = datetime.fromisoformat(f"{match[1]}T{match[3]}").replace(tzinfo=UTC)
-    return Instant(int(moment.timestamp()), int((match[4] or "").ljust(9, "0")))
+    second, fraction = _parts_of(text, between, ends)
+    return Instant(int(second.replace(tzinfo=UTC).timestamp()), int(fraction))
 
 
 def timestamp_of(text: str, between: str, ends: str) -> datetime:
     """Return the timestamp that a text is; see `instant_of`. What is beyond microseconds is cut off."""
-    instant = instant_of(text, between, ends)
-    moment = datetime.fromtimestamp(instant.seconds, UTC)
-    return moment.replace(tzinfo=None, microsecond=instant.nanos // 1000)
+    second, fraction = _parts_of(text, between, ends)
+    return second.replace(microsecond=int(fraction[:6]))
+
+
+def _parts_of(text: str, between: str, ends: str) -> tuple[datetime, str]:
+    """Return the second of a timestamp, and the nine digits behind it."""
+    match = _POINT_IN_TIME.fullmatch(text)
+    if match is None or match[2] != between or match[5] != ends:
+        example = f"2024-05-17{between}09:30:00.5{ends}"
+        raise ValueError(f"{text!r} is no timestamp such as {example}")
+    return datetime.fromisoformat(f"{match[1]}T{match[3]}"), (match[4] or "").ljust(9, "0")
 
 
 _TEXTS: Final[dict[BasicType, Callable[[Any], str]]] = {
