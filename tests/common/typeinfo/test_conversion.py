@@ -18,7 +18,9 @@ TYPES = [
     *(Types.TUPLE(PAIR), Types.ROW(PAIR), Types.ROW_NAMED(["name", "age"], PAIR)),
     *(Types.ROW([]), Types.TUPLE([Types.FLOAT(), Types.TUPLE(PAIR)])),
     *(Types.LIST(Types.INT()), Types.MAP(Types.STRING(), Types.INT())),
-    Types.TUPLE([Types.PICKLED_BYTE_ARRAY()]),
+    *(Types.LIST(Types.ROW([Types.INT()])), Types.PRIMITIVE_ARRAY(Types.BYTE())),
+    *(Types.TUPLE([Types.PICKLED_BYTE_ARRAY()]), Types.ROW([Types.FLOAT(), Types.STRING()])),
+    Types.ROW([Types.STRING(), Types.TUPLE(PAIR)]),
 ]
 simple = st.sampled_from([None, True, 0, 1, 2**31, 1.0, 0.5, "a", "ab", 10**400, float("inf")])
 fields = st.lists(simple, max_size=2)
@@ -27,6 +29,8 @@ values = (
     | fields
     | fields.map(tuple)
     | fields.map(lambda drawn: Row(*drawn))
+    | st.lists(simple.map(lambda value: Row(f0=value)), max_size=2)
+    | st.binary(max_size=2)
     | st.tuples(simple, st.just("a")).map(lambda pair: Row(age=pair[0], name=pair[1]))
     | st.tuples(st.just("a"), simple).map(lambda pair: Row(name=pair[0], age=pair[1]))
     | st.tuples(simple, st.just(("a", 1)))
@@ -68,6 +72,17 @@ def test_gives_for_many_values_what_the_type_gives_for_each(
     assert list(map(repr, to(type_info).all(found))) == expected
     if "Float" not in repr(type_info):
         assert to(type_info).all(found) is found
+
+
+def test_pairs_are_made_rows_whose_first_fields_are_rounded_and_whose_others_stay() -> None:
+    declared = Types.ROW_NAMED(["real", "text"], [Types.FLOAT(), Types.STRING()])
+    found = to(declared).all([(0.1, "a"), (1, None), (None, "b")])
+    assert repr(found) == (
+        "[Row(real=0.10000000149011612, text='a'), Row(real=1.0, text=None), "
+        "Row(real=None, text='b')]"
+    )
+    with pytest.raises(TypeMismatchError, match=r"^the result\.real is no Float: 1e\+39, a float"):
+        to(declared).all([(0.1, "a"), (1e39, "b")])
 
 
 def test_a_type_that_takes_all_as_it_is_needs_none() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence, Set
+from itertools import chain
 from operator import countOf, is_
 from typing import Any, Final
 
@@ -92,6 +93,12 @@ class SequenceTypeInfo(TypeInformation):
             raise UnfitError(self, value, _ORDER_HINT if isinstance(value, Set) else None)
         return list(value)
 
+    def fits_all(self, values: Sequence[Any]) -> bool:
+        """See `TypeInformation.fits_all`."""
+        return are_all(list, values) and self.element_type.fits_all(
+            list(chain.from_iterable(values))
+        )
+
     def _element(self, element: Any, position: int) -> Any:
         try:
             return self.element_type.converted(element)
@@ -172,6 +179,10 @@ class PrimitiveArrayTypeInfo(_ArrayTypeInfo):
             raise UnfitError(self, value)
         return super()._converted(value)
 
+    def fits_all(self, values: Sequence[Any]) -> bool:
+        """See `TypeInformation.fits_all`."""
+        return not self._may_be_bytes() and super().fits_all(values)
+
     def _may_be_bytes(self) -> bool:
         return self.element_type == BasicTypeInfo.BYTE_TYPE_INFO()
 
@@ -226,6 +237,14 @@ class MapTypeInfo(TypeInformation):
         items = [self._item(item, key) for key, item in value.items()]
         is_same = _are_same(value, keys) and _are_same(value.values(), items)
         return value if is_same and type(value) is dict else dict(zip(keys, items, strict=True))
+
+    def fits_all(self, values: Sequence[Any]) -> bool:
+        """See `TypeInformation.fits_all`."""
+        return (
+            are_all(dict, values)
+            and self.key_type_info.fits_all(list(chain.from_iterable(values)))
+            and self.value_type_info.fits_all(list(chain.from_iterable(map(dict.values, values))))
+        )
 
     def _key(self, key: Any) -> Any:
         try:
@@ -509,6 +528,14 @@ class RowTypeInfo(_FieldsTypeInfo):
         row = self._make(converted)
         row.set_row_kind(value.get_row_kind())
         return row
+
+    def fits_all(self, values: Sequence[Any]) -> bool:
+        """See `TypeInformation.fits_all`."""
+        return (
+            are_all(Row, values)
+            and countOf(map(field_names_of, values), self._field_names) == len(values)
+            and self.fit_all_fields(list(map(tuple, values)))
+        )
 
     def _make(self, fields: list[Any]) -> Row:
         return row_of(self._field_names, tuple(fields))

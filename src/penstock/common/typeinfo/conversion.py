@@ -6,14 +6,21 @@ from collections.abc import Callable, Mapping
 from datetime import date, datetime, time
 from decimal import Decimal
 from functools import lru_cache, partial
-from operator import is_
+from operator import countOf, is_
+from struct import Struct
 from types import MappingProxyType
 from typing import Any, Final
 
 from penstock.common.time import Instant
-from penstock.common.typeinfo.composite_typeinfo import RowTypeInfo
-from penstock.common.typeinfo.type_information import NEVER, TypeInformation, are_all
+from penstock.common.typeinfo.basic_typeinfo import BasicTypeInfo
+from penstock.common.typeinfo.composite_typeinfo import RowTypeInfo, TupleTypeInfo
+from penstock.common.typeinfo.type_information import (
+    NEVER,
+    TypeInformation,
+    are_all,
+)
 from penstock.common.types import Row, RowKind, row_of
+from penstock.errors import TypeMismatchError
 
 __all__ = ["MISFIT_NAMES", "Conversion", "conversion_to"]
 
@@ -78,15 +85,57 @@ class Conversion:
         return values if all(map(is_, values, converted)) else converted
 
 
-class _RowConversion(Conversion):
+class _SingleConversion(Conversion):
+    """Rounds to 32 bits."""
+
+    def all(self, values: list[Any]) -> list[Any]:
+        if not are_all(float, values):
+            return super().all(values)
+        layout = Struct(f"<{len(values)}f")
+        try:
+            rounded = list(layout.unpack(layout.pack(*values)))
+        except OverflowError:  # which `one` says of which
+            return super().all(values)
+        return values if rounded == values else rounded
+
+
+class _FieldsConversion(Conversion):
+    """Makes tuples, or rows with the declared names; of tuples column by column."""
+
+    def __init__(self, type_info: RowTypeInfo | TupleTypeInfo, where: str) -> None:
+        super().__init__(type_info, where)
+        self._layout = type_info
+        self._fields = [conversion_to(field, where) for field in type_info.get_field_types()]
+
+    def all(self, values: list[Any]) -> list[Any]:
+        if not values or not are_all(tuple, values):
+            return super().all(values)
+        if self._layout.fit_all_fields(values):
+            return self._made(values)
+        if countOf(map(len, values), len(self._fields)) != len(values):
+            return super().all(values)
+        columns = [list(column) for column in zip(*values, strict=True)]
+        try:
+            converted = [
+                column if field is None else field.all(column)
+                for column, field in zip(columns, self._fields, strict=True)
+            ]
+        except TypeMismatchError:  # which `one` tells with the name of the field
+            return super().all(values)
+        is_same = all(map(is_, columns, converted))
+        return self._made(values if is_same else list(zip(*converted, strict=True)))
+
+    def _made(self, tuples: list[Any]) -> list[Any]:
+        return tuples
+
+
+class _RowConversion(_FieldsConversion):
     """Makes rows with the declared names, of tuples and rows above all."""
 
     def __init__(self, type_info: RowTypeInfo, where: str) -> None:
         super().__init__(type_info, where)
-        self._row_type = type_info
         self._names = tuple(type_info.get_field_names())
         self._are_misfits = _test_of(type_info.misfits_in("fields"))
-        self._named = partial(row_of, self._names)
 
     def one(self, value: Any) -> Any:
         kind = type(value)
@@ -106,10 +155,8 @@ class _RowConversion(Conversion):
                 return row_of(self._names, fields)
         return super().one(value)
 
-    def all(self, values: list[Any]) -> list[Any]:
-        if values and are_all(tuple, values) and self._row_type.fit_all_fields(values):
-            return list(map(self._named, values))
-        return super().all(values)
+    def _made(self, tuples: list[Any]) -> list[Any]:
+        return list(map(partial(row_of, self._names), tuples))
 
 
 def conversion_to(type_info: TypeInformation | None, where: str) -> Conversion | None:
@@ -130,7 +177,10 @@ def conversion_to(type_info: TypeInformation | None, where: str) -> Conversion |
         return None
     if isinstance(type_info, RowTypeInfo):
         return _RowConversion(type_info, where)
-    return Conversion(type_info, where)
+    if isinstance(type_info, TupleTypeInfo):
+        return _FieldsConversion(type_info, where)
+    is_single = type_info == BasicTypeInfo.FLOAT_TYPE_INFO()
+    return (_SingleConversion if is_single else Conversion)(type_info, where)
 
 
 @lru_cache(maxsize=256)
