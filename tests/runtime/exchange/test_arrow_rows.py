@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.common.rows.data_frame_row import row_factory
+from penstock.common.time import Instant
 from penstock.common.types import Row
 from penstock.runtime.exchange.arrow_rows import rows_to_table
 
@@ -129,6 +130,17 @@ class TestTimestamps:
         moment = datetime(2025, 7, 1, 12, tzinfo=timezone(timedelta(hours=5)))
 
         assert self.instants([moment, None]) == [moment, None]
+
+    @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+    def test_may_be_instants(self, unit: Any) -> None:
+        kind = pa.timestamp(unit, "UTC")
+        instants = [Instant(5, 0), None, Instant(-1, 999_999_999)]
+        found = rows_to_table([(at,) for at in instants], pa.schema([("at", kind)]))["at"]
+        nanos = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}[unit]
+        counts = [at.value for at in found.cast(kind)]
+        assert counts == [5 * 10**9 // nanos, None, -1]
+        with pytest.raises(pa.ArrowInvalid, match="datetime beside Instant"):
+            rows_to_table([(Instant(5, 0),), (datetime(2020, 1, 1),)], pa.schema([("at", kind)]))  # noqa: DTZ001
 
     def test_of_a_column_without_zone_stay_as_they_are(self) -> None:
         moment = datetime(2025, 7, 1, 12)  # noqa: DTZ001

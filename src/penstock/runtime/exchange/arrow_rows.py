@@ -8,6 +8,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from penstock.common.rows.row_values import row_values
+from penstock.common.time import Instant
 from penstock.errors import InvalidArgumentError
 from penstock.runtime.user_code import record_text
 
@@ -90,6 +91,8 @@ def _array(column: Sequence[Any], kind: pa.DataType) -> pa.Array:
 
     if pa.types.is_timestamp(kind) and kind.tz is not None:
         first = next((value for value in column if value is not None), None)
+        if isinstance(first, Instant):
+            return _instants(column, kind)
         if isinstance(first, datetime.datetime) and first.tzinfo is None:
             # A datetime without zone is one of the session's time zone, as everywhere in PySpark.
             local = pa.array(column, type=pa.timestamp(kind.unit))
@@ -102,6 +105,19 @@ def _array(column: Sequence[Any], kind: pa.DataType) -> pa.Array:
     if pa.types.is_integer(kind):
         _check_whole(column, array)
     return array
+
+
+def _instants(column: Sequence[Instant | None], kind: pa.TimestampType) -> pa.Array:
+    import pyarrow as pa
+
+    if others := {type(at) for at in column} - {Instant, type(None)}:
+        raise TypeError(f"{others.pop().__name__} beside Instant")
+    a_second = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[kind.unit]
+    counts = [
+        None if at is None else at.seconds * a_second + at.nanos * a_second // 10**9
+        for at in column
+    ]
+    return pa.array(counts, type=kind)
 
 
 def _check_whole(column: Sequence[Any], integers: pa.Array) -> None:

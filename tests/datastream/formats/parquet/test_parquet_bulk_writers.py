@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from penstock.common import BulkWriterFactory, Configuration, Row, Types
+from penstock.common import BulkWriterFactory, Configuration, Instant, Row, Types
 from penstock.datastream.formats.parquet import ParquetBulkWriters
 from penstock.errors import InvalidArgumentError
 
@@ -62,6 +62,15 @@ def test_timestamps_in_lists_and_rows_are_points_in_time_too() -> None:
     found = table(factory, [([AT], Row(AT), {"a": AT})]).to_pylist()
     later = AT.replace(tzinfo=datetime.UTC)
     assert found == [{"list": [later], "row": {"at": later}, "map": [("a", later)]}]
+
+
+def test_instants_are_points_in_time() -> None:
+    rows = Types.ROW_NAMED(["at"], [Types.INSTANT()])
+    found = table(ParquetBulkWriters.for_row_type(rows), [(Instant(5, 120_000_999),), (None,)])
+    assert found["at"].to_pylist() == [
+        datetime.datetime(1970, 1, 1, 0, 0, 5, 120_000, tzinfo=datetime.UTC),
+        None,
+    ]
 
 
 @pytest.mark.parametrize(
