@@ -94,7 +94,7 @@ def test_what_is_missing_has_its_default() -> None:
 
 
 def test_a_record_not_of_the_schema_is_an_error() -> None:
-    for record in [{}, {"a": 1.5}, {"a": None}, 5]:
+    for record in [{}, {"a": 1.5}, {"a": None}, "x", (1, 2)]:
         with pytest.raises(TypeMismatchError, match="is no "):
             written(of(("a", "int")), [record])
 
