@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from tests.datastream.connectors.sink_job import SINK_ID, SinkJob
 
-from penstock.common import Encoder
+from penstock.common import Configuration, Encoder, WatermarkStrategy
+from penstock.datastream import StreamExecutionEnvironment
 from penstock.datastream.connectors.file_system import (
     BucketAssigner,
     FileCompactor,
@@ -18,6 +19,7 @@ from penstock.datastream.connectors.file_system import (
     RollingPolicy,
 )
 from penstock.errors import InvalidArgumentError
+from penstock.testing import TestingSource
 
 CONCAT = FileCompactor.concat_file_compactor()
 NewJob = Callable[..., SinkJob]
@@ -209,3 +211,25 @@ def test_a_builder_takes_strategies_and_compactors(tmp_path: Path) -> None:
             builder.enable_compact(*arguments)
     sink = builder.enable_compact(strategy(1), CONCAT).disable_compact().build()
     assert sink._settings.strategy is sink._settings.compactor is None
+
+
+@pytest.mark.parametrize("parallelism", [1, 2])
+def test_a_program_compacts(tmp_path: Path, parallelism: int) -> None:
+    configuration = Configuration().set_string("execution.target", "local")
+    env = StreamExecutionEnvironment.get_execution_environment(configuration)
+    sink = (
+        FileSink.for_row_format(str(tmp_path), Encoder.simple_string_encoder())
+        .with_rolling_policy(RollingPolicy.on_checkpoint_rolling_policy())
+        .with_bucket_assigner(BucketAssigner.base_path_bucket_assigner())
+        .enable_compact(strategy(epochs=3), CONCAT)
+        .build()
+    )
+    numbers = TestingSource([[2 * epoch, 2 * epoch + 1] for epoch in range(5)])
+    stream = env.from_source(numbers, WatermarkStrategy.no_watermarks(), "numbers").rebalance()
+    stream.sink_to(sink).set_parallelism(parallelism)
+    env.execute()
+
+    found = [path.read_text().split() for path in tmp_path.glob("compacted-part-*")]
+    assert sorted(map(len, found)) == sorted([6 // parallelism, 4 // parallelism] * parallelism)
+    assert sorted(int(text) for texts in found for text in texts) == [*range(10)]
+    assert len([path for path in tmp_path.glob("*") if path.is_file()]) == len(found)
