@@ -9,34 +9,18 @@ subtask.
 from __future__ import annotations
 
 import json
-import re
 import sys
 import uuid
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
-import cloudpickle
 from benchmarks.nexmark.events import Nexmark
 from benchmarks.nexmark.one_by_one import OneByOne
+from benchmarks.sides.on_pyflink import on_pyflink
 from benchmarks.sides.pyflink_job import environment, run
 from pyflink.common import Types, WatermarkStrategy  # type: ignore[import-not-found]
 from pyflink.datastream import MapFunction  # type: ignore[import-not-found]
 from pyflink.datastream.connectors.number_seq import NumberSequenceSource  # type: ignore[import-not-found]
-
-
-def on_pyflink(name: str) -> ModuleType:
-    """A module of this folder, with `penstock` replaced by `pyflink` in its imports."""
-    path = Path(__file__).with_name(f"{name}.py")
-    source = re.sub(
-        r"^(from|import) penstock\b", r"\1 pyflink", path.read_text(), flags=re.MULTILINE
-    )
-    module = ModuleType(f"benchmarks.nexmark.{name}")
-    sys.modules[module.__name__] = module
-    exec(compile(source, path, "exec"), module.__dict__)  # noqa: S102 - a file of this folder
-    # A worker would import the file as it is.
-    cloudpickle.register_pickle_by_value(module)
-    return module
 
 
 class Keep(MapFunction):  # type: ignore[misc]
@@ -66,8 +50,8 @@ class Keep(MapFunction):  # type: ignore[misc]
 
 def main() -> None:
     env = environment()
-    streams = on_pyflink("streams")
-    queries = on_pyflink("queries")
+    streams = on_pyflink("benchmarks.nexmark.streams")
+    queries = on_pyflink("benchmarks.nexmark.queries")
     for line in sys.stdin:
         order = json.loads(line)
         nexmark = Nexmark(**order["nexmark"])
