@@ -481,7 +481,10 @@ class UnclaimedStateError(PenstockError):
 
 
 class KeyFieldOrderError(PenstockError):
-    """Raised when keys are rows with the fields of those that a checkpoint keeps state under, in another order."""
+    """Raised when keys are rows with the fields of those that a checkpoint keeps state under, in another order.
+
+    Or with names, where those have none.
+    """
 
 
 class UnclaimedOutputError(PenstockError):

@@ -308,6 +308,19 @@ def row_of(names: tuple[str, ...] | None, values: tuple[Any, ...]) -> Row:
     return row
 
 
+def default_names(count: int) -> tuple[str, ...]:
+    """Return the names of fields whose type is declared without names: f0, f1 and so on.
+
+    Args:
+        count: How many fields there are.
+
+    Example:
+        >>> default_names(2)
+        ('f0', 'f1')
+    """
+    return tuple(f"f{position}" for position in range(count))
+
+
 def copy_of_row(row: Row) -> Row:
     """Return another row with the same values, names and kind.
 

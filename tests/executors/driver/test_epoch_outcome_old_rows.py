@@ -38,6 +38,11 @@ def otherwise(number: int) -> Any:
     return Row(tea=number % 2, bag=number, cup="c")
 
 
+def without_names(number: int) -> Any:
+    """A row of a type that is declared without names, as the version before made it."""
+    return Row(number, "c")
+
+
 @dataclasses.dataclass(frozen=True)
 class Order:
     row: Any
@@ -198,6 +203,25 @@ def test_rows_that_are_other_keys_now_are_refused_and_sorted_ones_go_on(
     assert job.epochs() == before
 
     found += job.run(in_order)
+    assert sorted(found, key=repr) == sorted(due, key=repr)
+
+
+def test_rows_that_have_names_now_are_refused_and_those_without_go_on(
+    backend: str, tmp_path: Path
+) -> None:
+    declared = Types.ROW([Types.INT(), Types.STRING()])
+    job = Job(tmp_path / "job", of_values, backend)
+    due = Job(tmp_path / "once", of_values, backend).run(without_names)
+    found = job.run(without_names, until=2)
+    make_old(job.location)
+    before = job.epochs()
+
+    with pytest.raises(KeyFieldOrderError, match=r"\(f0, f1\), .* without names") as told:
+        job.run(lambda number: declared.convert(tuple(without_names(number))))
+
+    assert "Row(*record)" in str(told.value.hint)
+    assert job.epochs() == before
+    found += job.run(without_names)
     assert sorted(found, key=repr) == sorted(due, key=repr)
 
 

@@ -32,10 +32,26 @@ def seen(*keys: Any) -> set[tuple[str, ...]]:
 
 @pytest.mark.parametrize(
     "key",
-    [AB, (1, AB), (1, (AB,)), frozenset([AB]), Row(AB), Row(only=AB), Order(AB), Order((AB,))],
+    [AB, (1, AB), (1, (AB,)), frozenset([AB]), Row(only=AB), Order(AB), Order((AB,))],
 )
 def test_rows_are_found_wherever_they_are_in_a_key(key: Any) -> None:
     assert seen(1, "a", key) == {("a", "b")}
+
+
+def test_rows_without_names_are_noted_by_their_width_and_rows_with_the_default_names() -> None:
+    assert seen(Row(1), (Row(1, 2),), Row(AB)) == {("",), ("", ""), ("a", "b")}
+    assert seen(Row(f0=1), Row(f0=1, f1=2)) == {("f0",), ("f0", "f1")}
+
+
+def test_default_names_are_found_where_there_were_none() -> None:
+    old = frozenset(RowNames("x", "", ("",) * width) for width in (1, 2))
+    for names in (("f0",), ("f0", "f1")):
+        new = RowNames("x", "", names)
+        assert in_another_order(old, {new}) == (new, new._replace(names=("",) * len(names)))
+    for other in (("f0", "f1", "f2"), ("a", "b"), ("f1", "f0"), ("", "", "")):
+        assert in_another_order(old, {RowNames("x", "", other)}) is None
+    assert in_another_order(old, {RowNames("y", "", ("f0",))}) is None
+    assert in_another_order(old, old) is None
 
 
 def test_rows_of_data_frames_and_of_templates_have_names_too() -> None:
@@ -43,7 +59,7 @@ def test_rows_of_data_frames_and_of_templates_have_names_too() -> None:
 
 
 @pytest.mark.parametrize(
-    "key", [1, None, "a", (1, "a"), Row(1, 2), Row(only=1), Order(1, AB), Row(1, 2)(3, 4), b""]
+    "key", [1, None, "a", (1, "a"), Row(), Row(only=1), Order(1, AB), Row(1, 2)(3, 4), b""]
 )
 def test_other_keys_have_no_order(key: Any) -> None:
     assert not seen(key)

@@ -17,7 +17,7 @@ from penstock.common.typeinfo.type_information import (
     are_all,
     require_type_information,
 )
-from penstock.common.types import Row, field_names_of, row_of, unknown_field
+from penstock.common.types import Row, default_names, field_names_of, row_of, unknown_field
 from penstock.errors import UnsupportedTypeError
 
 __all__ = [
@@ -470,7 +470,7 @@ class RowTypeInfo(_FieldsTypeInfo):
                 hint="Give one name for each type.",
             )
         self._given_names = None if field_names is None else tuple(field_names)
-        self._field_names = self._given_names or tuple(f"f{i}" for i in range(len(field_types)))
+        self._field_names = self._given_names or default_names(len(field_types))
 
     def get_field_names(self) -> list[str]:
         """Return the names of the fields.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from penstock.checkpoint.epoch_record import JobRecord, RowNames, SubtaskId
 from penstock.checkpoint.handles import StateHandle
@@ -190,7 +190,7 @@ def old_rows_after(epoch: Epoch, outcome: EpochOutcome, job: JobRecord) -> froze
         job: The job.
 
     Raises:
-        KeyFieldOrderError: If rows came as keys that have the same names in another order.
+        KeyFieldOrderError: If rows came as keys that have the same names in another order, or had none.
     """
     old = frozenset(outcome.kept_rows) if epoch.old_rows is None else epoch.old_rows
     found = in_another_order(old, outcome.seen_rows)
@@ -204,16 +204,28 @@ def old_rows_after(epoch: Epoch, outcome: EpochOutcome, job: JobRecord) -> froze
         if now.store.partition(" ")[0] == operator.operator_id
     )
     where = f"the maps of its state {now.state!r}" if now.state else "its state"
-    example = ", ".join(f"{name}=..." for name in before.names)
+    others, hint = _in_order(before) if all(before.names) else _WITHOUT_NAMES
     raise KeyFieldOrderError(
         f"The operator {operator} got a key that is, or has in it, a row with the fields {_listed(now)}, and "
-        f"{where} has keys with the same fields in the order {_listed(before)}: these are other keys, whose state "
+        f"{where} has keys {others}: these are other keys, whose state "
         f"would not be found. Epoch {epoch.number} is not committed.",
-        hint="The version of penstock that wrote the checkpoint sorted the names of a row made of keyword "
-        f"arguments. Name them in that order where the key is made, as in Row({example}), and the state is found "
+        hint=f"The version of penstock that wrote the checkpoint {hint}, and the state is found "
         "as before. To do without the state, give the operator another uid() and set "
         "execution.state-recovery.ignore-unclaimed-state to true.",
     )
+
+
+_WITHOUT_NAMES: Final = (
+    "of as many fields without names",
+    "gave no names to rows of a type that is declared without. Make the key without names, as in Row(*record)",
+)
+
+
+def _in_order(rows: RowNames) -> tuple[str, str]:
+    """Return which keys there were before the names of rows kept their order, and what to do about it."""
+    example = ", ".join(f"{name}=..." for name in rows.names)
+    hint = "sorted the names of a row made of keyword arguments. Name them in that order where the key is made"
+    return f"with the same fields in the order {_listed(rows)}", f"{hint}, as in Row({example})"
 
 
 def _listed(rows: RowNames) -> str:

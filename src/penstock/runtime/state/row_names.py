@@ -5,6 +5,9 @@ arguments. So what a program kept under `Row(b=1, a=2)` is kept under the row (a
 row (b, a) that the same program makes now. Which of the two the old keys were made as, they do not say. But
 what comes now does: names that are those of old keys in another order. No subtask sees all keys of an
 operator, so subtasks tell what they have seen, and the driver refuses the epoch.
+
+Nor did rows of a type that is declared without names have any, which are (f0, f1) now. Rows without names are noted
+with empty ones.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from typing import Any
 
 from penstock.checkpoint.epoch_record import RowNames
-from penstock.common.types import Row, field_names_of
+from penstock.common.types import Row, default_names, field_names_of
 from penstock.runtime.objects.mutability import IMMUTABLE_TYPES
 from penstock.runtime.state.frames import TimerPart
 from penstock.runtime.state.tables import MapView, Shape, TablePart, shape_of
@@ -65,7 +68,9 @@ def _names_in(keys: Iterable[Any]) -> Iterator[Names]:
             continue
         if isinstance(key, Row):
             names = field_names_of(key)
-            if names is not None and len(names) > 1 and all(type(name) is str for name in names):
+            if names is None:
+                names = ("",) * len(key)
+            if _may_be_another(names) and all(type(name) is str for name in names):
                 yield names
         if isinstance(key, (Row, tuple, frozenset)):
             yield from _names_in(key)
@@ -73,6 +78,11 @@ def _names_in(keys: Iterable[Any]) -> Iterator[Names]:
             yield from _names_in(
                 getattr(key, field.name) for field in dataclasses.fields(key) if field.compare
             )
+
+
+def _may_be_another(names: Names) -> bool:
+    """Whether a row with such names may have had others, or none."""
+    return len(names) > 1 or names in {("",), default_names(1)}
 
 
 class SeenMaps(MapView):
@@ -112,7 +122,9 @@ class SeenMaps(MapView):
 
 
 def in_another_order(old: Set[RowNames], seen: Set[RowNames]) -> tuple[RowNames, RowNames] | None:
-    """Return names that were seen and those of old keys which are the same in another order; None if there are none.
+    """Return names that were seen and those of old keys which now come so; None if there are none.
+
+    They are the same in another order, or none where (f0, f1) are seen.
 
     Args:
         old: The names of rows among the keys that state was kept under.
@@ -120,6 +132,9 @@ def in_another_order(old: Set[RowNames], seen: Set[RowNames]) -> tuple[RowNames,
     """
     by_content = {(store, state, frozenset(names)): names for store, state, names in old}
     for found in sorted(seen - old):
+        nameless = found._replace(names=("",) * len(found.names))
+        if nameless in old and found.names == default_names(len(found.names)):
+            return found, nameless
         known = by_content.get((found.store, found.state, frozenset(found.names)))
         if known is not None and len(known) == len(found.names):
             return found, found._replace(names=known)
