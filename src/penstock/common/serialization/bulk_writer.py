@@ -35,7 +35,7 @@ class BulkWriter(ABC):
 class BulkWriterFactory(ABC):
     """Makes the writers of files whose format is not one record after the other.
 
-    See `FileSink.for_bulk_format`. PyFlink has no such factories in Python.
+    See `FileSink.for_bulk_format`. A class of your own defines `create`; PyFlink's wrap classes of Java.
     """
 
     @abstractmethod

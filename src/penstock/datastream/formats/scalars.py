@@ -26,13 +26,8 @@ _POINT_IN_TIME: Final = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2})(.)([0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.([0-9]{1,9}))?(.?)"
 )
 _SPECIAL: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
-_INTEGERS: Final = (
-    BasicType.BYTE,
-    BasicType.SHORT,
-    BasicType.INT,
-    BasicType.LONG,
-    BasicType.BIG_INT,
-)
+_BITS: Final = {BasicType.BYTE: 7, BasicType.SHORT: 15, BasicType.INT: 31, BasicType.LONG: 63}
+_INTEGERS: Final = (*_BITS, BasicType.BIG_INT)
 
 
 def text_of(kind: TypeInformation) -> Callable[[Any], str] | None:
@@ -104,11 +99,19 @@ def _whole(text: str, kind: BasicTypeInfo) -> int:
     stripped = text.strip()
     if not _WHOLE.fullmatch(stripped):
         raise ValueError(f"{text!r} is no {kind!r}")
-    value = int(stripped.partition(".")[0])
+    return whole_of(int(stripped.partition(".")[0]), kind)
+
+
+def whole_of(value: int, kind: BasicTypeInfo) -> int:
+    """Return a whole number that is of a type.
+
+    Raises:
+        ValueError: If it is too large.
+    """
     if kind.basic_type is not BasicType.BIG_INT:
-        bits = {BasicType.BYTE: 7, BasicType.SHORT: 15, BasicType.INT: 31}.get(kind.basic_type, 63)
+        bits = _BITS[kind.basic_type]
         if not -(1 << bits) <= value < 1 << bits:
-            raise ValueError(f"{text!r} is too large for {kind!r}")
+            raise ValueError(f"{value} is too large for {kind!r}")
     return value
 
 

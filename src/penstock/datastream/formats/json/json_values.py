@@ -30,6 +30,7 @@ from penstock.datastream.formats.scalars import (
     text_of_timestamp,
     timestamp_of,
     value_of,
+    whole_of,
 )
 from penstock.errors import UnsupportedTypeError
 
@@ -40,15 +41,8 @@ _string: Final = json.JSONEncoder(ensure_ascii=False).encode
 _COMPACT: Final = json.JSONEncoder(
     ensure_ascii=False, separators=(",", ":"), default=str, allow_nan=False
 ).encode
-_BARE: Final = {
-    BasicType.BOOLEAN,
-    BasicType.BYTE,
-    BasicType.SHORT,
-    BasicType.INT,
-    BasicType.LONG,
-    BasicType.BIG_INT,
-    BasicType.BIG_DEC,
-}
+_LIMITED: Final = {BasicType.BYTE, BasicType.SHORT, BasicType.INT, BasicType.LONG}
+_BARE: Final = {*_LIMITED, BasicType.BOOLEAN, BasicType.BIG_INT, BasicType.BIG_DEC}
 _FLOATS: Final = (BasicType.FLOAT, BasicType.DOUBLE)
 _TIME: Final = re.compile(r"[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?Z")
 _LONGEST: Final = 40
@@ -185,10 +179,13 @@ def _reader_of(kind: TypeInformation, **options: bool) -> Read:
 def _scalar_reader(kind: BasicTypeInfo, value: Read) -> Read:
     as_it_is = _AS_IT_IS.get(kind.basic_type)
     is_text = kind.basic_type in {BasicType.STRING, BasicType.CHAR}
+    is_limited = kind.basic_type in _LIMITED
 
     def read(node: Any) -> Any:
         if type(node) is as_it_is:
             return node
+        if is_limited and type(node) is int:
+            return whole_of(node, kind)
         if isinstance(node, str):
             return value(node)
         if is_text:
