@@ -381,7 +381,7 @@ class CheckpointsOpenToOthersWarning(UserWarning):
 
 
 class ObstoreNotFoundError(PenstockError, ImportError):
-    """Raised when checkpoints are in an object store and obstore is not installed."""
+    """Raised when something is in an object store and obstore is not installed."""
 
 
 class ObjectStoreError(PenstockError, OSError):

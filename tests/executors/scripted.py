@@ -18,7 +18,7 @@ class Script:
     Attributes:
         epochs: For each epoch its pieces; those of an epoch are given once, as a socket gives its lines.
         ends: Whether the source ends with them.
-        error: What looking for more raises; None for nothing.
+        error: What looking for more raises, once; None for nothing.
         states: The states that plans were asked for.
         is_closed: Whether the planner was closed.
     """
@@ -67,7 +67,8 @@ class ScriptedPlanner(Planner):
         script = self._script
         script.states.append(state)
         if script.error is not None:
-            raise script.error
+            error, script.error = script.error, None
+            raise error
         if not script.epochs:
             return Plan(state=state, is_over=script.ends)
         pieces = tuple(map(Piece, script.epochs.pop(0)))

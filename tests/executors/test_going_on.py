@@ -20,6 +20,8 @@ from penstock.common import JobStatus, Time, WatermarkStrategy
 from penstock.common.job_client import JobClient
 from penstock.common.watermark_strategy import TimestampAssigner
 from penstock.datastream import DataStream, EpochCompleted, EpochListener
+from penstock.datastream.connectors.base import Source
+from penstock.datastream.connectors.hybrid_source import HybridSource
 from penstock.datastream.connectors.number_seq import NumberSequenceSource
 from penstock.datastream.window import TumblingEventTimeWindows
 from penstock.errors import SavepointError, UnclaimedStateError, UserFunctionError
@@ -66,8 +68,16 @@ class Program:
             configuration.set_string(f"execution.state-recovery.{key.replace('_', '-')}", value)
         self._parallelism = parallelism
 
-    def numbers(self, epochs: list[list[int]] | None = None, uid: str = "numbers") -> DataStream:
-        source = TestingSource(NUMBERS if epochs is None else epochs)
+    def numbers(
+        self,
+        epochs: list[list[int]] | None = None,
+        uid: str = "numbers",
+        *,
+        is_planned: bool = False,
+    ) -> DataStream:
+        source: Source = TestingSource(NUMBERS if epochs is None else epochs)
+        if is_planned:
+            source = HybridSource.builder(source).build()
         return self.env.from_source(source, TIMES, uid).uid(uid)
 
     def sums(self, name: str, stream: DataStream) -> tuple[list[int], list[int]]:
@@ -346,7 +356,8 @@ def test_nothing_is_lost_or_doubled_however_a_job_is_ended_and_changed(
         )
         streams = []
         for name in known:
-            numbers = program.numbers([[number] for number in range(epochs[name])], name)
+            cuts = [[number] for number in range(epochs[name])]
+            numbers = program.numbers(cuts, name, is_planned=name in "bc")
             streams.append(numbers.map(marked(name)).uid(f"mark {name}"))
         union = streams[0].union(*streams[1:]) if len(streams) > 1 else streams[0]
         sums = union.key_by(lambda pair: pair[0]).sum(1).uid("sums")

@@ -1,16 +1,20 @@
-"""Checkpoints in an object store: S3 and what speaks its language, Google Cloud Storage, Azure."""
+"""Files in an object store: S3 and what speaks its language, Google Cloud Storage, Azure."""
 
 from __future__ import annotations
 
 import contextlib
+import io
 import itertools
 import uuid
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
+from functools import partial
+from typing import IO, TYPE_CHECKING, Any, Final
 
 from penstock.errors import ObjectStoreError, ObstoreNotFoundError
 
 if TYPE_CHECKING:
+    from obstore import ReadableFile
     from obstore.store import ObjectStore
 
 SCHEMES: Final = frozenset({"s3", "s3a", "gs", "az", "abfs", "abfss"})
@@ -79,6 +83,29 @@ class ObjectStorage:
         with self._named(name, "read"):
             return obstore.get(self._store, name).bytes().to_bytes()
 
+    def has(self, name: str) -> bool:
+        """Whether there is a file of that name."""
+        import obstore
+
+        with self._named(name, "found"):
+            try:
+                obstore.head(self._store, name)
+            except FileNotFoundError:
+                return False
+            return True
+
+    def opened(self, name: str) -> IO[bytes]:
+        """Return a file to be read, in which one can go back and forth.
+
+        Raises:
+            FileNotFoundError: If there is none.
+        """
+        import obstore
+
+        with self._named(name, "read"):
+            reader = obstore.open_reader(self._store, name)
+        return io.BufferedReader(_Reading(reader, partial(self._named, name, "read")), _CHUNK)
+
     def chunks(self, name: str) -> Iterator[bytes]:
         import obstore
 
@@ -145,6 +172,40 @@ class ObjectStorage:
         )
 
 
+class _Reading(io.RawIOBase):
+    """A file in an object store, as Python has files.
+
+    Args:
+        reader: Reads it.
+        named: Names it in what the store complains of.
+    """
+
+    def __init__(
+        self, reader: ReadableFile, named: Callable[[], AbstractContextManager[None]]
+    ) -> None:
+        self._reader = reader
+        self._named = named
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        with self._named():
+            data = self._reader.read(len(buffer)).to_bytes()
+        buffer[: len(data)] = data
+        return len(data)
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        with self._named():
+            return self._reader.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._reader.tell()
+
+
 def _reason(error: BaseException) -> str:
     """Return what obstore says, without the insides of the library."""
     return str(error).partition("\n\nDebug source")[0].strip().rstrip(".")
@@ -156,7 +217,7 @@ def _open(location: str) -> ObjectStore:
         from obstore.store import from_url
     except ImportError as error:
         raise ObstoreNotFoundError(
-            f"Checkpoints are at {location}, but obstore is not installed.",
+            f"{location} is in an object store, and obstore is not installed.",
             hint='Install "penstock[object-store]", also where the workers run, or give the path of a '
             "folder.",
         ) from error

@@ -2,15 +2,22 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import lzma
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from penstock.errors import SourceNotReadableError
+from penstock.checkpoint.storage import open_storage
+from penstock.errors import ObjectStoreError, SourceNotReadableError
 from penstock.runtime.planned.file_places import decompressed, files_below, opened
+
+if TYPE_CHECKING:
+    from tests.servers.s3_server import S3Server
 
 
 @pytest.fixture
@@ -82,3 +89,36 @@ def test_a_compressed_file_is_known_by_its_end(
 
     with opened(path) as file, decompressed(file, path) as content:
         assert content.read() == b"one\ntwo\n"
+
+
+def test_objects_are_found_and_read(s3: tuple[S3Server, str]) -> None:
+    _, location = s3
+    storage = open_storage(location)
+    storage.write("in/b.gz", [gzip.compress(b"b\n" * 3_000_000)])
+    for name in ("in/deep/a", "in/_no/c", "in/.d", "other/e"):
+        storage.write(name, [name.encode()])
+    url = f"s3://{location.partition('://')[2]}/in"
+
+    found = files_below(f"{url}//")
+
+    assert found == files_below(url.replace("s3:", "s3a:")) == [f"{url}/b.gz", f"{url}/deep/a"]
+    assert files_below(f"{url}/deep/a") == [f"{url}/deep/a"]
+    with opened(found[0]) as file, decompressed(file, found[0]) as content:
+        assert content.read() == b"b\n" * 3_000_000
+    with opened(found[1]) as file:
+        assert (file.seek(-1, 2), file.read(), file.seek(3), file.read(4)) == (8, b"a", 3, b"deep")
+    for place in (f"{url}/none", "s3://bucket-that-is-not-there"):
+        with pytest.raises((FileNotFoundError, ObjectStoreError)):
+            files_below(place)
+    with pytest.raises(SourceNotReadableError, match="was found, and cannot be read"):
+        opened(f"{url}/none").read()
+
+
+def test_parquet_is_read_from_an_object_store(s3: tuple[S3Server, str]) -> None:
+    _, location = s3
+    file = io.BytesIO()
+    pq.write_table(pa.table({"id": range(10_000)}), file)
+    open_storage(location).write("a.parquet", [file.getvalue()])
+
+    with opened(f"{location}/a.parquet") as stored:
+        assert pq.ParquetFile(stored).read().num_rows == 10_000

@@ -7,16 +7,20 @@ import gzip
 import lzma
 import os
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import IO, Any, Final
 
+from penstock.checkpoint.object_storage import SCHEMES, ObjectStorage
 from penstock.errors import SourceNotReadableError
 
 _HIDDEN: Final = (".", "_")
 _LOCAL: Final = "file:"
+_SAME: Final = {"s3a": "s3", "abfs": "abfss"}
+"""The schemes of URLs that mean the same as another."""
 
 
 def files_below(place: str) -> list[str]:
-    """Return the paths of all files below a folder, or that of a file, sorted.
+    """Return the paths of all files below a folder, or that of a file, sorted; URLs in an object store.
 
     Names that begin with a dot or an underscore are left out, with all that is below them. A path is the same
     however its folder is spelled.
@@ -25,6 +29,8 @@ def files_below(place: str) -> list[str]:
         FileNotFoundError: If there is no such file or folder.
         OSError: If it cannot be read.
     """
+    if _is_url(place):
+        return _objects_below(_one_spelling(place))
     root = os.path.realpath(_local(place))
     if not os.path.isdir(root):
         os.stat(root)
@@ -50,6 +56,37 @@ def _local(place: str) -> str:
     return f"/{path.lstrip('/')}"
 
 
+def _is_url(place: str) -> bool:
+    scheme, separator, _ = place.partition("://")
+    return bool(separator) and scheme in SCHEMES
+
+
+def _one_spelling(url: str) -> str:
+    """Return the URL of an object as it is spelled here, for all spellings that mean the same."""
+    scheme, _, rest = url.partition("://")
+    parts = [part for part in rest.split("/") if part]
+    return f"{_SAME.get(scheme, scheme)}://{'/'.join(parts)}"
+
+
+def _objects_below(root: str) -> list[str]:
+    names = _storage(root).names()
+    if names:
+        return sorted(f"{root}/{name}" for name in names if not _is_hidden(name))
+    folder, _, name = root.rpartition("/")
+    if folder.endswith("/") or not _storage(folder).has(name):
+        raise FileNotFoundError(f"There is no object {root}, and none below it")
+    return [root]
+
+
+def _is_hidden(name: str) -> bool:
+    return any(part.startswith(_HIDDEN) for part in name.split("/"))
+
+
+@lru_cache(maxsize=16)
+def _storage(folder: str) -> ObjectStorage:
+    return ObjectStorage(folder)
+
+
 def opened(path: str) -> IO[bytes]:
     """Return a file that `files_below` has found, as it is.
 
@@ -57,6 +94,9 @@ def opened(path: str) -> IO[bytes]:
         SourceNotReadableError: If it is gone, or may not be read.
     """
     try:
+        if _is_url(path):
+            folder, _, name = path.rpartition("/")
+            return _storage(folder).opened(name)
         return open(path, "rb")
     except OSError as error:
         raise SourceNotReadableError(

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -7,12 +8,13 @@ from pyspark.sql import SparkSession
 from tests.executors.scripted import Script, ScriptedSource
 from tests.executors.spark.conftest import StreamOf
 
-from penstock.common import Configuration, Duration, WatermarkStrategy
+from penstock.common import Configuration, Duration, RestartStrategies, WatermarkStrategy
 from penstock.datastream import (
     DataStream,
     StreamExecutionEnvironment,
 )
 from penstock.datastream.connectors.file_system import FileSource, StreamFormat
+from penstock.errors import SourceNotReadableError
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(120)]
 
@@ -31,16 +33,21 @@ def environment(
     return env.set_parallelism(2)
 
 
-def test_what_a_planned_source_has_begins_an_epoch_of_a_spark_stream(
+def test_what_a_planned_source_has_begins_an_epoch_of_a_spark_stream_also_after_it_failed(
     spark: SparkSession, stream_of: StreamOf
 ) -> None:
     env = environment(spark)
+    env.set_restart_strategy(RestartStrategies.fixed_delay_restart(1, 0))
     script = Script([[1], [2], [3]], ends=False)
     numbers = env.from_source(ScriptedSource("ticks", script), NONE, "scripted")
     rows = env.from_data_frame(stream_of("number int", [{"number": 10}]))
     total = numbers.union(rows.map(lambda row: int(row.number))).key_by(lambda number: 0).sum()
     results = total.execute_and_collect()
     first = [next(results) for _ in range(4)]
+    script.error = SourceNotReadableError("It is gone for a while.")
+    pause = threading.Event()
+    while script.error is not None:
+        pause.wait(0.01)
     script.epochs.append([[20]])
     last = next(results)
     results.close()

@@ -61,7 +61,8 @@ class FileSource(Source):
     no order of time, so watermarks come when those that were found together are read: none of their records is
     late because of the others.
 
-    All workers and the driver have to reach the files under one path.
+    All workers and the driver have to reach the files under one path, or under a URL in an object store, such as
+    `s3://bucket/folder`.
 
     Built with `for_record_stream_format` or `for_bulk_file_format`.
 
@@ -99,7 +100,7 @@ class FileSource(Source):
 
         Args:
             stream_format: What is in the files, as `StreamFormat.text_line_format()`.
-            *paths: The files and folders.
+            *paths: The files and folders, or URLs in an object store.
 
         Raises:
             InvalidArgumentError: If one of them is none.

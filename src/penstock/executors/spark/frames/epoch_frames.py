@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from typing import Final
 
@@ -178,6 +178,8 @@ class EpochFrames:
         is_alone = self._is_alone and rows is not None
         level_0 = SourceLevel(work, self._inputs, self._shares, is_alone)
         frame = self._with_control(rows).mapInArrow(as_function(level_0, files), _LEVEL_SCHEMA)
+        # What is planned is for level 0 alone, and may be much.
+        work = replace(work, epoch=replace(epoch, planned={}))
         for level in range(1, self._layout.levels):
             frame = (
                 frame.repartitionById(self._layout.carriers(level), self._carrier)

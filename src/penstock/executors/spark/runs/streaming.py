@@ -87,6 +87,7 @@ class StreamingRun:
 
     def __call__(self, stop: threading.Event) -> None:
         """Run epochs until the input ends, or until `stop` is set."""
+        self._is_stopping = False
         last = self._runner.resume()
         if last is not None and last.is_last:
             self._runner.republish()
