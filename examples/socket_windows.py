@@ -4,7 +4,7 @@
     python examples/socket_windows.py localhost 9999    in another
 
 A line is an item, a time in seconds and a number, as in "tea 12 3". A window is printed when a line
-comes that is five seconds past its end.
+comes that is five seconds past its end, and the last ones when the other side closes the connection.
 """
 
 from __future__ import annotations

@@ -41,27 +41,32 @@ class ScriptedSource(Source, PlannedSource):
         name: The script's name.
         script: The script.
         kind: See `PlannedSource`.
+        has_splits: Whether each piece is of a split, which its first number names.
     """
 
-    def __init__(self, name: str, script: Script, kind: str = "a script") -> None:
+    def __init__(
+        self, name: str, script: Script, kind: str = "a script", *, has_splits: bool = False
+    ) -> None:
         _SCRIPTS[name] = script
         self._name = name
         self.kind = kind
         self.is_bounded = script.ends
+        self.has_splits = has_splits
 
     def description(self) -> PlannedSource:
         return self
 
     def planner(self) -> Planner:
-        return ScriptedPlanner(_SCRIPTS[self._name])
+        return ScriptedPlanner(_SCRIPTS[self._name], has_splits=self.has_splits)
 
     def read(self, content: Any) -> Iterator[Block]:
         yield Block(list(content), is_immutable=True)
 
 
 class ScriptedPlanner(Planner):
-    def __init__(self, script: Script) -> None:
+    def __init__(self, script: Script, *, has_splits: bool) -> None:
         self._script = script
+        self._has_splits = has_splits
 
     def plan(self, state: Any, parallelism: int) -> Plan:
         script = self._script
@@ -71,9 +76,12 @@ class ScriptedPlanner(Planner):
             raise error
         if not script.epochs:
             return Plan(state=state, is_over=script.ends)
-        pieces = tuple(map(Piece, script.epochs.pop(0)))
+        pieces = tuple(map(self._piece, script.epochs.pop(0)))
         is_over = script.ends and not script.epochs
         return Plan(pieces, {"epochs": (state or {"epochs": 0})["epochs"] + 1}, is_over)
+
+    def _piece(self, numbers: list[int]) -> Piece:
+        return Piece(numbers[1:], numbers[0]) if self._has_splits else Piece(numbers)
 
     def close(self) -> None:
         self._script.is_closed = True

@@ -201,6 +201,22 @@ class TestEventTime:
         assert found == [43, 3]
         assert again.states[0] == {"epochs": 1}
 
+    @pytest.mark.parametrize("parallelism", [1, 2])
+    def test_is_that_of_the_split_that_is_farthest_behind(
+        self, name: str, parallelism: int
+    ) -> None:
+        env = environment(parallelism=parallelism)
+        found, take = taking(name)
+        script = Script([[7, 1], [8, 2]], [[7, 25]], [[8, 3]], [[7, 31], [8, 26]], ends=True)
+        source = ScriptedSource(name, script, has_splits=True)
+        keyed = env.from_source(source, TIMES, "splits").key_by(lambda number: 0)
+        windows = keyed.window(TumblingEventTimeWindows.of(Time.milliseconds(10)))
+        windows.sum().add_sink(take).set_parallelism(1)
+
+        env.execute()
+
+        assert found == [1 + 2 + 3, 25 + 26, 31]
+
     def test_timers_need_no_records(self, name: str) -> None:
         class Later(KeyedProcessFunction):
             def process_element(self, value: int, ctx: KeyedProcessFunction.Context) -> None:

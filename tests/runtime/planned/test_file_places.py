@@ -4,6 +4,7 @@ import bz2
 import gzip
 import io
 import lzma
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -78,6 +79,7 @@ def _zstandard(content: bytes) -> bytes:
         (".bz2", bz2.compress),
         (".xz", lzma.compress),
         (".zst", _zstandard),
+        (".deflate", zlib.compress),
         (".txt", bytes),
     ],
 )
@@ -85,10 +87,10 @@ def test_a_compressed_file_is_known_by_its_end(
     end: str, compress: Callable[[bytes], bytes], tmp_path: Path
 ) -> None:
     path = str(tmp_path / f"file{end}")
-    Path(path).write_bytes(compress(b"one\ntwo\n"))
+    Path(path).write_bytes(compress(b"one\ntwo\n" * 20_000))
 
     with opened(path) as file, decompressed(file, path) as content:
-        assert content.read() == b"one\ntwo\n"
+        assert content.read() == b"one\ntwo\n" * 20_000
 
 
 def test_objects_are_found_and_read(s3: tuple[S3Server, str]) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import lzma
 import os
+import zlib
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import IO, Any, Final
@@ -15,6 +17,8 @@ from penstock.errors import SourceNotReadableError
 
 _HIDDEN: Final = (".", "_")
 _LOCAL: Final = "file:"
+DAMAGED: Final = (EOFError, OSError, lzma.LZMAError, zlib.error)
+"""What reading raises of a file that is not whole, or not compressed as its name says."""
 _SAME: Final = {"s3a": "s3", "abfs": "abfss"}
 """The schemes of URLs that mean the same as another."""
 
@@ -114,6 +118,27 @@ def decompressed(file: IO[bytes], path: str) -> IO[bytes]:
     return file
 
 
+class _Inflated(io.RawIOBase):
+    """What is in a file of Deflate."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._decompress = zlib.decompressobj()
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = b""
+        while not data and not self._decompress.eof:
+            packed = self._decompress.unconsumed_tail or self._file.read(io.DEFAULT_BUFFER_SIZE)
+            if not packed:
+                raise EOFError("the compressed data ends too early")
+            data = self._decompress.decompress(packed, len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+
 def _zstandard(file: IO[bytes]) -> Any:
     import pyarrow as pa
 
@@ -125,4 +150,5 @@ _COMPRESSIONS: Final[dict[tuple[str, ...], Callable[[IO[bytes]], Any]]] = {
     (".bz2",): bz2.BZ2File,
     (".xz",): lzma.LZMAFile,
     (".zst",): _zstandard,
+    (".deflate",): lambda file: io.BufferedReader(_Inflated(file)),
 }

@@ -9,9 +9,9 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from penstock.errors import SourceNotReadableError
+from penstock.errors import PenstockError, SourceNotReadableError
 from penstock.runtime.exchange.elements import Block
-from penstock.runtime.planned.file_places import files_below, opened
+from penstock.runtime.planned.file_places import DAMAGED, files_below, opened
 from penstock.runtime.planned.planned_source import Piece, Plan, PlannedSource, Planner
 from penstock.runtime.planned.reader_format import ReaderFormat
 
@@ -49,7 +49,16 @@ class FilesSource(PlannedSource):
 
     def read(self, content: Any) -> Iterator[Block]:
         with opened(content) as file:
-            yield from self._format.read(file, content)
+            try:
+                yield from self._format.read(file, content)
+            except DAMAGED as error:
+                if isinstance(error, PenstockError):
+                    raise
+                raise SourceNotReadableError(
+                    f"The file {content!r} cannot be read: {str(error) or type(error).__name__}.",
+                    hint="It may not be whole, or compressed otherwise than its name says. Move a file into a "
+                    "folder that is looked at only when it is whole.",
+                ) from error
 
 
 class _FilePlanner(Planner):
@@ -99,8 +108,10 @@ class _NewFiles(_FilePlanner):
             return Plan(state=state)
         found = sorted({path for place in self._places for path in self._files_below(place)})
         self._next_look = time.monotonic() + self._seconds
-        if known != self._known or not self._seen:
-            self._known, self._seen = known, set(_cut(known))
+        if not known.startswith(self._known):
+            self._known, self._seen = "", set()
+        self._seen.update(_cut(known[len(self._known) :]))
+        self._known = known
         new = {path: mark for path in found if (mark := _mark(path)) not in self._seen}
         return Plan(tuple(map(Piece, new)), known + "".join(new.values()) or state)
 

@@ -40,7 +40,7 @@ class ReaderFormat(ABC):
 class StreamFormat(ReaderFormat, ABC):
     """Reads a file from its beginning to its end, one record after the other.
 
-    A file is decompressed if its name ends in `.gz`, `.gzip`, `.bz2`, `.xz` or `.zst`.
+    A file is decompressed if its name ends in `.gz`, `.gzip`, `.bz2`, `.xz`, `.zst` or `.deflate`.
     """
 
     @staticmethod

@@ -50,6 +50,19 @@ def test_a_file_in_another_encoding(tmp_path: Path) -> None:
         read(FileSource.for_record_stream_format(TEXT, tmp_path).build())
 
 
+@pytest.mark.parametrize("end", ["gz", "bz2", "xz", "zst", "deflate"])
+def test_a_file_that_is_not_compressed_as_its_name_says(tmp_path: Path, end: str) -> None:
+    (tmp_path / f"a.{end}").write_text("to be\n")
+    with pytest.raises(SourceNotReadableError, match=rf"The file '.*a\.{end}' cannot be read: \w"):
+        read(FileSource.for_record_stream_format(TEXT, tmp_path).build())
+
+
+def test_a_file_that_is_cut_off(tmp_path: Path) -> None:
+    (tmp_path / "a.gz").write_bytes(gzip.compress(b"to be\n" * 1000)[:-9])
+    with pytest.raises(SourceNotReadableError, match="It may not be whole"):
+        read(FileSource.for_record_stream_format(TEXT, tmp_path).build())
+
+
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(SourceNotReadableError, match="none"):
         read(FileSource.for_record_stream_format(TEXT, tmp_path / "none").build())
