@@ -8,6 +8,7 @@ from tests.executors.scripted import Script, ScriptedSource
 
 from penstock.common import Configuration, RestartStrategies, WatermarkStrategy
 from penstock.datastream import StreamExecutionEnvironment
+from penstock.datastream.connectors.file_system import FileSource, StreamFormat
 from penstock.datastream.streams.closeable_iterator import CloseableIterator
 from penstock.errors import UserFunctionError
 
@@ -54,3 +55,18 @@ def test_what_a_task_fails_with_ends_the_job(spark: SparkSession) -> None:
     numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers")
     with pytest.raises(UserFunctionError, match="ZeroDivisionError"):
         list(numbers.map(lambda number: 1 // number).execute_and_collect())
+
+
+def test_files_that_are_read_once_may_become_a_data_frame(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    for name in "ab":
+        (tmp_path / name).write_text(f"1 {name}\n2 {name}\n")
+    env = StreamExecutionEnvironment.get_execution_environment(spark=spark).set_parallelism(2)
+    text = StreamFormat.text_line_format()
+    source = FileSource.for_record_stream_format(text, tmp_path).build()
+    lines = env.from_source(source, WatermarkStrategy.no_watermarks(), "lines")
+
+    frame = lines.to_data_frame("line string")
+
+    assert sorted(row.line for row in frame.collect()) == ["1 a", "1 b", "2 a", "2 b"]
