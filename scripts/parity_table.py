@@ -60,6 +60,7 @@ OTHERWISE: Final = {
     "datastream.connectors.file_system.StreamingFileSink < SinkFunction": "It is a `Sink`, which `add_sink` takes too.",
     "datastream.data_stream.KeyedStream.broadcast(*args)": "`broadcast` has the parameters of `DataStream.broadcast`.",
     "datastream.functions.SinkFunction(sink_func)": _OF_JAVA,
+    "datastream.functions.SourceFunction(source_func)": _OF_JAVA,
 }
 """Why something is called otherwise here."""
 
