@@ -28,7 +28,7 @@ def test_an_error_of_penstock_is_found_behind_those_of_spark() -> None:
         (
             "java.net.ConnectException: Connection refused",
             SourceNotReadableError,
-            "something that listens",
+            "something is there",
         ),
         ("[PATH_NOT_FOUND] Path does not exist: file:/none", SourceNotReadableError, "is right"),
         ("ModuleNotFoundError: No module named 'pyarrow'", JobFailedError, "PYSPARK_PYTHON"),

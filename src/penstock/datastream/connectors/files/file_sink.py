@@ -40,6 +40,8 @@ class FileSink(SinkOfFiles):
     Example:
         >>> from pathlib import Path
         >>> from tempfile import mkdtemp
+        >>> from penstock.common.serialization import Encoder
+        >>> from penstock.datastream.connectors.file_system import BucketAssigner, FileSink
         >>> from penstock.testing import local_environment
         >>> folder = mkdtemp()
         >>> sink = (
