@@ -61,8 +61,8 @@ def as_penstock_error(error: BaseException, what: str, chains: Sequence[str] = (
     if match is not None:
         return SourceNotReadableError(
             f"{what} cannot read its input ({match.group(0)}): {shown}",
-            hint="Check that the path or address is right, that something is there, and that the "
-            "workers reach it.",
+            hint="Check that the path or address is right, that something is there (for a socket: "
+            "something that listens), and that the workers reach it.",
         )
     other = "Spark's own log says more."
     hint = next((hint for pattern, hint in _HINTS.items() if pattern.search(text)), other)
