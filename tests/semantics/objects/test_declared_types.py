@@ -180,6 +180,7 @@ def test_a_wrong_value_is_told_with_its_operator() -> None:
         "The result of operator 'words' is no String: 2, an int.\n\n"
         "Hint: Return what was declared, or declare another type: see penstock.common.Types."
     )
+    assert caught.value.operator == "words"
 
 
 def test_a_wrong_value_of_a_side_output_is_told_with_its_tag() -> None:

@@ -51,14 +51,16 @@ class Conversion:
     Args:
         type_info: The type.
         where: What an error calls a value.
+        operator: The name of the operator that gives them, if one does.
 
     Attributes:
         is_plain: Whether all it makes are texts, numbers and bools, or tuples of these.
     """
 
-    def __init__(self, type_info: TypeInformation, where: str) -> None:
+    def __init__(self, type_info: TypeInformation, where: str, operator: str | None = None) -> None:
         self._type_info = type_info
         self._where = where
+        self._operator = operator
         self.is_plain = type_info.is_plain
 
     def misfit(self, variable: str) -> str:
@@ -71,7 +73,11 @@ class Conversion:
         Raises:
             TypeMismatchError: If it is equal to none.
         """
-        return self._type_info.convert(value, self._where)
+        try:
+            return self._type_info.convert(value, self._where)
+        except TypeMismatchError as error:
+            error.operator = self._operator
+            raise
 
     def all(self, values: list[Any]) -> list[Any]:
         """Return values as ones of the type: the very list, if they all are.
@@ -102,8 +108,10 @@ class _SingleConversion(Conversion):
 class _FieldsConversion(Conversion):
     """Makes tuples, or rows with the declared names; of tuples column by column."""
 
-    def __init__(self, type_info: RowTypeInfo | TupleTypeInfo, where: str) -> None:
-        super().__init__(type_info, where)
+    def __init__(
+        self, type_info: RowTypeInfo | TupleTypeInfo, where: str, operator: str | None = None
+    ) -> None:
+        super().__init__(type_info, where, operator)
         self._layout = type_info
         self._fields = [conversion_to(field, where) for field in type_info.get_field_types()]
 
@@ -132,8 +140,8 @@ class _FieldsConversion(Conversion):
 class _RowConversion(_FieldsConversion):
     """Makes rows with the declared names, of tuples and rows above all."""
 
-    def __init__(self, type_info: RowTypeInfo, where: str) -> None:
-        super().__init__(type_info, where)
+    def __init__(self, type_info: RowTypeInfo, where: str, operator: str | None = None) -> None:
+        super().__init__(type_info, where, operator)
         self._names = tuple(type_info.get_field_names())
         self._are_misfits = _test_of(type_info.misfits_in("fields"))
 
@@ -159,12 +167,15 @@ class _RowConversion(_FieldsConversion):
         return list(map(partial(row_of, self._names), tuples))
 
 
-def conversion_to(type_info: TypeInformation | None, where: str) -> Conversion | None:
+def conversion_to(
+    type_info: TypeInformation | None, where: str, operator: str | None = None
+) -> Conversion | None:
     """Return what makes values of a type; None if there is none, or every value is of it.
 
     Args:
         type_info: The type.
         where: What an error calls a value.
+        operator: The name of the operator that gives them, if one does.
 
     Example:
         >>> from penstock.common import Types
@@ -176,11 +187,11 @@ def conversion_to(type_info: TypeInformation | None, where: str) -> Conversion |
     if type_info is None or type_info.misfit("value") == NEVER:
         return None
     if isinstance(type_info, RowTypeInfo):
-        return _RowConversion(type_info, where)
+        return _RowConversion(type_info, where, operator)
     if isinstance(type_info, TupleTypeInfo):
-        return _FieldsConversion(type_info, where)
+        return _FieldsConversion(type_info, where, operator)
     is_single = type_info == BasicTypeInfo.FLOAT_TYPE_INFO()
-    return (_SingleConversion if is_single else Conversion)(type_info, where)
+    return (_SingleConversion if is_single else Conversion)(type_info, where, operator)
 
 
 @lru_cache(maxsize=256)

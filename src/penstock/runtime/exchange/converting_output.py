@@ -72,9 +72,11 @@ def converting(
         type_info: The declared type of its results; None for any.
         sides: Those of its side outputs, by the ids of their tags.
     """
-    conversion = conversion_to(type_info, f"The result of operator {operator!r}")
+    conversion = conversion_to(type_info, f"The result of operator {operator!r}", operator)
     found = {
-        tag: conversion_to(side, f"What operator {operator!r} gave to the side output {tag!r}")
+        tag: conversion_to(
+            side, f"What operator {operator!r} gave to the side output {tag!r}", operator
+        )
         for tag, side in sides.items()
     }
     by_tag = {tag: side for tag, side in found.items() if side is not None}
