@@ -15,6 +15,7 @@ from penstock.common import Configuration, Encoder, Types
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.datastream.connectors.file_system import FileSink
 from penstock.datastream.connectors.files.committer import FileCommitter
+from penstock.datastream.connectors.files.compaction import FileCompactor, FileCompactStrategy
 from penstock.datastream.connectors.files.policies import BucketAssigner, RollingPolicy
 from penstock.datastream.connectors.spark import SparkSink
 from penstock.datastream.formats.parquet import ParquetBulkWriters
@@ -58,6 +59,14 @@ def run(spark: SparkSession, rows: DataFrame, folder: Path, *added: int) -> None
         .with_rolling_policy(RollingPolicy.default_rolling_policy(part_size=40))
         .build()
     ).uid("late")
+    strategy = FileCompactStrategy.builder().enable_compaction_on_checkpoint(2).build()
+    late.sink_to(
+        FileSink.for_row_format(str(folder / "compacted"), Encoder.simple_string_encoder())
+        .with_bucket_assigner(FLAT)
+        .with_rolling_policy(RollingPolicy.on_checkpoint_rolling_policy())
+        .enable_compact(strategy, FileCompactor.concat_file_compactor())
+        .build()
+    ).uid("compacted")
     env.execute()
 
 
@@ -70,6 +79,11 @@ def late(folder: Path) -> list[int]:
     files = (folder / "late").glob("part-*")
     lines = [line for path in files for line in path.read_text().splitlines()]
     return sorted(json.loads(line)["number"] for line in lines)
+
+
+def compacted(folder: Path) -> list[int]:
+    files = (folder / "compacted").glob("compacted-part-*")
+    return sorted(int(line) for path in files for line in path.read_text().splitlines())
 
 
 @pytest.mark.parametrize("added", [[], [7, 8]])
@@ -99,7 +113,7 @@ def test_files_have_each_record_once(
 
     expected += added
     run(spark, frame, tmp_path, *added)
-    assert early(tmp_path) == late(tmp_path) == expected
+    assert early(tmp_path) == late(tmp_path) == compacted(tmp_path) == expected
     # Spark takes no notice of the hidden folder.
     found = spark.read.parquet(str(tmp_path / "early")).collect()
     assert sorted(row.number for row in found) == expected
