@@ -86,6 +86,13 @@ def sides(stream: Any, digit: int) -> Any:
     return sorted_.union(side.map(use.Grow(digit), RECORD)) if digit % 2 else side
 
 
+def custom(stream: Any, digit: int) -> Any:
+    # PyFlink tells the function of -1 partitions if what comes next has no parallelism of its own.
+    parallelism = stream.get_execution_environment().get_parallelism()
+    chosen = stream.partition_custom(lambda key, count: ord(key) % count, letter)
+    return chosen.map(use.Grow(digit), RECORD).set_parallelism(parallelism)
+
+
 def sums(stream: Any, digit: int) -> Any:
     keyed = stream.key_by(letter)
     return (keyed.sum, keyed.min, keyed.max)[digit % 3](1)
@@ -299,13 +306,7 @@ KINDS: Final[dict[str, Kind]] = {
     "rescale": Kind(
         lambda stream, digit: stream.rescale().map(use.Grow(digit), RECORD), gives_order=False
     ),
-    "custom": Kind(
-        lambda stream, digit: stream.partition_custom(
-            lambda key, count: ord(key) % count, letter
-        ).map(use.Grow(digit), RECORD),
-        gives_order=False,
-        modes=STREAMING_ONLY,
-    ),
+    "custom": Kind(custom, gives_order=False, modes=STREAMING_ONLY),
     "unchained": Kind(lambda stream, digit: stream.map(use.Grow(digit), RECORD).disable_chaining()),
     "keyed filter": Kind(
         lambda stream, digit: stream.key_by(letter).filter(use.Wanted(digit)), keyed=True

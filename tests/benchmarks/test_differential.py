@@ -52,9 +52,9 @@ def different(recorded: list[dict[str, Any]], run: Run) -> list[Any]:
     ]
 
 
-def test_kinds_of_steps_are_in_fixed_programs_but_for_two(recorded: list[dict[str, Any]]) -> None:
+def test_kinds_of_steps_are_in_fixed_programs_but_for_one(recorded: list[dict[str, Any]]) -> None:
     used = {kind for each in recorded for kind, _, _ in each["program"]["steps"]}
-    assert set(kinds.KINDS) - used == {"custom", "final order"}
+    assert set(kinds.KINDS) - used == {"custom"}
 
 
 class TestPrograms:
