@@ -123,6 +123,18 @@ def test_records_have_to_be_pickled() -> None:
         list(stream.execute_and_collect())
 
 
+def test_no_record_is_left_out_because_it_cannot_be_pickled() -> None:
+    env = local_environment()
+    env.set_restart_strategy(RestartStrategies.fixed_delay_restart(2, 0))
+
+    def run(ctx: SourceContext) -> None:
+        for value in (1, threading.Lock(), 2):
+            ctx.collect(value)
+
+    with pytest.raises(ValueNotSerializableError, match="'Source: Custom Source' emitted"):
+        list(env.add_source(Does(run)).execute_and_collect())
+
+
 def test_times_have_to_be_numbers() -> None:
     late: Any = "late"
     for what, error in (

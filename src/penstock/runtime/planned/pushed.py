@@ -88,6 +88,8 @@ class PushPlanner(Planner, Generic[_T]):
         self._bringer = bringer
         self._as_content = as_content
         self._inbox: Inbox[_T] = Inbox()
+        # What no plan has yet, as what makes the content of a piece may fail.
+        self._fetched: list[_T] = []
         self._thread: threading.Thread | None = None
         self._error: BaseException | None = None
 
@@ -96,10 +98,11 @@ class PushPlanner(Planner, Generic[_T]):
             self._thread = threading.Thread(target=self._run, name="source", daemon=True)
             self._thread.start()
         has_ended = not self._thread.is_alive()
-        found = self._inbox.fetch()
-        count = (state or 0) + len(found)
-        if found:
-            return Plan((Piece(self._as_content(found)),), count)
+        self._fetched += self._inbox.fetch()
+        if self._fetched:
+            piece, count = Piece(self._as_content(self._fetched)), len(self._fetched)
+            self._fetched = []
+            return Plan((piece,), (state or 0) + count)
         if not has_ended:
             return Plan(state=state)
         if self._error is not None:
