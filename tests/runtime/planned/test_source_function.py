@@ -14,6 +14,7 @@ from penstock.datastream.window import TumblingEventTimeWindows
 from penstock.errors import (
     InvalidArgumentError,
     InvalidTimestampError,
+    UnsupportedOperationError,
     UserFunctionError,
     ValueNotSerializableError,
 )
@@ -143,3 +144,13 @@ def test_times_have_to_be_numbers() -> None:
     ):
         with pytest.raises(error, match="'late'"):
             list(local_environment().add_source(Does(what)).execute_and_collect())
+
+
+def test_nobody_knows_what_it_has_when_the_job_starts() -> None:
+    env = local_environment()
+    env._configuration.set_string("execution.epoch.available-now", "true")
+    function = env.add_source(Does(lambda ctx: ctx.collect(1)))
+    lines = env.socket_text_stream("127.0.0.1", 1)
+    for stream, kind in ((function, "a source function"), (lines, "a socket")):
+        with pytest.raises(UnsupportedOperationError, match=f"is {kind}, of which nobody knows"):
+            list(stream.execute_and_collect())

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from penstock.common.configuration.options import STATE_CLASS_NAMES
+from penstock.common.configuration.options import EPOCH_AVAILABLE_NOW, STATE_CLASS_NAMES
+from penstock.errors import UnsupportedOperationError
 from penstock.executors.driver.publishing import PublishedSink, published_sinks
 from penstock.executors.driver.staged_files import staged_files
 from penstock.executors.port import JobRequest
@@ -99,6 +100,12 @@ def compile_job(
         for number, node in numbered
         if read_by_engine is not None and node.id in read_by_engine
     }
+    planned = {
+        number: node.source for number, node in numbered if isinstance(node.source, PlannedSource)
+    }
+    if request.configuration.get(EPOCH_AVAILABLE_NOW):
+        for number, source in planned.items():
+            _check_present(source, graph.sources[number].name)
     return CompiledJob(
         request,
         job_id,
@@ -106,11 +113,7 @@ def compile_job(
         program,
         sinks,
         native,
-        {
-            number: node.source
-            for number, node in numbered
-            if isinstance(node.source, PlannedSource)
-        },
+        planned,
         bounded={
             **{number: source.epochs for number, source in native.items()},
             **{number: 1 for number, is_bounded in ends.items() if is_bounded},
@@ -118,3 +121,12 @@ def compile_job(
         is_streaming=not all(ends.values()),
         main_classes=classes_of_main(),
     )
+
+
+def _check_present(source: PlannedSource, name: str) -> None:
+    if not source.has_present:
+        raise UnsupportedOperationError(
+            f"{name!r} is {source.kind}, of which nobody knows what is there when the job starts, as "
+            "execution.epoch.available-now wants it.",
+            hint="Leave execution.epoch.available-now out: the job ends when its sources do.",
+        )

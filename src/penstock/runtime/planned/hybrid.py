@@ -27,6 +27,7 @@ class SourceAfterSource(PlannedSource):
         ]
         self.has_epochs = len(sources) > 1 or self._sources[0].has_epochs
         self.is_bounded = self._sources[-1].is_bounded
+        self.has_present = all(source.has_present for source in self._sources)
         self.has_splits = any(source.has_splits for source in self._sources)
         self.is_unordered = any(source.is_unordered for source in self._sources)
 

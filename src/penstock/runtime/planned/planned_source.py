@@ -81,6 +81,9 @@ class PlannedSource(ABC):
     has_splits: bool = False
     """Whether its pieces are of splits, each with a watermark of its own."""
 
+    has_present: bool = True
+    """Whether it can be told what is there of it now; of what comes by itself it cannot."""
+
     is_unordered: bool = False
     """Whether what an epoch reads is in no order of time, such as several files."""
 

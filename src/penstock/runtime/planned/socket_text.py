@@ -28,6 +28,7 @@ class SocketText(PlannedSource):
     """
 
     kind = "a socket"
+    has_present = False
 
     def __init__(self, host: str, port: int, delimiter: str, retries: int) -> None:
         self._host = host

@@ -128,6 +128,7 @@ class FunctionSource(PlannedSource):
     """
 
     kind = "a source function"
+    has_present = False
 
     def __init__(self, function: SourceFunction, name: str) -> None:
         self._function = function

@@ -18,7 +18,7 @@ from penstock.datastream.connectors.file_system import (
     OutputFileConfig,
     RollingPolicy,
 )
-from penstock.errors import InvalidArgumentError
+from penstock.errors import InvalidArgumentError, UnsupportedOperationError
 from penstock.testing import TestingSource
 
 CONCAT = FileCompactor.concat_file_compactor()
@@ -211,6 +211,16 @@ def test_a_builder_takes_strategies_and_compactors(tmp_path: Path) -> None:
             builder.enable_compact(*arguments)
     sink = builder.enable_compact(strategy(1), CONCAT).disable_compact().build()
     assert sink._settings.strategy is sink._settings.compactor is None
+
+
+def test_no_header_comes_to_stand_among_records(tmp_path: Path) -> None:
+    encoder = Encoder.csv(["id"], header=True)
+    builder = FileSink.for_row_format(str(tmp_path), encoder).enable_compact(strategy(1), CONCAT)
+    with pytest.raises(UnsupportedOperationError, match="begin with a header"):
+        builder.build()
+
+    builder.enable_compact(strategy(1), FileCompactor.identical_file_compactor()).build()
+    builder.disable_compact().build()
 
 
 @pytest.mark.parametrize("parallelism", [1, 2])

@@ -16,6 +16,7 @@ from penstock.datastream.connectors.files.sink_of_files import (
     instance,
 )
 from penstock.datastream.connectors.files.writer import BulkFormat, RowFormat
+from penstock.errors import UnsupportedOperationError
 
 __all__ = ["FileSink"]
 
@@ -85,7 +86,19 @@ class FileSink(SinkOfFiles):
             return self
 
         def build(self) -> FileSink:
-            """Return the sink."""
+            """Return the sink.
+
+            Raises:
+                UnsupportedOperationError: If files that begin with a header are to be put together.
+            """
+            joins = self._compactor is not None and self._compactor.joins
+            if joins and isinstance(self._format, RowFormat) and self._format.encoder.header():
+                raise UnsupportedOperationError(
+                    "Files that begin with a header cannot be put one behind the other: it would stand among the "
+                    "records.",
+                    hint="Leave the header out, as Encoder.csv(columns) does, or files as they are: "
+                    "FileCompactor.identical_file_compactor().",
+                )
             return FileSink(self._settings())
 
     class RowFormatBuilder(BaseBuilder):
