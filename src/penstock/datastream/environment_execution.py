@@ -436,7 +436,7 @@ class EnvironmentExecution(EnvironmentCheckpointing, EnvironmentFiles):
             graph.batch = graph.is_bounded
         if not graph.batch and caches_behind(self.transformations if sinks is None else sinks):
             raise UnsupportedOperationError(
-                "A program with a cached stream does not run in BATCH mode.",
+                "A program with a cached stream runs in BATCH mode only.",
                 hint="Call set_runtime_mode(RuntimeExecutionMode.BATCH); sources have to end, then.",
             )
         in_spark = configuration.get(COLUMNAR_IN_SPARK) and self._begins_anew()

@@ -227,6 +227,17 @@ class TestWhole:
         assert configuration.remove_config("parallelism.default")
         assert not configuration.contains_key("parallelism.default")
 
+    def test_keeps_nothing_that_can_be_changed(self) -> None:
+        items: Any = [1]
+        configuration = Configuration.from_dict({"a": items})
+        copy = Configuration(configuration)
+        items.append(2)
+        assert (configuration.to_dict(), hash(configuration)) == ({"a": "[1]"}, hash(copy))
+
+        nothing: Any = None
+        with pytest.raises(InvalidConfigurationValueError, match="'b' was set to None"):
+            Configuration.from_dict({"b": nothing})
+
     def test_is_made_out_of_a_dict(self) -> None:
         settings = {"parallelism.default": "4", "shop.country": "CH"}
 

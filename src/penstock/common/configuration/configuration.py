@@ -95,7 +95,10 @@ class Configuration:
         """
         configuration = cls()
         for key, value in map.items():
-            configuration._put(key, value)
+            if isinstance(value, _TYPES):
+                configuration._put(key, value)
+            else:
+                configuration.set_string(key, value)
         return configuration
 
     @staticmethod
