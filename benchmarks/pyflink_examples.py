@@ -7,7 +7,6 @@ others end with. With `--spark` they run on Spark beside `execution.target: loca
 from __future__ import annotations
 
 import argparse
-import ast
 import os
 import re
 import subprocess
@@ -157,20 +156,9 @@ def verdict(expected: Result | None, found: Result) -> str:
         return f"runs; PyFlink's stops: {expected.error}"
     if expected.lines == found.lines:
         return f"the same {len(found.lines)} lines"
-    if expected.lines == sorted(map(as_java_shows, found.lines)):
-        return f"the same {len(found.lines)} lines, tuples as Python shows them"
     missing = list((Counter(expected.lines) - Counter(found.lines)).elements())
     more = list((Counter(found.lines) - Counter(expected.lines)).elements())
     return f"differs: without {missing[:3]}, with {more[:3]}"
-
-
-def as_java_shows(line: str) -> str:
-    """Return a line as PyFlink has it that prints a declared tuple, which is Java's there."""
-    try:
-        value = ast.literal_eval(line)
-    except (SyntaxError, ValueError):
-        return line
-    return f"({','.join(map(str, value))})" if isinstance(value, tuple) else line
 
 
 def copied(folder: Path, name: str, *, package: str) -> str:

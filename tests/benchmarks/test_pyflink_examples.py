@@ -60,11 +60,6 @@ def test_a_program_that_fails_says_how(examples: Path) -> None:
     [
         (Result(["a"]), Result(["a"]), "the same 1 lines"),
         (Result(["a", "b"]), Result(["a", "c"]), "differs: without ['b'], with ['c']"),
-        (
-            Result(["(a,1)", "b"]),
-            Result(["('a', 1)", "b"]),
-            "the same 2 lines, tuples as Python shows them",
-        ),
         (None, Result(["a"]), "runs"),
         (Result(error="E: no"), Result(["a"]), "runs; PyFlink's stops: E: no"),
         (Result(["a"]), Result(error="E: no"), "stops: E: no"),

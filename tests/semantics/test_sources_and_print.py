@@ -12,11 +12,16 @@ from tests.semantics.conftest import NewEnvironment
 from tests.semantics.running import collect
 from tests.semantics.test_functions import Diary, diaries
 
-from penstock.common import Row, RowKind, Types, WatermarkStrategy
+from penstock.common import Encoder, Row, RowKind, Types, WatermarkStrategy
 from penstock.common.time import Instant
 from penstock.common.typeinfo import ExternalTypeInfo
 from penstock.datastream.aggregates import Count
-from penstock.datastream.connectors.file_system import FileSource, StreamFormat
+from penstock.datastream.connectors.file_system import (
+    FileSink,
+    FileSource,
+    StreamFormat,
+    StreamingFileSink,
+)
 from penstock.datastream.connectors.number_seq import NumberSequenceSource
 from penstock.datastream.window import TumblingEventTimeWindows
 from penstock.errors import UserFunctionError
@@ -155,6 +160,40 @@ def test_rows_of_a_declared_type_are_printed_as_pyflink_does(
         "Row(x=1)",
         "None",
     ]
+
+
+def test_values_of_declared_types_are_printed_and_written_as_pyflink_does(
+    capfd: pytest.CaptureFixture[str], new_environment: NewEnvironment, tmp_path: Path
+) -> None:
+    """What PyFlink 2.3 printed and wrote is written down here."""
+    pair = Types.TUPLE([Types.STRING(), Types.BOOLEAN()])
+    env = new_environment()
+    env.set_parallelism(1)
+    pairs = env.from_collection([("a", True), ("b", False)], pair)
+    pairs.print("pair")
+    pairs.key_by(lambda pair: pair[0]).reduce(max).print_to_err("to err")
+    rows = pairs.map(lambda pair: Row(pair, None), Types.ROW([pair, Types.FLOAT()]))
+    encoder = Encoder.simple_string_encoder()
+    rows.sink_to(FileSink.for_row_format(f"{tmp_path}/rows", encoder).build())
+    rows.add_sink(StreamingFileSink.for_row_format(f"{tmp_path}/earlier", encoder).build())
+    env.from_collection([(1.5, None)]).sink_to(
+        FileSink.for_row_format(f"{tmp_path}/undeclared", encoder).build()
+    )
+
+    env.execute()
+
+    caught = capfd.readouterr()
+    assert caught.out.splitlines() == ["pair> (a,true)", "pair> (b,false)"]
+    to_err = [line for line in caught.err.splitlines() if line.startswith("to err")]
+    assert to_err == ["to err> (a,true)", "to err> (b,false)"]
+    for folder in ("rows", "earlier"):
+        assert lines_in(tmp_path / folder) == ["+I[(a,true), null]", "+I[(b,false), null]"]
+    assert lines_in(tmp_path / "undeclared") == ["(1.5, None)"]
+
+
+def lines_in(folder: Path) -> list[str]:
+    files = [path for path in folder.rglob("part-*") if path.is_file()]
+    return [line for path in files for line in path.read_text().splitlines()]
 
 
 def test_functions_of_a_job_that_fails_are_closed(

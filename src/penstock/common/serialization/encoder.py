@@ -14,6 +14,8 @@ from typing import Any
 
 from penstock.common.rows.row_values import row_values
 from penstock.common.serialization.schema import charset_named
+from penstock.common.typeinfo import TypeInformation
+from penstock.common.typeinfo.java_text import java_text_of
 from penstock.common.types import Row, field_names_of
 from penstock.errors import InvalidArgumentError
 
@@ -46,9 +48,20 @@ class Encoder(ABC):
         """Return what each file begins with. Default: nothing."""
         return b""
 
+    def of_type(self, type_info: TypeInformation | None) -> Encoder:
+        """Return the encoder for records of a type. Default: this one, whatever the type.
+
+        Args:
+            type_info: The declared type of the stream that is written; None if it has none.
+        """
+        return self
+
     @staticmethod
     def simple_string_encoder(charset_name: str = "UTF-8") -> Encoder:
-        r"""Return an encoder that writes the `str` of each record on a line.
+        r"""Return an encoder that writes the text of each record on a line.
+
+        Records of a declared type have the text that Flink writes, as `(1,a)` for a tuple; all others their
+        `str`.
 
         Args:
             charset_name: The character set.
@@ -120,11 +133,15 @@ class Encoder(ABC):
 
 
 class _StringEncoder(Encoder):
-    def __init__(self, charset: str) -> None:
+    def __init__(self, charset: str, declared: TypeInformation | None = None) -> None:
         self._charset = charset
+        self._text_of = java_text_of(declared)
+
+    def of_type(self, type_info: TypeInformation | None) -> Encoder:
+        return _StringEncoder(self._charset, type_info)
 
     def encode(self, value: Any) -> bytes:
-        return f"{value}\n".encode(self._charset)
+        return f"{self._text_of(value)}\n".encode(self._charset)
 
 
 class _JsonEncoder(Encoder):

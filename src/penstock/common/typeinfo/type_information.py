@@ -20,6 +20,7 @@ __all__ = [
     "WrappingTypeInfo",
     "are_all",
     "require_type_information",
+    "without_wrappers",
 ]
 
 
@@ -252,6 +253,13 @@ class WrappingTypeInfo(TypeInformation):
 
     def _identity(self) -> object:
         return self.type_info
+
+
+def without_wrappers(type_info: TypeInformation | None) -> TypeInformation | None:
+    """Return the description itself of a type that may be described under another name."""
+    while isinstance(type_info, WrappingTypeInfo):
+        type_info = type_info.type_info
+    return type_info
 
 
 def require_type_information(types: Iterable[object], of: str) -> None:

@@ -31,6 +31,14 @@ class Source(ABC):
 class Sink(ABC):
     """Describes where a stream is written to."""
 
+    def of_type(self, type_info: TypeInformation | None) -> Sink:
+        """Return the sink for records of a type. Default: this one, whatever the type.
+
+        Args:
+            type_info: The declared type of the stream; None if it has none.
+        """
+        return self
+
     @abstractmethod
     def create_operator(self) -> StreamOperator:
         """Return the operator that ends the program here."""

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from penstock.common.time import Instant
 from penstock.common.typeinfo.basic_typeinfo import BasicType, BasicTypeInfo
+from penstock.common.typeinfo.java_text import shortest_single
 from penstock.common.typeinfo.time_typeinfo import DateTypeInfo
 from penstock.common.typeinfo.type_information import TypeInformation
 from penstock.common.typeinfo.types import Types
@@ -75,11 +76,7 @@ def _text_of_single(value: Any) -> str:
     """Return the shortest text that is this number in 32 bits."""
     value = float(value)
     if math.isfinite(value):
-        kept = _single(value)
-        for digits in range(6, 10):
-            shorter = float(f"{kept:.{digits}g}")
-            if _single(shorter) == kept:
-                return repr(shorter)
+        return repr(shortest_single(_single(value)))
     return _text_of_float(value)
 
 

@@ -7,8 +7,6 @@ import uuid
 from collections.abc import Callable
 from typing import Any, overload
 
-from penstock.common.typeinfo import RowTypeInfo
-from penstock.common.typeinfo.type_information import WrappingTypeInfo
 from penstock.datastream.connectors.base import Sink, SupportsPreprocessing
 from penstock.datastream.functions.function_checks import check_function
 from penstock.datastream.functions.one_input import SinkFunction
@@ -43,8 +41,8 @@ class StreamOutputs(BaseStream):
         """Print every record to standard output.
 
         The client prints, wherever the records are, when the epoch that gave them is complete. With
-        more than one subtask the number of the subtask stands before each line, as in `2> text`. Records that are
-        declared to be rows are printed with their kind and without names, as in `+I[1,a]`; all others by `str`.
+        more than one subtask the number of the subtask stands before each line, as in `2> text`. Records of a
+        declared type have the text that PyFlink prints, as `(1,a)` for a tuple; all others their `str`.
 
         Args:
             sink_identifier: What stands before each line, as in `late:2> text`. Default: nothing.
@@ -82,12 +80,7 @@ class StreamOutputs(BaseStream):
         return self._end("Print to Std. Err", self._print_operator(sink_identifier, to_err=True))
 
     def _print_operator(self, identifier: str | None, *, to_err: bool) -> PrintOperator:
-        declared = self.get_type()
-        while isinstance(declared, WrappingTypeInfo):
-            declared = declared.type_info
-        return PrintOperator(
-            identifier, is_of_rows=isinstance(declared, RowTypeInfo), to_err=to_err
-        )
+        return PrintOperator(identifier, self.get_type(), to_err=to_err)
 
     def add_sink(self, sink_func: Callable[[Any], Any] | SinkFunction | Sink) -> DataStreamSink:
         """Hand every record to a function.
@@ -106,7 +99,8 @@ class StreamOutputs(BaseStream):
             InvalidFunctionError: If it cannot be called so.
         """
         if isinstance(sink_func, Sink):
-            return self._end("Unnamed", sink_func.create_operator())
+            sink = sink_func.of_type(self.get_type())
+            return self._end("Unnamed", sink.create_operator())
         return self._end(
             "Unnamed", SinkOperator(check_function(sink_func, "invoke", 1, "add_sink()"))
         )
@@ -130,6 +124,7 @@ class StreamOutputs(BaseStream):
             )
         transformer = sink.get_transformer() if isinstance(sink, SupportsPreprocessing) else None
         stream = self if transformer is None else transformer.apply(self)
+        sink = sink.of_type(stream.get_type())
         return stream._end("Writer", sink.create_operator())  # noqa: SLF001 - another stream's own
 
     @overload

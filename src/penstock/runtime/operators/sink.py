@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from penstock.common.typeinfo import RowTypeInfo, TypeInformation
+from penstock.common.typeinfo.java_text import java_text_of
+from penstock.common.typeinfo.type_information import without_wrappers
 from penstock.common.types import Row
 from penstock.runtime.exchange.elements import Block
 from penstock.runtime.operator import StreamOperator
@@ -33,24 +35,31 @@ class PrintOperator(StreamOperator):
 
     Args:
         identifier: What stands before each line; None for nothing.
-        is_of_rows: Whether records are declared to be rows, which are printed as Flink does.
+        declared: The type of the records, whose values have the texts that PyFlink prints; None if none is
+            declared.
         to_err: Whether it is printed to standard error, and not to standard output.
     """
 
     keeps_to_itself = True
 
     def __init__(
-        self, identifier: str | None = None, *, is_of_rows: bool = False, to_err: bool = False
+        self,
+        identifier: str | None = None,
+        declared: TypeInformation | None = None,
+        *,
+        to_err: bool = False,
     ) -> None:
         self._identifier = identifier
         self._kind = "print_to_err" if to_err else "print"
-        self._text_of: Callable[[Any], str] = _text_of_row if is_of_rows else str
+        self._declared = declared
 
     def open(self) -> None:
         parts = [] if self._identifier is None else [self._identifier]
         if self.context.parallelism > 1:
             parts.append(str(self.context.subtask + 1))
         self._prefix = ":".join(parts) + "> " if parts else ""
+        is_of_rows = isinstance(without_wrappers(self._declared), RowTypeInfo)
+        self._text_of = _text_of_row if is_of_rows else java_text_of(self._declared)
 
     def process_block(self, block: Block) -> None:
         prefix = self._prefix
@@ -63,6 +72,7 @@ class PrintOperator(StreamOperator):
 
 
 def _text_of_row(row: Any) -> str:
+    """Return what PyFlink prints for a row: its fields are Python's there, and Java's inside of other values."""
     if not isinstance(row, Row):
         return str(row)
     return f"{row.get_row_kind()}[{','.join(map(str, row))}]"

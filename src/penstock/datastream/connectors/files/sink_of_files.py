@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Any, Self
 
+from penstock.common.typeinfo import TypeInformation
 from penstock.datastream.connectors.files.committer import FileCommitter
 from penstock.datastream.connectors.files.compaction import FileCompactor, FileCompactStrategy
 from penstock.datastream.connectors.files.policies import (
@@ -32,6 +34,11 @@ class SinkOfFiles(TwoPhaseCommitSink):
         # What one epoch leaves open, or to be compacted, belongs to a subtask, and time may complete it.
         self.has_writer_state = settings.leaves_something_open
         self.wants_wake_ups = self.has_writer_state
+
+    def of_type(self, type_info: TypeInformation | None) -> Self:
+        """See `Sink.of_type`."""
+        settings = self._settings
+        return type(self)(replace(settings, format=settings.format.of_type(type_info)))
 
     @property
     def place(self) -> str:

@@ -13,6 +13,7 @@ from typing import Any, BinaryIO, ClassVar, Final, Protocol
 
 from penstock.checkpoint.open_files import chunks_of
 from penstock.common.serialization import BulkWriter, BulkWriterFactory, Encoder
+from penstock.common.typeinfo import TypeInformation
 from penstock.datastream.connectors.files.committer import FileCommittable
 from penstock.datastream.connectors.files.compaction import FileCompactor, FileCompactStrategy
 from penstock.datastream.connectors.files.policies import (
@@ -54,6 +55,9 @@ class FileFormat(Protocol):
     def keeps_records(self) -> bool:
         """Whether a writer may still need a record when it is given the next."""
 
+    def of_type(self, type_info: TypeInformation | None) -> FileFormat:
+        """Return the format for records of a declared type; None for none."""
+
     def begin(self, file: BinaryIO, *, is_first: bool) -> BulkWriter:
         """Return the writer for a piece of a file; `is_first` if the file begins with it."""
 
@@ -65,6 +69,10 @@ class RowFormat:
     encoder: Encoder
     has_pieces: ClassVar[bool] = True
     keeps_records: ClassVar[bool] = False
+
+    def of_type(self, type_info: TypeInformation | None) -> RowFormat:
+        """See `FileFormat.of_type`."""
+        return RowFormat(self.encoder.of_type(type_info))
 
     def begin(self, file: BinaryIO, *, is_first: bool) -> BulkWriter:
         """See `FileFormat.begin`."""
@@ -92,6 +100,10 @@ class BulkFormat:
     factory: BulkWriterFactory
     has_pieces: ClassVar[bool] = False
     keeps_records: ClassVar[bool] = True
+
+    def of_type(self, type_info: TypeInformation | None) -> BulkFormat:
+        """See `FileFormat.of_type`: what makes its writers knows the type."""
+        return self
 
     def begin(self, file: BinaryIO, *, is_first: bool) -> BulkWriter:
         """See `FileFormat.begin`."""
