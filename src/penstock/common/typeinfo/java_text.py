@@ -100,7 +100,9 @@ def _of_tuple(type_info: TupleTypeInfo) -> Callable[[Any], str]:
     def text(value: Any) -> str:
         if not isinstance(value, (tuple, list)) or len(value) != len(fields):
             return str(value)
-        return f"({','.join([text_of(field) for text_of, field in zip(fields, value, strict=True)])})"
+        return (
+            f"({','.join([text_of(field) for text_of, field in zip(fields, value, strict=True)])})"
+        )
 
     return text
 
