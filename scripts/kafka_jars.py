@@ -33,7 +33,7 @@ def fetch() -> Path:
         JarsNotFetched: If it is not there, and nothing can be fetched.
     """
     FOLDER.parent.mkdir(exist_ok=True)
-    with FOLDER.with_suffix(".lock").open("w") as lock:
+    with FOLDER.with_name(f"{FOLDER.name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not FOLDER.is_dir():
             with tempfile.TemporaryDirectory(dir=FOLDER.parent, prefix="fetching-") as draft:
