@@ -15,7 +15,7 @@ import pytest
 
 from penstock.checkpoint.storage import open_storage
 from penstock.errors import ObjectStoreError, SourceNotReadableError
-from penstock.runtime.planned.file_places import decompressed, files_below, opened
+from penstock.runtime.planned.file_places import absolute, decompressed, files_below, opened
 
 if TYPE_CHECKING:
     from tests.servers.s3_server import S3Server
@@ -29,6 +29,15 @@ def folder(tmp_path: Path) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(name)
     return tmp_path / "in"
+
+
+def test_places_mean_the_same_in_any_working_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    places = ["in", "file:/in", "file:///in", "s3://bucket/in", "hdfs://in"]
+    found = [f"{tmp_path}/in", "/in", "/in", "s3://bucket/in", "hdfs://in"]
+    assert list(map(absolute, places)) == found
 
 
 def test_all_files_are_found_but_hidden_ones(folder: Path) -> None:

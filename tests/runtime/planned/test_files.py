@@ -40,6 +40,16 @@ class TestFilesThatAreThere:
         assert (names(plan), plan.is_over) == (["a", "b"], True)
         assert [block.values for block in source.read(plan.pieces[0].content)] == [["a"]]
 
+    def test_are_those_of_the_folder_that_the_program_was_built_in(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        write(tmp_path / "in", "a")
+        monkeypatch.chdir(tmp_path)
+        source = FilesSource(LINES, ["in", f"file:{tmp_path / 'in'}"])
+        monkeypatch.chdir("/")
+
+        assert names(source.planner().plan(None, 1)) == ["a"]
+
     def test_have_to_be_there(self, tmp_path: Path) -> None:
         with pytest.raises(SourceNotReadableError, match="none"):
             FilesSource(LINES, [str(tmp_path / "none")]).planner().plan(None, 1)

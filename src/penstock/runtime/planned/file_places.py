@@ -23,6 +23,12 @@ _SAME: Final = {"s3a": "s3", "abfs": "abfss"}
 """The schemes of URLs that mean the same as another."""
 
 
+def absolute(place: str) -> str:
+    """Return a file or folder by a name that means the same in any working folder: functions may have another."""
+    is_local = place.startswith(_LOCAL) or "://" not in place
+    return os.path.abspath(_local(place)) if is_local else place
+
+
 def files_below(place: str) -> list[str]:
     """Return the paths of all files below a folder, or that of a file, sorted; URLs in an object store.
 

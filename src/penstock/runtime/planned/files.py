@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from penstock.errors import PenstockError, SourceNotReadableError
 from penstock.runtime.exchange.elements import Block
-from penstock.runtime.planned.file_places import DAMAGED, files_below, opened
+from penstock.runtime.planned.file_places import DAMAGED, absolute, files_below, opened
 from penstock.runtime.planned.planned_source import Piece, Plan, PlannedSource, Planner
 from penstock.runtime.planned.reader_format import ReaderFormat
 
@@ -36,7 +36,7 @@ class FilesSource(PlannedSource):
         self, file_format: ReaderFormat, places: Sequence[str], interval: int | None = None
     ) -> None:
         self._format = file_format
-        self._places = tuple(places)
+        self._places = tuple(map(absolute, places))
         self._interval = interval
         self.is_bounded = interval is None
         self.has_epochs = interval is not None

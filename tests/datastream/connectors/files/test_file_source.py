@@ -44,6 +44,11 @@ def test_reads_all_that_is_there(tmp_path: Path) -> None:
     assert read(source, 3) == ["", "b", "c", "d", "grün"]
 
 
+def test_a_path_may_begin_with_the_scheme_of_files(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("to be")
+    assert read(FileSource.for_record_stream_format(TEXT, f"file:{tmp_path}").build()) == ["to be"]
+
+
 def test_a_file_in_another_encoding(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes("grün".encode("latin-1"))
     with pytest.raises(SourceNotReadableError, match="is not in UTF-8"):

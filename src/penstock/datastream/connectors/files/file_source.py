@@ -196,15 +196,8 @@ def _check(value: object, kind: type[Any]) -> None:
         )
 
 
-def _absolute(path: str) -> str:
-    """Return a path that means the same in the folder that functions work in, which may be another."""
-    return os.path.abspath(path) if path and "://" not in path else path
-
-
 def _places(paths: tuple[str | os.PathLike[str], ...]) -> tuple[str, ...]:
-    places = tuple(
-        _absolute(os.fspath(path)) for path in paths if isinstance(path, str | os.PathLike)
-    )
+    places = tuple(os.fspath(path) for path in paths if isinstance(path, str | os.PathLike))
     if not paths or len(places) < len(paths) or not all(places):
         raise InvalidArgumentError(
             f"A FileSource was given the paths {list(paths)!r}.",
