@@ -27,6 +27,7 @@ __all__ = [
     "ExternalTypeInfo",
     "InstantTypeInfo",
     "PickledBytesTypeInfo",
+    "single",
 ]
 
 
@@ -100,7 +101,13 @@ def _double(value: Any) -> float:
     return float(value)
 
 
-def _single(value: Any) -> float:
+def single(value: Any) -> float:
+    """Return a number as 32 bits hold it.
+
+    Raises:
+        OverflowError: If it is too large.
+        TypeError: If it is no number.
+    """
     rounded: float = _SINGLE.unpack(_SINGLE.pack(_double(value)))[0]
     return rounded
 
@@ -145,7 +152,7 @@ _CONVERSIONS: Final[dict[BasicType, Callable[[Any], Any]]] = {
     BasicType.BOOLEAN: _boolean,
     **{kind: _integer_within(limit) for kind, limit in _LIMITS.items()},
     BasicType.BIG_INT: _integer,
-    BasicType.FLOAT: _single,
+    BasicType.FLOAT: single,
     BasicType.DOUBLE: _double,
     BasicType.BIG_DEC: _decimal,
     BasicType.INSTANT: _instant,

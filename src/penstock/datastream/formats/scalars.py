@@ -6,14 +6,13 @@ import base64
 import binascii
 import math
 import re
-import struct
 from collections.abc import Callable
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time
 from decimal import Decimal, InvalidOperation
 from typing import Any, Final
 
 from penstock.common.time import Instant
-from penstock.common.typeinfo.basic_typeinfo import BasicType, BasicTypeInfo
+from penstock.common.typeinfo.basic_typeinfo import BasicType, BasicTypeInfo, single
 from penstock.common.typeinfo.java_text import shortest_single
 from penstock.common.typeinfo.time_typeinfo import DateTypeInfo
 from penstock.common.typeinfo.type_information import TypeInformation
@@ -23,6 +22,7 @@ BYTES: Final = Types.PRIMITIVE_ARRAY(Types.BYTE())
 
 _WHOLE: Final = re.compile(r"[+-]?[0-9]+(?:\.0*)?")
 _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_TIME: Final = re.compile(r"[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?")
 _POINT_IN_TIME: Final = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2})(.)([0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.([0-9]{1,9}))?(.?)"
 )
@@ -76,16 +76,8 @@ def _text_of_single(value: Any) -> str:
     """Return the shortest text that is this number in 32 bits."""
     value = float(value)
     if math.isfinite(value):
-        return repr(shortest_single(_single(value)))
+        return repr(shortest_single(single(value)))
     return _text_of_float(value)
-
-
-def _single(value: float) -> float:
-    """Return a number as 32 bits hold it."""
-    try:
-        return float(struct.unpack("f", struct.pack("f", value))[0])
-    except OverflowError:
-        raise ValueError(f"{value!r} is too large for 32 bits") from None
 
 
 def _text_of_decimal(value: Any) -> str:
@@ -122,6 +114,13 @@ def _float(text: str) -> float:
     return value
 
 
+def _single(text: str) -> float:
+    try:
+        return single(_float(text))
+    except OverflowError:
+        raise ValueError(f"{text!r} is too large for 32 bits") from None
+
+
 def _decimal(text: str) -> Decimal:
     try:
         value = Decimal(text.strip())
@@ -156,6 +155,19 @@ def _date(text: str) -> date:
     if not _DATE.fullmatch(text):
         raise ValueError(f"{text!r} is no date such as 2024-05-17")
     return date.fromisoformat(text)
+
+
+def text_of_time(value: time) -> str:
+    """Return a time of day without the zeros at the end of its fraction."""
+    text = value.isoformat()
+    return text.rstrip("0") if value.microsecond else text
+
+
+def time_of(text: str, ends: str) -> time:
+    """Return the time of day that a text is; see `instant_of`."""
+    if not _TIME.fullmatch(text.removesuffix(ends)) or not text.endswith(ends):
+        raise ValueError(f"{text!r} is no time such as 09:30:00{ends}")
+    return time.fromisoformat(text.removesuffix(ends))
 
 
 def text_of_timestamp(value: datetime, between: str) -> str:
@@ -226,7 +238,7 @@ _VALUES: Final[dict[BasicType, Callable[[str], Any]]] = {
     BasicType.STRING: lambda text: text,
     BasicType.CHAR: _character,
     BasicType.BOOLEAN: _boolean,
-    BasicType.FLOAT: lambda text: _single(_float(text)),
+    BasicType.FLOAT: _single,
     BasicType.DOUBLE: _float,
     BasicType.BIG_DEC: _decimal,
 }

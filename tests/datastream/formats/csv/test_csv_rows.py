@@ -165,6 +165,7 @@ NOT_READ: list[tuple[TypeInformation, str]] = [
     (Types.SHORT(), "70000"),
     (Types.BYTE(), "300"),
     (Types.DOUBLE(), "x"),
+    (Types.FLOAT(), "1e40"),
     (Types.BIG_DEC(), "x"),
     (Types.BIG_INT(), "1.5"),
     (Types.SQL_DATE(), "x"),

@@ -133,6 +133,7 @@ NOT_READ: list[tuple[TypeInformation, str]] = [
     (Types.BYTE(), "300"),
     *((Types.DOUBLE(), text) for text in ("NaN", "true", '"x"', '"nan"', '"1_0"')),
     *((Types.BIG_DEC(), text) for text in ('"x"', '"NaN"')),
+    *((Types.FLOAT(), text) for text in ("1e40", '"1e40"')),
     (Types.BIG_INT(), "1.5"),
     (Types.BIG_INT(), "1e999999999"),
     *((Types.SQL_DATE(), text) for text in ('"2020-1-2"', "18000", '"2020-01-02Z"', '"20200102"')),

@@ -22,7 +22,9 @@ from penstock.datastream.formats.scalars import (
     instant_of,
     text_of,
     text_of_instant,
+    text_of_time,
     text_of_timestamp,
+    time_of,
     timestamp_of,
     value_of,
 )
@@ -30,7 +32,6 @@ from penstock.errors import TypeMismatchError, UnsupportedTypeError
 
 _TEXT_KINDS: Final = {BasicType.STRING, BasicType.CHAR, BasicType.INSTANT}
 _DATE: Final = re.compile(r"([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})")
-_TIME: Final = re.compile(r"[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?")
 _LONGEST_BARE: Final = 24
 """From how many characters on Flink's CSV library quotes a text whatever it holds."""
 
@@ -182,7 +183,7 @@ def _scalar_writer(kind: TypeInformation) -> Callable[[Any], str]:
     if isinstance(kind, TimestampTypeInfo):
         return _text_of_timestamp
     if isinstance(kind, TimeTypeInfo):
-        return _text_of_time
+        return text_of_time
     if isinstance(kind, BasicTypeInfo) and kind.basic_type is BasicType.INSTANT:
         return lambda value: f"{text_of_instant(value, ' ')}Z"
     if isinstance(kind, WrappingTypeInfo):
@@ -198,11 +199,6 @@ def _scalar_writer(kind: TypeInformation) -> Callable[[Any], str]:
 def _text_of_timestamp(value: datetime.datetime) -> str:
     text = text_of_timestamp(value, " ")
     return text if value.microsecond else f"{text}.0"
-
-
-def _text_of_time(value: datetime.time) -> str:
-    text = value.isoformat()
-    return text.rstrip("0") if value.microsecond else text
 
 
 class CsvLineReader:
@@ -310,7 +306,7 @@ def _scalar_reader(kind: TypeInformation) -> Callable[[str], Any]:
     if isinstance(kind, TimestampTypeInfo):
         return lambda text: timestamp_of(text, " ", "")
     if isinstance(kind, TimeTypeInfo):
-        return _time
+        return lambda text: time_of(text, "")
     if isinstance(kind, DateTypeInfo):
         return _date
     if isinstance(kind, BasicTypeInfo) and kind.basic_type is BasicType.INSTANT:
@@ -328,12 +324,6 @@ def _date(text: str) -> datetime.date:
     if match is None:
         raise ValueError(f"{text!r} is no date such as 2024-05-17")
     return datetime.date(*map(int, match.groups()))
-
-
-def _time(text: str) -> datetime.time:
-    if not _TIME.fullmatch(text):
-        raise ValueError(f"{text!r} is no time such as 09:30:00")
-    return datetime.time.fromisoformat(text)
 
 
 def _unsupported(kind: TypeInformation) -> UnsupportedTypeError:

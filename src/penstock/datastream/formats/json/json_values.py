@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import datetime
 import json
 import math
-import re
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any, Final
@@ -27,7 +25,9 @@ from penstock.datastream.formats.scalars import (
     instant_of,
     text_of,
     text_of_instant,
+    text_of_time,
     text_of_timestamp,
+    time_of,
     timestamp_of,
     value_of,
     whole_of,
@@ -44,7 +44,6 @@ _COMPACT: Final = json.JSONEncoder(
 _LIMITED: Final = {BasicType.BYTE, BasicType.SHORT, BasicType.INT, BasicType.LONG}
 _BARE: Final = {*_LIMITED, BasicType.BOOLEAN, BasicType.BIG_INT, BasicType.BIG_DEC}
 _FLOATS: Final = (BasicType.FLOAT, BasicType.DOUBLE)
-_TIME: Final = re.compile(r"[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?Z")
 _LONGEST: Final = 40
 """How many digits a whole number may have that is written with an exponent."""
 _AS_IT_IS: Final[dict[BasicType, type]] = {
@@ -77,7 +76,7 @@ def _writer_of(kind: TypeInformation) -> Write:
     if isinstance(kind, TimestampTypeInfo):
         return lambda value: f'"{text_of_timestamp(value, "T")}Z"'
     if isinstance(kind, TimeTypeInfo):
-        return lambda value: f'"{_text_of_time(value)}Z"'
+        return lambda value: f'"{text_of_time(value)}Z"'
     if isinstance(kind, BasicTypeInfo) and kind.basic_type is BasicType.INSTANT:
         return lambda value: f'"{_text_of_instant(value)}Z"'
     if isinstance(kind, WrappingTypeInfo):
@@ -123,11 +122,6 @@ def _map_writer(kind: MapTypeInfo) -> Write:
     return write
 
 
-def _text_of_time(value: datetime.time) -> str:
-    text = value.isoformat()
-    return text.rstrip("0") if value.microsecond else text
-
-
 def _text_of_instant(value: Instant) -> str:
     """Return a point in time with as many groups of three digits as its fraction needs, as Java does."""
     text, _, fraction = text_of_instant(value, "T").partition(".")
@@ -163,7 +157,7 @@ def _reader_of(kind: TypeInformation, **options: bool) -> Read:
     if isinstance(kind, TimestampTypeInfo):
         return _of_string(lambda text: timestamp_of(text, "T", "Z"), kind)
     if isinstance(kind, TimeTypeInfo):
-        return _of_string(_time, kind)
+        return _of_string(lambda text: time_of(text, "Z"), kind)
     if isinstance(kind, BasicTypeInfo) and kind.basic_type is BasicType.INSTANT:
         return _of_string(lambda text: instant_of(text, "T", "Z"), kind)
     if isinstance(kind, WrappingTypeInfo):
@@ -212,12 +206,6 @@ def _of_string(value: Callable[[str], Any], kind: TypeInformation) -> Read:
         return value(node)
 
     return read
-
-
-def _time(text: str) -> datetime.time:
-    if not _TIME.fullmatch(text):
-        raise ValueError(f"{text!r} is no time such as 09:30:00Z")
-    return datetime.time.fromisoformat(text[:-1])
 
 
 def _list_reader(kind: SequenceTypeInfo, **options: bool) -> Read:
