@@ -49,6 +49,25 @@ def test_the_files_of_a_folder_may_have_been_written_with_another_schema(tmp_pat
     assert read(tmp_path / "old", OLD) == [{"id": 1}, {"id": 2}]
 
 
+def test_a_default_that_a_function_changes_is_its_record_s_alone(tmp_path: Path) -> None:
+    schema = AvroSchema.parse_string(
+        """
+        {"type": "record", "name": "Event", "fields": [
+            {"name": "id", "type": "int"},
+            {"name": "tags", "type": {"type": "array", "items": "string"}, "default": []}
+        ]}
+        """
+    )
+    write(tmp_path / "old", OLD, {"id": 1}, {"id": 2})
+
+    def tagged(record: dict[str, Any]) -> dict[str, Any]:
+        record["tags"].append("x")
+        return record
+
+    records = local_environment().create_input(AvroInputFormat(tmp_path, schema)).map(tagged)
+    assert [record["tags"] for record in records.execute_and_collect()] == [["x"], ["x"]]
+
+
 def test_it_knows_the_type_of_its_records(tmp_path: Path) -> None:
     reader = AvroInputFormat(str(tmp_path), OLD)
     env = local_environment()

@@ -56,6 +56,24 @@ def test_a_field_that_is_not_there_has_its_default() -> None:
     assert record == {"id": 1, "tags": ["a"], "counts": None, "unit": "ms"}
 
 
+def test_each_record_has_defaults_of_its_own() -> None:
+    schema = AvroSchema.parse_string(
+        """
+        {"type": "record", "name": "Event", "fields": [
+            {"name": "id", "type": "int"},
+            {"name": "tags", "type": {"type": "array", "items": "string"}, "default": ["a"]},
+            {"name": "data", "type": "bytes", "default": "\\u00ff"}
+        ]}
+        """
+    )
+    file = io.BytesIO()
+    pq.write_table(pa.table({"id": [1, 2]}), file)
+
+    first, second = read(file, schema)
+    assert first == {"id": 1, "tags": ["a"], "data": b"\xff"}
+    assert first["tags"] is not second["tags"]
+
+
 @pytest.mark.parametrize("columns", [{"unit": ["s"]}, {"id": ["x"]}])
 def test_what_holds_no_such_records_is_told(columns: dict[str, list[Any]]) -> None:
     file = io.BytesIO()

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any, BinaryIO
 
 from penstock.common.serialization.bulk_writer import BulkWriter, BulkWriterFactory
-from penstock.datastream.formats.avro.avro_rows import check_datum
 from penstock.datastream.formats.avro.avro_schema import AvroSchema, fastavro
-from penstock.datastream.formats.avro.avro_values import AvroValues
+from penstock.datastream.formats.avro.avro_values import datum_writer
 from penstock.errors import InvalidArgumentError
 
 __all__ = ["AvroBulkWriters"]
@@ -64,14 +63,11 @@ class _AvroFactory(BulkWriterFactory):
 
 class _AvroBulkWriter(BulkWriter):
     def __init__(self, file: BinaryIO, schema: AvroSchema) -> None:
-        self._schema = schema
-        self._convert = AvroValues(schema.parsed()).writer()
+        self._datum_of = datum_writer(schema)
         self._writer = fastavro().write.Writer(file, schema.parsed())
 
     def add_element(self, element: Any) -> None:
-        datum = self._convert(element)
-        check_datum(datum, self._schema, element)
-        self._writer.write(datum)
+        self._writer.write(self._datum_of(element))
 
     def finish(self) -> None:
         self._writer.flush()

@@ -9,10 +9,12 @@ from typing import IO, Any, Final
 
 from penstock.common.io import InputFormat
 from penstock.datastream.formats.avro.avro_schema import (
+    NO_RECORD,
     AvroSchema,
     GenericRecordAvroTypeInfo,
     fastavro,
 )
+from penstock.datastream.formats.avro.avro_values import has_changeable_defaults, unshared
 from penstock.errors import InvalidArgumentError, SourceNotReadableError
 from penstock.runtime.exchange.elements import Block
 from penstock.runtime.planned.files import FilesSource
@@ -21,8 +23,6 @@ from penstock.runtime.planned.reader_format import ReaderFormat
 __all__ = ["AvroInputFormat"]
 
 _RECORDS: Final = 1024
-_NOT_AVRO: Final = (ArithmeticError, EOFError, LookupError, OSError, TypeError, ValueError)
-"""What fastavro raises for what is no such file, beside an error of its own."""
 
 
 class AvroInputFormat(InputFormat):
@@ -77,9 +77,11 @@ class _AvroRecords(ReaderFormat):
     def read(self, file: IO[bytes], path: str) -> Iterator[Block]:
         try:
             records: Iterator[Any] = iter(fastavro().reader(file, self._schema.parsed()))
+            if has_changeable_defaults(self._schema.definition()):
+                records = map(unshared, records)
             while block := list(islice(records, _RECORDS)):
                 yield Block(block)
-        except (*_NOT_AVRO, fastavro().read.SchemaResolutionError) as error:
+        except (*NO_RECORD, OSError, fastavro().read.SchemaResolutionError) as error:
             raise SourceNotReadableError(
                 f"The file {path!r} holds no records of the Avro schema {self._schema}: "
                 f"{str(error) or type(error).__name__}.",

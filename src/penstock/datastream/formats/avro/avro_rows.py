@@ -7,27 +7,15 @@ from typing import Any
 
 from penstock.common.serialization.schema import DeserializationSchema, SerializationSchema
 from penstock.common.typeinfo.type_information import TypeInformation
-from penstock.datastream.formats.avro.avro_schema import AvroSchema, fastavro
-from penstock.datastream.formats.avro.avro_values import AvroValues
+from penstock.datastream.formats.avro.avro_schema import NO_RECORD, AvroSchema, fastavro
+from penstock.datastream.formats.avro.avro_values import AvroValues, datum_writer
 from penstock.errors import (
     InvalidArgumentError,
     MalformedMessageError,
-    TypeMismatchError,
     UnsupportedOperationError,
 )
 
 __all__ = ["AvroRowDeserializationSchema", "AvroRowSerializationSchema"]
-
-_MALFORMED = (
-    ArithmeticError,
-    AttributeError,
-    EOFError,
-    LookupError,
-    MemoryError,
-    TypeError,
-    ValueError,
-)
-"""What fastavro raises for bytes that are no record."""
 
 
 class AvroRowSerializationSchema(SerializationSchema):
@@ -57,18 +45,13 @@ class AvroRowSerializationSchema(SerializationSchema):
         self, record_class: str | None = None, avro_schema_string: str | None = None
     ) -> None:
         self._schema = _record_schema(record_class, avro_schema_string)
-        self._convert = AvroValues(self._schema.parsed()).writer()
+        self._datum_of = datum_writer(self._schema)
 
     def serialize(self, element: Any) -> bytes:
         """See `SerializationSchema.serialize`."""
         stream = io.BytesIO()
-        fastavro().schemaless_writer(stream, self._schema.parsed(), self._checked(element))
+        fastavro().schemaless_writer(stream, self._schema.parsed(), self._datum_of(element))
         return stream.getvalue()
-
-    def _checked(self, element: Any) -> Any:
-        datum = self._convert(element)
-        check_datum(datum, self._schema, element)
-        return datum
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (None, str(self._schema))
@@ -113,7 +96,7 @@ class AvroRowDeserializationSchema(DeserializationSchema):
             if left := len(message) - stream.tell():
                 raise ValueError(f"{left} bytes are left")
             return self._convert(datum)
-        except _MALFORMED as error:
+        except NO_RECORD as error:
             raise MalformedMessageError(
                 f"The message {bytes(message)!r} is no record of the Avro schema {self._schema}: "
                 f"{str(error) or type(error).__name__}.",
@@ -127,22 +110,6 @@ class AvroRowDeserializationSchema(DeserializationSchema):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (None, str(self._schema))
-
-
-def check_datum(datum: Any, schema: AvroSchema, record: Any) -> None:
-    """Make sure that what fastavro is given is of a schema.
-
-    Raises:
-        TypeMismatchError: If it is not.
-    """
-    validation = fastavro().validation
-    try:
-        validation.validate(datum, schema.parsed(), raise_errors=True)
-    except (validation.ValidationError, *_MALFORMED) as error:
-        raise TypeMismatchError(
-            f"{record!r} is no record of the Avro schema {schema}: {error}",
-            hint="Make one of it in a map() before the sink, or change the schema.",
-        ) from error
 
 
 def _record_schema(record_class: str | None, text: str | None) -> AvroSchema:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from penstock.common.typeinfo.basic_typeinfo import PickledBytesTypeInfo
 from penstock.common.typeinfo.type_information import WrappingTypeInfo
@@ -141,6 +141,18 @@ def fastavro() -> Any:
             hint="Install it where the program starts and where its tasks run: pip install 'penstock[avro]'.",
         ) from error
     return module
+
+
+NO_RECORD: Final = (
+    ArithmeticError,
+    AttributeError,
+    EOFError,
+    LookupError,
+    MemoryError,
+    TypeError,
+    ValueError,
+)
+"""What fastavro raises for what is no record of a schema, beside errors of its own."""
 
 
 def _no_schema(text: object, error: Exception) -> InvalidArgumentError:

@@ -11,8 +11,9 @@ from penstock.common.rows.row_values import row_fields
 from penstock.common.typeinfo.type_information import TypeInformation
 from penstock.common.typeinfo.types import Types
 from penstock.common.types import Row, row_of
+from penstock.datastream.formats.avro.avro_schema import NO_RECORD, AvroSchema, fastavro
 from penstock.datastream.formats.scalars import BYTES
-from penstock.errors import UnsupportedTypeError
+from penstock.errors import TypeMismatchError, UnsupportedTypeError
 
 Convert = Callable[[Any], Any]
 
@@ -133,7 +134,7 @@ class AvroValues:
         names = [field["name"] for field in definition["fields"]]
         writers = [self._writer_of(field["type"]) for field in definition["fields"]]
         defaults = {
-            field["name"]: self._default(field)
+            field["name"]: self.default_of(field)
             for field in definition["fields"]
             if "default" in field
         }
@@ -155,7 +156,8 @@ class AvroValues:
 
         return write
 
-    def _default(self, field: dict[str, Any]) -> Any:
+    def default_of(self, field: dict[str, Any]) -> Any:
+        """Return what a field has that a record lacks."""
         kind, _ = self.resolved(field["type"])
         default = field["default"]
         is_binary = kind in {"bytes", "fixed"} and isinstance(default, str)
@@ -190,6 +192,43 @@ class AvroValues:
         if logical in _TIMESTAMPS:
             return lambda value: None if value is None else value.replace(tzinfo=None)
         return _as_text if logical == "uuid" else _as_it_is
+
+
+def datum_writer(schema: AvroSchema) -> Convert:
+    """Return what makes what fastavro takes of a record, and makes sure that it is of a schema.
+
+    It raises a `TypeMismatchError` if the record is not.
+    """
+    parsed, validation = schema.parsed(), fastavro().validation
+    convert = AvroValues(parsed).writer()
+
+    def write(record: Any) -> Any:
+        datum = convert(record)
+        try:
+            validation.validate(datum, parsed, raise_errors=True)
+        except (validation.ValidationError, *NO_RECORD) as error:
+            raise TypeMismatchError(
+                f"{record!r} is no record of the Avro schema {schema}: {error}",
+                hint="Make one of it in a map() before the sink, or change the schema.",
+            ) from error
+        return datum
+
+    return write
+
+
+def has_changeable_defaults(definition: Any) -> bool:
+    """Whether a schema, as JSON describes it, gives fields lists or dicts that they lack."""
+    if isinstance(definition, dict):
+        is_one = isinstance(definition.get("default"), (list, dict))
+        return is_one or any(map(has_changeable_defaults, definition.values()))
+    return isinstance(definition, list) and any(map(has_changeable_defaults, definition))
+
+
+def unshared(value: Any) -> Any:
+    """Return a value whose lists and dicts nobody else has: those of a default are the schema's own."""
+    if isinstance(value, dict):
+        return {key: unshared(item) for key, item in value.items()}
+    return list(map(unshared, value)) if isinstance(value, list) else value
 
 
 def _as_it_is(value: Any) -> Any:

@@ -7,6 +7,7 @@ from typing import IO, Any, Final
 
 from penstock.datastream.formats.avro.avro_arrow import arrow_schema
 from penstock.datastream.formats.avro.avro_schema import AvroSchema, GenericRecordAvroTypeInfo
+from penstock.datastream.formats.avro.avro_values import AvroValues, unshared
 from penstock.errors import InvalidArgumentError, SourceNotReadableError
 from penstock.runtime.exchange.elements import Block
 from penstock.runtime.planned.reader_format import StreamFormat
@@ -79,7 +80,7 @@ class _AvroParquetFormat(StreamFormat):
             for batch in parquet.iter_batches(_ROWS, columns=known.names):
                 table = pa.Table.from_batches([batch]).select(known.names).cast(known)
                 records = table.to_pylist(maps_as_pydicts="strict")
-                yield Block([{**missing, **record} for record in records])
+                yield Block([{**unshared(missing), **record} for record in records])
         except (pa.ArrowException, OSError, KeyError) as error:
             raise SourceNotReadableError(
                 f"The file {path!r} holds no records of the Avro schema {self._schema}: {error}.",
@@ -87,5 +88,6 @@ class _AvroParquetFormat(StreamFormat):
             ) from error
 
     def _defaults(self, names: Iterable[str]) -> dict[str, Any]:
-        fields = {field["name"]: field for field in self._schema.definition()["fields"]}
-        return {name: fields[name]["default"] for name in names}
+        values = AvroValues(self._schema.parsed())
+        fields = {field["name"]: field for field in self._schema.parsed()["fields"]}
+        return {name: values.default_of(fields[name]) for name in names}

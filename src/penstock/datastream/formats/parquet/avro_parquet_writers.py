@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from penstock.common.serialization.bulk_writer import BulkWriter, BulkWriterFactory
 from penstock.datastream.formats.avro.avro_arrow import arrow_schema
-from penstock.datastream.formats.avro.avro_rows import check_datum
 from penstock.datastream.formats.avro.avro_schema import AvroSchema
-from penstock.datastream.formats.avro.avro_values import AvroValues
+from penstock.datastream.formats.avro.avro_values import datum_writer
 from penstock.datastream.formats.column_writer import ColumnWriter
 from penstock.errors import InvalidArgumentError
 
@@ -85,10 +84,7 @@ class _AvroParquetWriter(ColumnWriter):
         schema: AvroSchema,
     ) -> None:
         super().__init__(write, close, columns, _ROW_GROUP, "The writer of a Parquet file")
-        self._avro_schema = schema
-        self._convert = AvroValues(schema.parsed()).writer()
+        self._datum_of = datum_writer(schema)
 
     def add_element(self, element: Any) -> None:
-        datum = self._convert(element)
-        check_datum(datum, self._avro_schema, element)
-        super().add_element(datum)
+        super().add_element(self._datum_of(element))
