@@ -1,1 +1,1 @@
-"""Files that streams are written to: how they are hidden, named and published."""
+"""Files that streams are read from, and written to: how those are hidden, named and published."""

@@ -15,7 +15,7 @@ from penstock.datastream.connectors.files.sink_of_files import (
     SinkOfFilesBuilder,
     instance,
 )
-from penstock.datastream.connectors.files.writer import BulkFormat, RowFormat
+from penstock.datastream.connectors.files.writer import BulkFiles, RowFiles
 from penstock.errors import UnsupportedOperationError
 
 __all__ = ["FileSink"]
@@ -92,7 +92,7 @@ class FileSink(SinkOfFiles):
                 UnsupportedOperationError: If files that begin with a header are to be put together.
             """
             joins = self._compactor is not None and self._compactor.joins
-            if joins and isinstance(self._format, RowFormat) and self._format.encoder.header():
+            if joins and isinstance(self._format, RowFiles) and self._format.encoder.header():
                 raise UnsupportedOperationError(
                     "Files that begin with a header cannot be put one behind the other: it would stand among the "
                     "records.",
@@ -133,7 +133,7 @@ class FileSink(SinkOfFiles):
         """
         encoder = instance(encoder, Encoder, "for_row_format")
         return FileSink.RowFormatBuilder(
-            base_path, RowFormat(encoder), RollingPolicy.default_rolling_policy()
+            base_path, RowFiles(encoder), RollingPolicy.default_rolling_policy()
         )
 
     @staticmethod
@@ -153,5 +153,5 @@ class FileSink(SinkOfFiles):
         """
         factory = instance(writer_factory, BulkWriterFactory, "for_bulk_format")
         return FileSink.BulkFormatBuilder(
-            base_path, BulkFormat(factory), RollingPolicy.on_checkpoint_rolling_policy()
+            base_path, BulkFiles(factory), RollingPolicy.on_checkpoint_rolling_policy()
         )

@@ -11,7 +11,7 @@ from penstock.datastream.connectors.files.sink_of_files import (
     SinkOfFilesBuilder,
     instance,
 )
-from penstock.datastream.connectors.files.writer import BulkFormat, RowFormat
+from penstock.datastream.connectors.files.writer import BulkFiles, RowFiles
 
 __all__ = ["StreamingFileSink"]
 
@@ -64,7 +64,7 @@ class StreamingFileSink(SinkOfFiles):
         """See `FileSink.for_row_format`."""
         encoder = instance(encoder, Encoder, "for_row_format")
         return StreamingFileSink.DefaultRowFormatBuilder(
-            base_path, RowFormat(encoder), RollingPolicy.default_rolling_policy()
+            base_path, RowFiles(encoder), RollingPolicy.default_rolling_policy()
         )
 
     @staticmethod
@@ -74,5 +74,5 @@ class StreamingFileSink(SinkOfFiles):
         """See `FileSink.for_bulk_format`."""
         factory = instance(writer_factory, BulkWriterFactory, "for_bulk_format")
         return StreamingFileSink.DefaultBulkFormatBuilder(
-            base_path, BulkFormat(factory), RollingPolicy.on_checkpoint_rolling_policy()
+            base_path, BulkFiles(factory), RollingPolicy.on_checkpoint_rolling_policy()
         )

@@ -63,16 +63,16 @@ class FileFormat(Protocol):
 
 
 @dataclass(frozen=True)
-class RowFormat:
+class RowFiles:
     """Files whose records are encoded one by one."""
 
     encoder: Encoder
     has_pieces: ClassVar[bool] = True
     keeps_records: ClassVar[bool] = False
 
-    def of_type(self, type_info: TypeInformation | None) -> RowFormat:
+    def of_type(self, type_info: TypeInformation | None) -> RowFiles:
         """See `FileFormat.of_type`."""
-        return RowFormat(self.encoder.of_type(type_info))
+        return RowFiles(self.encoder.of_type(type_info))
 
     def begin(self, file: BinaryIO, *, is_first: bool) -> BulkWriter:
         """See `FileFormat.begin`."""
@@ -94,14 +94,14 @@ class _RowWriter(BulkWriter):
 
 
 @dataclass(frozen=True)
-class BulkFormat:
+class BulkFiles:
     """Files that are written as a whole, so within one epoch."""
 
     factory: BulkWriterFactory
     has_pieces: ClassVar[bool] = False
     keeps_records: ClassVar[bool] = True
 
-    def of_type(self, type_info: TypeInformation | None) -> BulkFormat:
+    def of_type(self, type_info: TypeInformation | None) -> BulkFiles:
         """See `FileFormat.of_type`: what makes its writers knows the type."""
         return self
 

@@ -137,14 +137,17 @@ class EventTime:
         if split.generator is None and self._strategy.timestamp_assigner is None:
             self._output.collect(block)
             return
-        timed = timed_block(block, self._strategy.timestamp_assigner, self._name)
+        assigner = self._strategy.timestamp_assigner
+        # Where nothing tells timestamps, records that have none get none: an operator that needs them says so.
+        is_timeless = assigner is None and lacks_timestamps(block)
+        timed = block if is_timeless else timed_block(block, assigner, self._name)
         generator = split.generator
         if generator is None:
             self._output.collect(timed)
             return
         if type(generator) is BoundedOutOfOrderness:
             self._output.collect(timed)
-            if latest := _latest(timed):
+            if latest := _known_timestamps(timed) if is_timeless else _latest(timed):
                 generator.on_block(latest)
         else:
             self._process_each(timed, split, generator)
@@ -319,12 +322,15 @@ class EventTime:
 
 
 def _latest(block: Block) -> list[int]:
-    """Return timestamps of a block, the greatest of which is the greatest of all; none if there is none."""
+    """Return timestamps of a block, the greatest of which is the greatest of all."""
     if isinstance(block, ColumnBlock):
-        return [] if block.times is None else [block.latest()]
-    if lacks_timestamps(block):
-        return [timestamp for timestamp in block.timestamps or () if timestamp is not None]
+        return [block.latest()]
     return block.timestamps  # type: ignore[return-value]
+
+
+def _known_timestamps(block: Block) -> list[int]:
+    """Return the timestamps of those records of a block that have one."""
+    return [timestamp for timestamp in block.timestamps or () if timestamp is not None]
 
 
 def merge_event_time(states: list[bytes], name: str) -> bytes:

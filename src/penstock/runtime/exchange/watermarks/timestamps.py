@@ -24,13 +24,7 @@ _HINT = (
 
 
 def timed_block(block: Block, assigner: Assigner | None, name: str) -> Block:
-    """Return the records of a block with their event timestamps; see `timestamps_of`.
-
-    Where nothing tells timestamps, records that have none get none: most operators need none, and one that does
-    says so.
-    """
-    if assigner is None and lacks_timestamps(block):
-        return block
+    """Return the records of a block with their event timestamps; see `timestamps_of`."""
     if isinstance(block, ColumnBlock):
         if assigner is None and block.times is not None:
             return block
