@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from penstock.common.configuration.files import (
     CachedEntry,
     as_parameter,
     cached_entries,
     entries,
+    is_of_flink,
     with_entry,
 )
 from penstock.common.configuration.options import (
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["EnvironmentFiles"]
 
-_OF_FLINK: Final = "flink-"
 Path = str | os.PathLike[str]
 
 
@@ -165,7 +165,7 @@ class EnvironmentFiles:
             InvalidArgumentError: If there is no such file.
         """
         for jar in jars_path:
-            if not os.path.basename(jar).startswith(_OF_FLINK):
+            if not is_of_flink(jar):
                 _existing(jar, "add_jars()")
         self._configuration.set(JARS, [*self._configuration.get(JARS), *jars_path])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,6 +12,16 @@ from penstock.errors import InvalidConfigurationValueError
 
 _BETWEEN: Final = ","
 _PARAMETER: Final = "#"
+
+
+def is_of_flink(jar: str) -> bool:
+    """Whether a jar is one of Flink's own, by its name: Spark has no use for it.
+
+    Example:
+        >>> is_of_flink("/lib/flink-connector-kafka.jar"), is_of_flink("/lib/delta.jar")
+        (True, False)
+    """
+    return os.path.basename(jar).startswith("flink-")
 
 
 @dataclass(frozen=True)

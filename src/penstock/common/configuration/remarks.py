@@ -61,7 +61,12 @@ def _without_effect(key: str, instead: str) -> str:
 
 
 def say_once(key: str, sentence: str) -> None:
-    """Write a warning into the log, unless there was one on this key in the process before."""
+    """Write a warning into the log, unless there was one in the process before.
+
+    Args:
+        key: What it is about: a key of the configuration, or another name.
+        sentence: What it says.
+    """
     if key not in _said:
         import logging
 

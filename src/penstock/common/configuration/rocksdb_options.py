@@ -225,10 +225,16 @@ _PREDEFINED: Final[Mapping[str, Mapping[str, Any]]] = {
     },
     "FLASH_SSD_OPTIMIZED": {BACKGROUND_THREADS.key: 4, OPEN_FILES.key: -1},
 }
-_COMPRESSIONS: Final = (
-    *("NO_COMPRESSION", "SNAPPY_COMPRESSION", "ZLIB_COMPRESSION", "BZLIB2_COMPRESSION"),
-    *("LZ4_COMPRESSION", "LZ4HC_COMPRESSION", "ZSTD_COMPRESSION"),
-)
+COMPRESSIONS: Final[Mapping[str, str]] = {
+    "NO_COMPRESSION": "none",
+    "SNAPPY_COMPRESSION": "snappy",
+    "ZLIB_COMPRESSION": "zlib",
+    "BZLIB2_COMPRESSION": "bz2",
+    "LZ4_COMPRESSION": "lz4",
+    "LZ4HC_COMPRESSION": "lz4hc",
+    "ZSTD_COMPRESSION": "zstd",
+}
+"""What rocksdict calls the compressions, by Flink's names for them."""
 
 
 class RocksDBSettings(NamedTuple):
@@ -309,10 +315,10 @@ def _path(directory: str) -> str:
 def _compressions(text: str) -> tuple[str, ...]:
     found = tuple(part.strip().upper() for part in text.split(";") if part.strip())
     for name in found:
-        if name not in _COMPRESSIONS:
+        if name not in COMPRESSIONS:
             raise InvalidConfigurationValueError(
                 f"{name!r} in {COMPRESSION_PER_LEVEL.key!r} is no compression of RocksDB.",
-                hint=f"Give one of {', '.join(_COMPRESSIONS)}, or several separated by semicolons.",
+                hint=f"Give one of {', '.join(COMPRESSIONS)}, or several separated by semicolons.",
             )
     return found
 

@@ -194,7 +194,7 @@ def charset_named(name: str) -> str:
     """
     try:
         codecs.lookup(name)
-    except LookupError:
+    except (LookupError, TypeError):
         raise InvalidArgumentError(
             f"{name!r} is no character set that Python knows.",
             hint="Give a name such as 'UTF-8'.",

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import functools
-import logging
 import os
 from typing import Final
 
 from pyspark.sql import SparkSession
 
 from penstock.common.configuration.configuration import Configuration
+from penstock.common.configuration.files import is_of_flink
 from penstock.common.configuration.options import CLASSPATHS, JARS
+from penstock.common.configuration.remarks import say_once
 from penstock.errors import JarsNotLoadedError
 
-_LOG: Final = logging.getLogger("penstock")
-_OF_FLINK: Final = "flink-"
 _FILE: Final = "file://"
 
 
 def jars_of(configuration: Configuration) -> list[str]:
     """Return the jars that a program names, as `spark.jars` wants them, without those of Flink."""
-    jars = [jar for jar in configuration.get(JARS) if not _is_of_flink(jar)]
-    everywhere = [url for url in configuration.get(CLASSPATHS) if not _is_of_flink(url)]
+    jars = _without_those_of_flink(configuration.get(JARS))
+    everywhere = _without_those_of_flink(configuration.get(CLASSPATHS))
     # Spark copies what is a file, and takes what is `local` from where each machine has it.
     return jars + [
         f"local:{url.removeprefix(_FILE)}" if url.startswith(_FILE) else url for url in everywhere
@@ -50,13 +48,9 @@ def check_jars(spark: SparkSession, configuration: Configuration) -> None:
         )
 
 
-def _is_of_flink(jar: str) -> bool:
-    is_of_flink = os.path.basename(jar).startswith(_OF_FLINK)
-    if is_of_flink:
-        _say_once(jar)
-    return is_of_flink
-
-
-@functools.cache
-def _say_once(jar: str) -> None:
-    _LOG.warning("%s is Flink's, and left out: Spark reads and writes with jars of its own.", jar)
+def _without_those_of_flink(jars: list[str]) -> list[str]:
+    for jar in filter(is_of_flink, jars):
+        say_once(
+            jar, f"{jar} is Flink's, and left out: Spark reads and writes with jars of its own."
+        )
+    return [jar for jar in jars if not is_of_flink(jar)]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import logging
 import os
 import socket
 import sys
@@ -17,6 +15,7 @@ from pyspark.sql import functions as sf
 
 from penstock.common.configuration.configuration import Configuration
 from penstock.common.configuration.options import PYTHON_EXECUTABLE, REST_PORT
+from penstock.common.configuration.remarks import say_once
 from penstock.errors import JavaProcessLostError, PenstockError, PortInUseError, SessionLostError
 from penstock.executors.spark.interpreter import interpreter_for
 from penstock.executors.spark.jars import check_jars, jars_of
@@ -30,7 +29,6 @@ from penstock.executors.spark.session_options import (
     session_options,
 )
 
-_LOG: Final = logging.getLogger("penstock")
 _APPLICATION: Final = "spark.app.id"
 _PYTHON: Final = "PYSPARK_PYTHON"
 _BUILT: Final[set[str]] = set()
@@ -77,17 +75,11 @@ def _remark_on_interpreter(spark: SparkSession, configuration: Configuration) ->
     """Say so, once for each, where a job names an interpreter that its session does not start workers with."""
     wanted, own = configuration.get(PYTHON_EXECUTABLE), interpreter_of(spark)
     if wanted is not None and not os.path.normpath(own).endswith(os.path.normpath(wanted)):
-        _say_whose_workers_it_has(wanted, own)
-
-
-@functools.cache
-def _say_whose_workers_it_has(wanted: str, own: str) -> None:
-    _LOG.warning(
-        "python.executable asks for %r, but the SparkSession runs already, and starts its workers with %r. Set the "
-        "environment variable PYSPARK_PYTHON before it is built.",
-        wanted,
-        own,
-    )
+        say_once(
+            f"{wanted} {own}",
+            f"python.executable asks for {wanted!r}, but the SparkSession runs already, and starts its workers with "
+            f"{own!r}. Set the environment variable PYSPARK_PYTHON before it is built.",
+        )
 
 
 def _running() -> SparkSession | None:

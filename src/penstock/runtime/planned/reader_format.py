@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import codecs
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import IO
 
+from penstock.common.serialization.schema import charset_named
 from penstock.common.typeinfo.type_information import TypeInformation
 from penstock.common.typeinfo.types import Types
-from penstock.errors import InvalidArgumentError
 from penstock.runtime.exchange.elements import Block
 from penstock.runtime.planned.file_places import decompressed
 from penstock.runtime.source import lines_of
@@ -57,14 +56,7 @@ class StreamFormat(ReaderFormat, ABC):
             >>> StreamFormat.text_line_format("latin-1").produced_type
             String
         """
-        try:
-            codecs.lookup(charset_name)
-        except (TypeError, LookupError) as error:
-            raise InvalidArgumentError(
-                f"text_line_format() was given {charset_name!r}: {error}.",
-                hint="Give an encoding as 'UTF-8'.",
-            ) from error
-        return _TextLines(charset_name)
+        return _TextLines(charset_named(charset_name))
 
 
 class _TextLines(StreamFormat):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, BinaryIO
 
 from penstock.common.serialization.bulk_writer import BulkWriter, RowDataBulkWriterFactory
-from penstock.datastream.formats.csv.csv_lines import CsvForm, CsvLineWriter
-from penstock.datastream.formats.csv.csv_schema import CsvSchema
+from penstock.datastream.formats.csv.csv_lines import CsvLineWriter
+from penstock.datastream.formats.csv.csv_schema import CsvSchema, form_of
 from penstock.errors import InvalidArgumentError
 
 __all__ = ["CsvBulkWriters"]
@@ -71,15 +71,3 @@ class _CsvBulkWriter(BulkWriter):
 
     def finish(self) -> None:
         """Nothing: each line is complete."""
-
-
-def form_of(schema: CsvSchema) -> CsvForm:
-    """Return how the lines of a file look."""
-    return CsvForm(
-        schema.column_separator,
-        schema.array_element_separator,
-        schema.quote_char,
-        schema.escape_char,
-        schema.null_value,
-        schema.line_separator,
-    )

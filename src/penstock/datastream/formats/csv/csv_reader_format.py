@@ -9,9 +9,8 @@ from itertools import islice
 from typing import IO, Final
 
 from penstock.common.types import Row
-from penstock.datastream.formats.csv.csv_bulk_writers import form_of
 from penstock.datastream.formats.csv.csv_lines import CsvLineReader
-from penstock.datastream.formats.csv.csv_schema import CsvSchema
+from penstock.datastream.formats.csv.csv_schema import CsvSchema, form_of
 from penstock.errors import InvalidArgumentError, SourceNotReadableError
 from penstock.runtime.exchange.elements import Block
 from penstock.runtime.planned.file_places import decompressed

@@ -9,6 +9,7 @@ from penstock.common.typeinfo.basic_typeinfo import BasicType, BasicTypeInfo
 from penstock.common.typeinfo.composite_typeinfo import ListTypeInfo, RowTypeInfo
 from penstock.common.typeinfo.type_information import TypeInformation
 from penstock.common.typeinfo.types import Types
+from penstock.datastream.formats.csv.csv_lines import CsvForm
 from penstock.errors import InvalidArgumentError
 
 __all__ = ["CsvSchema", "CsvSchemaBuilder"]
@@ -278,6 +279,18 @@ class CsvSchemaBuilder:
     def _with(self, **settings: Any) -> CsvSchemaBuilder:
         self._schema = replace(self._schema, **settings)
         return self
+
+
+def form_of(schema: CsvSchema) -> CsvForm:
+    """Return how the lines of a file look."""
+    return CsvForm(
+        schema.column_separator,
+        schema.array_element_separator,
+        schema.quote_char,
+        schema.escape_char,
+        schema.null_value,
+        schema.line_separator,
+    )
 
 
 def single_character(char: str, what: str) -> str:

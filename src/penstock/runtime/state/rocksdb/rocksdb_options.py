@@ -17,15 +17,6 @@ _WRITE_BUFFER: Final = 32 << 20
 _LEAST_WRITE_BUFFER: Final = 1 << 20
 _MOST_BLOCKS: Final = 512 << 20
 _LEAST_BLOCKS: Final = 8 << 20
-_COMPRESSIONS: Final = {
-    "NO_COMPRESSION": "none",
-    "SNAPPY_COMPRESSION": "snappy",
-    "ZLIB_COMPRESSION": "zlib",
-    "BZLIB2_COMPRESSION": "bz2",
-    "LZ4_COMPRESSION": "lz4",
-    "LZ4HC_COMPRESSION": "lz4hc",
-    "ZSTD_COMPRESSION": "zstd",
-}
 
 
 def create_options(memory: int, settings: RocksDBSettings) -> tuple[Options, Cache]:
@@ -99,7 +90,7 @@ def _set_compaction_style(options: Options, style: str) -> None:
 def _set_compression(options: Options, names: tuple[str, ...]) -> None:
     from rocksdict import DBCompressionType
 
-    types = [getattr(DBCompressionType, _COMPRESSIONS[name])() for name in names]
+    types = [getattr(DBCompressionType, keys.COMPRESSIONS[name])() for name in names]
     if len(types) == 1:
         options.set_compression_type(types[0])
     elif types:
