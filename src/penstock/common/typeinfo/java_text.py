@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 from datetime import UTC, datetime
 from decimal import Decimal
-from struct import Struct
 from typing import Any, Final
 
 from penstock.common.time import Instant
@@ -14,6 +13,7 @@ from penstock.common.typeinfo.basic_typeinfo import (
     BasicType,
     BasicTypeInfo,
     PickledBytesTypeInfo,
+    single,
 )
 from penstock.common.typeinfo.composite_typeinfo import (
     MapTypeInfo,
@@ -26,8 +26,6 @@ from penstock.common.typeinfo.type_information import TypeInformation, without_w
 from penstock.common.types import Row
 
 __all__ = ["java_text_of", "shortest_single"]
-
-_SINGLE: Final = Struct("<f")
 
 
 def java_text_of(type_info: TypeInformation | None) -> Callable[[Any], str]:
@@ -63,9 +61,9 @@ def shortest_single(value: float) -> float:
         >>> shortest_single(0.10000000149011612)
         0.1
     """
-    kept = _SINGLE.pack(value)
+    kept = single(value)
     texts = (f"{value:.{digits}g}" for digits in range(6, 10))
-    return next(shorter for shorter in map(float, texts) if _SINGLE.pack(shorter) == kept)
+    return next(shorter for shorter in map(float, texts) if single(shorter) == kept)
 
 
 def _text_of(type_info: TypeInformation) -> Callable[[Any], str]:

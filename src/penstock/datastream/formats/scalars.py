@@ -76,7 +76,7 @@ def _text_of_single(value: Any) -> str:
     """Return the shortest text that is this number in 32 bits."""
     value = float(value)
     if math.isfinite(value):
-        return repr(shortest_single(single(value)))
+        return repr(shortest_single(value))
     return _text_of_float(value)
 
 

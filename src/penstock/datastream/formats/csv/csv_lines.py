@@ -14,6 +14,7 @@ from typing import Any, Final
 from penstock.common.rows.row_values import row_fields
 from penstock.common.typeinfo.basic_typeinfo import BasicType, BasicTypeInfo
 from penstock.common.typeinfo.composite_typeinfo import RowTypeInfo, SequenceTypeInfo
+from penstock.common.typeinfo.java_text import java_text_of
 from penstock.common.typeinfo.time_typeinfo import DateTypeInfo, TimestampTypeInfo, TimeTypeInfo
 from penstock.common.typeinfo.type_information import TypeInformation, WrappingTypeInfo
 from penstock.common.types import Row, row_of
@@ -23,7 +24,6 @@ from penstock.datastream.formats.scalars import (
     text_of,
     text_of_instant,
     text_of_time,
-    text_of_timestamp,
     time_of,
     timestamp_of,
     value_of,
@@ -181,7 +181,7 @@ def _joiner(form: CsvForm, delimiter: str) -> Callable[[Any, list[Callable[[Any]
 
 def _scalar_writer(kind: TypeInformation) -> Callable[[Any], str]:
     if isinstance(kind, TimestampTypeInfo):
-        return _text_of_timestamp
+        return java_text_of(kind)
     if isinstance(kind, TimeTypeInfo):
         return text_of_time
     if isinstance(kind, BasicTypeInfo) and kind.basic_type is BasicType.INSTANT:
@@ -194,11 +194,6 @@ def _scalar_writer(kind: TypeInformation) -> Callable[[Any], str]:
     if isinstance(kind, BasicTypeInfo) and kind.basic_type not in _TEXT_KINDS:
         return lambda value: _Bare(text(value))
     return text
-
-
-def _text_of_timestamp(value: datetime.datetime) -> str:
-    text = text_of_timestamp(value, " ")
-    return text if value.microsecond else f"{text}.0"
 
 
 class CsvLineReader:

@@ -9,7 +9,6 @@ from decimal import Decimal
 from typing import Any, Final
 
 from penstock.common.rows.row_values import row_fields
-from penstock.common.time import Instant
 from penstock.common.typeinfo.basic_typeinfo import BasicType, BasicTypeInfo
 from penstock.common.typeinfo.composite_typeinfo import (
     MapTypeInfo,
@@ -17,6 +16,7 @@ from penstock.common.typeinfo.composite_typeinfo import (
     RowTypeInfo,
     SequenceTypeInfo,
 )
+from penstock.common.typeinfo.java_text import java_text_of
 from penstock.common.typeinfo.time_typeinfo import TimestampTypeInfo, TimeTypeInfo
 from penstock.common.typeinfo.type_information import TypeInformation, WrappingTypeInfo
 from penstock.common.types import row_of
@@ -24,7 +24,6 @@ from penstock.datastream.formats.scalars import (
     BYTES,
     instant_of,
     text_of,
-    text_of_instant,
     text_of_time,
     text_of_timestamp,
     time_of,
@@ -78,7 +77,8 @@ def _writer_of(kind: TypeInformation) -> Write:
     if isinstance(kind, TimeTypeInfo):
         return lambda value: f'"{text_of_time(value)}Z"'
     if isinstance(kind, BasicTypeInfo) and kind.basic_type is BasicType.INSTANT:
-        return lambda value: f'"{_text_of_instant(value)}Z"'
+        text_of_instant = java_text_of(kind)
+        return lambda value: f'"{text_of_instant(value)}"'
     if isinstance(kind, WrappingTypeInfo):
         return _writer_of(kind.type_info)
     text = text_of(kind)
@@ -120,12 +120,6 @@ def _map_writer(kind: MapTypeInfo) -> Write:
         return f"{{{','.join(pairs)}}}"
 
     return write
-
-
-def _text_of_instant(value: Instant) -> str:
-    """Return a point in time with as many groups of three digits as its fraction needs, as Java does."""
-    text, _, fraction = text_of_instant(value, "T").partition(".")
-    return f"{text}.{fraction.ljust(-(-len(fraction) // 3) * 3, '0')}" if fraction else text
 
 
 def reader_of(
