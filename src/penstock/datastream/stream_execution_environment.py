@@ -9,7 +9,10 @@ from typing import Any
 
 from penstock.common.configuration.configuration import Configuration
 from penstock.common.io import InputFormat
-from penstock.common.typeinfo.type_information import TypeInformation
+from penstock.common.typeinfo.type_information import (
+    TypeInformation,
+    require_type_information,
+)
 from penstock.common.typeinfo.types import Types
 from penstock.common.typeinfo.with_article import with_article
 from penstock.common.watermark_strategy import WatermarkStrategy
@@ -344,13 +347,15 @@ class StreamExecutionEnvironment(EnvironmentExecution):
         Args:
             source_func: The function.
             source_name: The name that plans, metrics and messages show.
-            type_info: The type of the records. Default: any.
+            type_info: The type of the records: each is made a value of exactly that, as tuples become rows.
+                Default: any.
 
         Returns:
             The stream, of parallelism 1. It ends when the function returns.
 
         Raises:
             InvalidArgumentError: If it is no `SourceFunction`.
+            UnsupportedTypeError: If the type is none.
         """
         if not isinstance(source_func, SourceFunction):
             raise InvalidArgumentError(
@@ -359,7 +364,11 @@ class StreamExecutionEnvironment(EnvironmentExecution):
                 "object of it.",
             )
         source = FunctionSource(source_func, f"Source: {source_name}")
-        return self._read(source_name, source, type_info, is_bounded=False, is_parallel=False)
+        if type_info is not None:
+            require_type_information([type_info], "the records of a source")
+        return self._read(
+            source_name, source, type_info, is_bounded=False, is_parallel=False, converts=True
+        )
 
     def _read(
         self,
@@ -370,16 +379,20 @@ class StreamExecutionEnvironment(EnvironmentExecution):
         is_bounded: bool = True,
         is_parallel: bool = True,
         strategy: WatermarkStrategy | None = None,
+        converts: bool = False,
     ) -> DataStream:
         own = source if isinstance(source, (NativeSource, PlannedSource)) else None
         has_splits = (isinstance(source, FrameSource) and source.split_column is not None) or (
             isinstance(source, PlannedSource) and source.has_splits
         )
         interval = self.get_config().get_auto_watermark_interval()
+        operator = SourceOperator(own, strategy, interval, has_splits=has_splits)
+        if converts:
+            operator.result_type = output_type
         transformation = OperatorTransformation(
             id=self.transformations.next_id(),
             name=f"Source: {name}",
-            operator=SourceOperator(own, strategy, interval, has_splits=has_splits),
+            operator=operator,
             source=source,
             is_bounded=is_bounded,
             parallelism=None if is_parallel else 1,

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -7,14 +8,16 @@ from typing import Any
 import pytest
 from tests.executors.control import SECONDS, failing
 
-from penstock.common import RestartStrategies, Time
+from penstock.common import RestartStrategies, Time, Types
 from penstock.datastream import ProcessFunction, SourceFunction
 from penstock.datastream.functions import SourceContext
 from penstock.datastream.window import TumblingEventTimeWindows
 from penstock.errors import (
     InvalidArgumentError,
     InvalidTimestampError,
+    TypeMismatchError,
     UnsupportedOperationError,
+    UnsupportedTypeError,
     UserFunctionError,
     ValueNotSerializableError,
 )
@@ -113,9 +116,24 @@ def test_it_is_cancelled_with_its_job() -> None:
 
 
 def test_what_it_raises_fails_the_job() -> None:
-    stream = local_environment().add_source(Does(lambda ctx: 1 // 0), "feed")
-    with pytest.raises(UserFunctionError, match=r"ZeroDivisionError(.|\n)*'Source: feed' failed"):
-        list(stream.execute_and_collect())
+    for failing_one, error in ((lambda ctx: 1 // 0, "ZeroDivisionError"), (sys.exit, "SystemExit")):
+        stream = local_environment().add_source(Does(failing_one), "feed")
+        with pytest.raises(UserFunctionError, match=rf"{error}(.|\n)*'Source: feed' failed"):
+            list(stream.execute_and_collect())
+
+
+def test_its_records_become_values_of_the_declared_type() -> None:
+    row: Any = Types.ROW([Types.INT(), Types.DOUBLE()])
+
+    def typed(record: Any, type_info: Any = row) -> list[Any]:
+        stream = local_environment().add_source(Does(lambda ctx: ctx.collect(record)), "feed", type_info)
+        return list(stream.map(lambda found: found.f1).execute_and_collect())
+
+    assert typed((1, 2)) == [2.0]
+    with pytest.raises(TypeMismatchError, match=r"'Source: feed'\.f1 is no Double: 'two'"):
+        typed((1, "two"))
+    with pytest.raises(UnsupportedTypeError, match="the type of the records of a source"):
+        typed((1, 2), Types.INT)
 
 
 def test_records_have_to_be_pickled() -> None:

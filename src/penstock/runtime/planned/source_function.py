@@ -16,7 +16,7 @@ from penstock.runtime.job_pickle import dumps, loads
 from penstock.runtime.objects.mutability import copied_if_possible
 from penstock.runtime.planned.planned_source import PlannedSource, Planner
 from penstock.runtime.planned.pushed import Bringer, Inbox, PushPlanner
-from penstock.runtime.user_code import function_failure
+from penstock.runtime.user_code import FAILURES, function_failure
 
 
 class SourceFunction(ABC):
@@ -176,7 +176,7 @@ class _Caller(Bringer[_Event]):
     def run(self, inbox: Inbox[_Event]) -> None:
         try:
             self._function.run(SourceContext(inbox))
-        except Exception as error:
+        except FAILURES as error:
             raise function_failure(error, self._name, None) from error
 
     def cancel(self) -> None:
