@@ -32,6 +32,14 @@ def zipped(folder: Path, path: Path) -> None:
         archive.writestr(link, "run")
 
 
+def links_zipped(path: Path, **goals: str) -> None:
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, goal in goals.items():
+            link = zipfile.ZipInfo(name.replace("_", "/").replace("up", ".."))
+            link.external_attr = (stat.S_IFLNK | 0o777) << 16
+            archive.writestr(link, goal)
+
+
 def tarred(folder: Path, path: Path) -> None:
     with tarfile.open(path, "w:gz") as archive:
         archive.add(folder, ".")
@@ -58,3 +66,15 @@ def test_what_is_no_archive_or_damaged_is_refused(content: Path, tmp_path: Path)
     path.write_bytes(damaged)
     with pytest.raises(ArchiveNotReadableError, match="cannot be unpacked"):
         unpack(str(path), str(tmp_path / "there"))
+
+
+def test_no_link_of_an_archive_lies_outside_of_it(tmp_path: Path) -> None:
+    archive, there = tmp_path / "archive", tmp_path / "there"
+    for goals in ({"up_link": "goal"}, {"out": str(tmp_path), "out_link": "goal"}):
+        links_zipped(archive, **goals)
+        with pytest.raises(ArchiveNotReadableError, match=r"the link '.*link' would lie elsewhere"):
+            unpack(str(archive), str(there))
+        assert not os.path.lexists(tmp_path / "link")
+    links_zipped(archive, new_link="goal")
+    unpack(str(archive), str(there))
+    assert os.readlink(there / "new" / "link") == "goal"

@@ -116,7 +116,10 @@ def test_it_is_cancelled_with_its_job() -> None:
 
 
 def test_what_it_raises_fails_the_job() -> None:
-    for failing_one, error in ((lambda ctx: 1 // 0, "ZeroDivisionError"), (sys.exit, "SystemExit")):
+    for failing_one, error in (
+        (lambda ctx: 1 // 0, "ZeroDivisionError"),
+        (lambda ctx: sys.exit(), "SystemExit"),
+    ):
         stream = local_environment().add_source(Does(failing_one), "feed")
         with pytest.raises(UserFunctionError, match=rf"{error}(.|\n)*'Source: feed' failed"):
             list(stream.execute_and_collect())
@@ -126,7 +129,9 @@ def test_its_records_become_values_of_the_declared_type() -> None:
     row: Any = Types.ROW([Types.INT(), Types.DOUBLE()])
 
     def typed(record: Any, type_info: Any = row) -> list[Any]:
-        stream = local_environment().add_source(Does(lambda ctx: ctx.collect(record)), "feed", type_info)
+        stream = local_environment().add_source(
+            Does(lambda ctx: ctx.collect(record)), "feed", type_info
+        )
         return list(stream.map(lambda found: found.f1).execute_and_collect())
 
     assert typed((1, 2)) == [2.0]

@@ -58,4 +58,9 @@ def _unpack_zip(path: str, folder: str) -> None:
                 os.chmod(target, stat.S_IMODE(os.stat(target).st_mode) | mode & 0o111)
     # The last, so that no file is written through one of them.
     for name, goal in links:
-        os.symlink(goal, os.path.join(folder, name))
+        link, whole = os.path.join(folder, name), os.path.realpath(folder)
+        place = os.path.realpath(os.path.dirname(link))
+        if os.path.commonpath([whole, place]) != whole:
+            raise OSError(f"the link {name!r} would lie elsewhere")
+        os.makedirs(place, exist_ok=True)
+        os.symlink(goal, link)
