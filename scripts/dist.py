@@ -16,7 +16,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "dist"
 PROGRAM = ROOT / "scripts" / "installed_program.py"
-EXTRAS = {"local": "", "spark": "[spark,java,rocksdb,object-store,postgres,mysql,avro]"}
+EXTRAS = {
+    "local": "",
+    "spark": "[spark,java,rocksdb,object-store,postgres,mysql,avro,schema-registry]",
+}
 OTHERS = ("PYTHON", "PYSPARK", "SPARK")
 """What variables begin with that tell of other installations."""
 

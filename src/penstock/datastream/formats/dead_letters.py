@@ -1,0 +1,131 @@
+"""Messages become records, and those that hold none go to a side output."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+from penstock.common.serialization.schema import DeserializationSchema
+from penstock.datastream.functions.one_input import ProcessFunction
+from penstock.errors import (
+    InvalidArgumentError,
+    PenstockError,
+    SchemaRegistryNotReachableError,
+    SchemaRegistryRefusedError,
+)
+from penstock.runtime.output_tag import OutputTag, check_output_tag
+
+__all__ = ["DeadLetter", "DeserializeFunction"]
+
+_NOT_OF_THE_MESSAGE: Final = (
+    ImportError,
+    MemoryError,
+    SchemaRegistryNotReachableError,
+    SchemaRegistryRefusedError,
+)
+"""What is raised whatever the message: the job fails, and no message is given up."""
+
+
+class DeadLetter(NamedTuple):
+    """A message that holds no record.
+
+    Attributes:
+        message: Its bytes.
+        error: Why, with the class of the error in front.
+        topic: Where it came from; None if that is not known, as for the next two.
+        partition: The partition of the topic.
+        offset: Where in the partition.
+    """
+
+    message: bytes
+    error: str
+    topic: str | None = None
+    partition: int | None = None
+    offset: int | None = None
+
+
+class DeserializeFunction(ProcessFunction):
+    """Makes records of messages; those that hold none go to a side output, or are an error without.
+
+    Messages are bytes, or have them as `value`: records of Kafka with `topic`, `partition` and `offset`, which go
+    into the dead letter, and rows with these columns, as Spark reads them. A message without bytes, such as one that
+    deletes a key of a compacted topic, is passed over, and so is one for which the schema returns None.
+
+    That a schema registry is away, refuses requests, or that a library is missing says nothing of the message: then
+    the job fails and may be started again, and no message is given up. All else that the schema raises is the
+    message's fault.
+
+    Args:
+        schema: Makes records of messages' bytes.
+        dead_letters: Names the side output for a `DeadLetter` of each message that holds no record. Default: such a
+            message is an error.
+
+    Raises:
+        InvalidArgumentError: If the schema is no `DeserializationSchema`, the tag no `OutputTag`, or a message
+            neither bytes nor has any.
+
+    Example:
+        >>> from penstock.common import Types
+        >>> from penstock.datastream import OutputTag
+        >>> from penstock.datastream.formats.json import JsonRowDeserializationSchema
+        >>> from penstock.testing import local_environment
+        >>> ids = Types.ROW_NAMED(["id"], [Types.INT()])
+        >>> schema = JsonRowDeserializationSchema.builder().type_info(ids).build()
+        >>> dead = OutputTag("dead letters")
+        >>> messages = local_environment().from_collection([b'{"id": 1}', b"?"])
+        >>> rows = messages.process(DeserializeFunction(schema, dead_letters=dead), ids)
+        >>> [letter.message for letter in rows.get_side_output(dead).execute_and_collect()]
+        [b'?']
+    """
+
+    def __init__(
+        self, schema: DeserializationSchema, *, dead_letters: OutputTag | None = None
+    ) -> None:
+        if not isinstance(schema, DeserializationSchema):
+            raise InvalidArgumentError(
+                f"{schema!r} is no DeserializationSchema.",
+                hint="Give one, such as SimpleStringSchema().",
+            )
+        if dead_letters is not None:
+            hint = 'Give an OutputTag("dead letters").'
+            check_output_tag(dead_letters, "DeserializeFunction", hint)
+        self._schema = schema
+        self._dead_letters = dead_letters
+
+    def process_element(self, value: Any, ctx: ProcessFunction.Context) -> Iterator[Any]:
+        """See `ProcessFunction.process_element`."""
+        is_record = not isinstance(value, (bytes, bytearray))
+        message = _bytes_of(value.value if is_record and hasattr(value, "value") else value)
+        if message is None:
+            return
+        try:
+            record = self._schema.deserialize(message)
+        except _NOT_OF_THE_MESSAGE:
+            raise
+        except Exception as error:
+            if self._dead_letters is None:
+                raise
+            origin = _origin_of(value) if is_record else ()
+            yield self._dead_letters, DeadLetter(message, _text_of(error), *origin)
+            return
+        if record is not None:
+            yield record
+
+
+def _bytes_of(value: Any) -> bytes | None:
+    if value is None or isinstance(value, (bytes, bytearray)):
+        return None if value is None else bytes(value)
+    raise InvalidArgumentError(
+        f"{value!r} is no message: neither bytes, nor something that has bytes as its `value`.",
+        hint="Give DeserializeFunction bytes, records of Kafka, or rows with a column `value` of bytes.",
+    )
+
+
+def _origin_of(record: Any) -> Iterator[Any]:
+    return (getattr(record, name, None) for name in ("topic", "partition", "offset"))
+
+
+def _text_of(error: Exception) -> str:
+    """Return class and message of an error, without its hint, which is for whoever writes the program."""
+    message = error.message if isinstance(error, PenstockError) else error
+    return f"{type(error).__name__}: {message}"

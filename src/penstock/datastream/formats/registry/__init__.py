@@ -1,0 +1,13 @@
+"""Messages with the id that a schema registry, Confluent's or Apicurio's, has given their schema."""
+
+from __future__ import annotations
+
+from penstock.datastream.formats.registry.registry_avro import (
+    ConfluentRegistryAvroDeserializationSchema,
+    ConfluentRegistryAvroSerializationSchema,
+)
+
+__all__ = [
+    "ConfluentRegistryAvroDeserializationSchema",
+    "ConfluentRegistryAvroSerializationSchema",
+]

@@ -1,0 +1,214 @@
+from __future__ import annotations
+
+import io
+import json
+import pickle
+from typing import Any
+
+import fastavro
+import pytest
+from tests.servers.schema_registry import FakeSchemaRegistry
+
+from penstock.common import Row, Types
+from penstock.datastream.formats.avro import AvroSchema, GenericRecordAvroTypeInfo
+from penstock.datastream.formats.registry import (
+    ConfluentRegistryAvroDeserializationSchema,
+    ConfluentRegistryAvroSerializationSchema,
+)
+from penstock.errors import (
+    IncompatibleSchemaError,
+    InvalidArgumentError,
+    MalformedMessageError,
+    NoSchemaIdError,
+    SchemaRegistryNotReachableError,
+    SchemaRegistryRefusedError,
+    TypeMismatchError,
+    UnknownSchemaError,
+)
+
+Reader = ConfluentRegistryAvroDeserializationSchema
+Writer = ConfluentRegistryAvroSerializationSchema
+
+
+def event(*fields: Any) -> dict[str, Any]:
+    return {"type": "record", "name": "Event", "fields": list(fields)}
+
+
+ID = {"name": "id", "type": "long"}
+UNIT = {"name": "unit", "type": "string", "default": "ms"}
+OLD = event(ID)
+NEW = event(ID, UNIT)
+AT_ONCE = {"max.retries": 0}
+QUICKLY = {"max.retries": 3, "retries.wait.ms": 1, "retries.max.wait.ms": 1}
+
+
+def schema(definition: Any) -> AvroSchema:
+    return AvroSchema(json.dumps(definition))
+
+
+def message(schema_id: int, definition: Any, record: Any, id_bytes: int = 4) -> bytes:
+    stream = io.BytesIO()
+    stream.write(b"\0" + schema_id.to_bytes(id_bytes, "big"))
+    fastavro.schemaless_writer(stream, definition, record)
+    return stream.getvalue()
+
+
+def test_what_was_written_is_read(registry: FakeSchemaRegistry) -> None:
+    writer: Writer = pickle.loads(
+        pickle.dumps(Writer.for_generic("events-value", schema(NEW), registry.url))
+    )
+    reader: Reader = pickle.loads(pickle.dumps(Reader.for_generic(schema(NEW), registry.url)))
+    rows = Reader.for_rows(schema(NEW), registry.url)
+
+    written = [writer.serialize(one) for one in ({"id": 1}, Row(2, "s"), Row(unit="h", id=3))]
+
+    assert written[0] == message(100, NEW, {"id": 1, "unit": "ms"})
+    assert [reader.deserialize(one) for one in written] == [
+        {"id": 1, "unit": "ms"},
+        {"id": 2, "unit": "s"},
+        {"id": 3, "unit": "h"},
+    ]
+    assert rows.deserialize(written[1]) == Row(id=2, unit="s")
+    assert reader.get_produced_type() == GenericRecordAvroTypeInfo(schema(NEW))
+    assert rows.get_produced_type() == Types.ROW_NAMED(
+        ["id", "unit"], [Types.LONG(), Types.STRING()]
+    )
+    # Once each, in all of a process.
+    assert registry.requests == ["POST /subjects/events-value/versions", "GET /schemas/ids/100"]
+
+
+def test_a_reader_knows_older_and_newer_writers(registry: FakeSchemaRegistry) -> None:
+    old, new = (registry.register("events-value", one) for one in (OLD, NEW))
+    messages = [
+        message(old, OLD, {"id": 1}),
+        message(new, NEW, {"id": 2, "unit": "s"}),
+        message(old, OLD, {"id": 3}),
+    ]
+
+    of_new = Reader.for_rows(schema(NEW), registry.url)
+    of_old = Reader.for_rows(schema(OLD), registry.url)
+
+    assert [tuple(of_new.deserialize(one)) for one in messages] == [(1, "ms"), (2, "s"), (3, "ms")]
+    assert [tuple(of_old.deserialize(one)) for one in messages] == [(1,), (2,), (3,)]
+    assert sorted(registry.requests) == [f"GET /schemas/ids/{one}" for one in (old, new)]
+
+
+def test_what_a_default_gives_belongs_to_each_record_alone(registry: FakeSchemaRegistry) -> None:
+    tags = {"name": "tags", "type": {"type": "array", "items": "string"}, "default": []}
+    written = message(registry.register("events-value", OLD), OLD, {"id": 1})
+    reader = Reader.for_generic(schema(event(ID, tags)), registry.url)
+    reader.deserialize(written)["tags"].append("a")
+    assert reader.deserialize(written) == {"id": 1, "tags": []}
+
+
+def test_a_schema_may_refer_to_others(registry: FakeSchemaRegistry) -> None:
+    unit = {"type": "enum", "name": "bank.Unit", "symbols": ["EUR", "USD"]}
+    money = {
+        "type": "record",
+        "name": "bank.Money",
+        "fields": [{"name": "unit", "type": "bank.Unit"}],
+    }
+    payment = event({"name": "money", "type": "bank.Money"})
+    registry.register("unit", unit)
+    registry.register("money", money, references=(_reference("bank.Unit", "unit"),))
+    schema_id = registry.register(
+        "payment", payment, references=(_reference("bank.Money", "money"),)
+    )
+    whole = event({"name": "money", "type": {**money, "fields": [{"name": "unit", "type": unit}]}})
+    written = message(schema_id, whole, {"money": {"unit": "USD"}})
+
+    for reads in (whole, event({"name": "money", "type": whole["fields"][0]["type"]}, UNIT)):
+        reader = Reader.for_generic(schema(reads), registry.url)
+        assert reader.deserialize(written)["money"] == {"unit": "USD"}
+
+
+def _reference(name: str, subject: str) -> dict[str, Any]:
+    return {"name": name, "subject": subject, "version": 1}
+
+
+def test_ids_of_eight_bytes(registry: FakeSchemaRegistry) -> None:
+    writer = Writer.for_generic("events-value", schema(OLD), registry.url, id_bytes=8)
+    written = writer.serialize({"id": 7})
+
+    assert written == message(100, OLD, {"id": 7}, id_bytes=8)
+    reader = Reader.for_generic(schema(OLD), registry.url, id_bytes=8)
+    assert reader.deserialize(written) == {"id": 7}
+    with pytest.raises(InvalidArgumentError, match="4 bytes or 8, not 5"):
+        Reader.for_generic(schema(OLD), registry.url, id_bytes=5)
+
+
+def test_messages_that_are_none(registry: FakeSchemaRegistry) -> None:
+    schema_id = registry.register("events-value", OLD)
+    of_json = registry.register("events-json", {"type": "object"}, "JSON")
+    of_text = registry.register("names", '"string"')
+    reader = Reader.for_generic(schema(OLD), registry.url, 1000, AT_ONCE)
+    whole = message(schema_id, OLD, {"id": 300})
+
+    for wrong in (b"", b"\0\0\0", b'{"id": 1}', b"\1" + whole[1:]):
+        with pytest.raises(NoSchemaIdError, match="does not begin with the id of a schema"):
+            reader.deserialize(wrong)
+    with pytest.raises(UnknownSchemaError, match="knows no schema with the id 99"):
+        reader.deserialize(message(99, OLD, {"id": 1}))
+    for wrong in (whole[:-1], whole + b"!"):
+        with pytest.raises(MalformedMessageError, match="is no record of the schema with the id"):
+            reader.deserialize(wrong)
+    with pytest.raises(MalformedMessageError, match="none of Avro's: it is of the kind JSON"):
+        reader.deserialize(message(of_json, OLD, {"id": 1}))
+    with pytest.raises(IncompatibleSchemaError, match="cannot be read with"):
+        reader.deserialize(message(of_text, "string", "x"))
+    assert reader.deserialize(whole) == {"id": 300}
+
+
+def test_a_registry_that_is_away_for_a_while(registry: FakeSchemaRegistry) -> None:
+    schema_id = registry.register("events-value", OLD)
+    whole = message(schema_id, OLD, {"id": 1})
+
+    registry.mishaps.extend([503, 500, 429])
+    assert Reader.for_generic(schema(OLD), registry.url, 1000, QUICKLY).deserialize(whole)
+
+    patient = Reader.for_generic(schema(OLD), registry.url, 1000, AT_ONCE)
+    registry.mishaps.append(503)
+    with pytest.raises(SchemaRegistryNotReachableError, match="does not answer"):
+        patient.deserialize(whole)
+    assert patient.deserialize(whole) == {"id": 1}
+
+
+def test_a_registry_that_is_away_for_good() -> None:
+    reader = Reader.for_generic(schema(OLD), "http://me:secret@127.0.0.1:1", 10, AT_ONCE)
+    with pytest.raises(
+        SchemaRegistryNotReachableError, match=r"at http://127.0.0.1:1 does"
+    ) as caught:
+        reader.deserialize(message(1, OLD, {"id": 1}))
+    assert "secret" not in str(caught.value)
+
+
+def test_who_may_ask(registry: FakeSchemaRegistry) -> None:
+    configs = {"basic.auth.user.info": "me:secret", **AT_ONCE}
+    reader = Reader.for_generic(schema(OLD), registry.url, 10, configs)
+    registry.mishaps.append(401)
+    with pytest.raises(SchemaRegistryRefusedError, match="refused the request"):
+        reader.deserialize(message(1, OLD, {"id": 1}))
+    assert registry.headers["Authorization"] == "Basic bWU6c2VjcmV0"
+
+
+def test_a_schema_that_may_not_be_registered(registry: FakeSchemaRegistry) -> None:
+    registry.refuses.add("events-value")
+    writer = Writer.for_generic("events-value", schema(NEW), registry.url)
+    with pytest.raises(IncompatibleSchemaError, match="refused the schema"):
+        writer.serialize({"id": 1})
+
+    looking = Writer.for_generic("units-value", schema(NEW), registry.url, register=False)
+    with pytest.raises(UnknownSchemaError, match="under 'units-value'"):
+        looking.serialize({"id": 1})
+    registry.register("units-value", str(schema(NEW)))
+    assert looking.serialize({"id": 1}) == message(100, NEW, {"id": 1})
+
+
+def test_records_and_settings_that_are_none(registry: FakeSchemaRegistry) -> None:
+    writer = Writer.for_generic("events-value", schema(OLD), registry.url)
+    with pytest.raises(TypeMismatchError, match="is no record of the Avro schema"):
+        writer.serialize({"id": "x"})
+    with pytest.raises(InvalidArgumentError, match=r"Unrecognized properties: max\.tries"):
+        Writer.for_generic("events-value", schema(OLD), registry.url, {"max.tries": 1})
+    with pytest.raises(InvalidArgumentError, match="'localhost' cannot be asked"):
+        Writer.for_generic("events-value", schema(OLD), "localhost")

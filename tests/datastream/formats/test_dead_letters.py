@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import pytest
+
+from penstock.common import Row, SimpleStringSchema, Types
+from penstock.common.serialization import DeserializationSchema
+from penstock.datastream import OutputTag
+from penstock.datastream.formats import DeadLetter, DeserializeFunction
+from penstock.datastream.formats.json import JsonRowDeserializationSchema
+from penstock.errors import (
+    InvalidArgumentError,
+    MalformedMessageError,
+    SchemaRegistryNotReachableError,
+)
+from penstock.testing import local_environment
+
+DEAD = OutputTag("dead")
+IDS = Types.ROW_NAMED(["id"], [Types.INT()])
+OF_IDS = JsonRowDeserializationSchema.builder().type_info(IDS).build()
+
+
+class Message(NamedTuple):
+    value: bytes | None
+    topic: str = "events"
+    partition: int = 1
+    offset: int = 0
+
+
+class Away(DeserializationSchema):
+    def deserialize(self, message: bytes) -> Any:
+        raise SchemaRegistryNotReachableError("The registry is away.")
+
+
+class Picky(DeserializationSchema):
+    def deserialize(self, message: bytes) -> Any:
+        return int(message) or None
+
+
+def outcome(function: DeserializeFunction, *messages: Any) -> tuple[list[Any], list[DeadLetter]]:
+    """Return the records, and what went to dead letters, of two subtasks."""
+    env = local_environment(2)
+    records = env.from_collection(list(messages)).rebalance().process(function)
+    tagged: Iterator[Any] = (
+        records.map(lambda record: (record, None))
+        .union(records.get_side_output(DEAD).map(lambda letter: (None, letter)))
+        .execute_and_collect()
+    )
+    pairs = list(tagged)
+    return (
+        sorted((record for record, letter in pairs if letter is None), key=str),
+        sorted(letter for _, letter in pairs if letter is not None),
+    )
+
+
+def test_a_letter_says_where_the_message_is_and_why() -> None:
+    messages = [Message(b'{"id": 1}'), Message(b"?", offset=5), Message(None), Message(b'{"id":2}')]
+    records, letters = outcome(DeserializeFunction(OF_IDS, dead_letters=DEAD), *messages)
+    assert records == [Row(id=1), Row(id=2)]
+    (letter,) = letters
+    assert letter[:1] + letter[2:] == (b"?", "events", 1, 5)
+    assert letter.error.startswith("MalformedMessageError: The message b'?' is no JSON object")
+
+
+def test_rows_of_spark_and_plain_bytes_are_messages_too() -> None:
+    rows = Row(value=b"x", topic="t", partition=3, offset=9), Row(value=b"7"), b"8", bytearray(b"y")
+    records, letters = outcome(DeserializeFunction(Picky(), dead_letters=DEAD), *rows)
+    error = "ValueError: invalid literal for int() with base 10: "
+    assert records == [7, 8]
+    assert letters == [
+        DeadLetter(b"x", f"{error}b'x'", "t", 3, 9),
+        DeadLetter(b"y", f"{error}b'y'"),
+    ]
+
+
+def test_what_the_schema_passes_over_is_no_dead_letter() -> None:
+    assert outcome(DeserializeFunction(Picky(), dead_letters=DEAD), b"0", b"1") == ([1], [])
+
+
+def test_without_a_tag_a_message_that_holds_no_record_is_an_error() -> None:
+    env = local_environment()
+    records = env.from_collection([b"?"]).process(DeserializeFunction(OF_IDS))
+    with pytest.raises(MalformedMessageError, match="is no JSON object"):
+        list(records.execute_and_collect())
+
+
+def test_no_message_is_given_up_because_the_registry_is_away() -> None:
+    with pytest.raises(SchemaRegistryNotReachableError, match="The registry is away"):
+        outcome(DeserializeFunction(Away(), dead_letters=DEAD), b"1")
+
+
+def test_arguments_are_checked() -> None:
+    with pytest.raises(InvalidArgumentError, match="'JSON' is no DeserializationSchema"):
+        DeserializeFunction("JSON")  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgumentError, match="no OutputTag"):
+        DeserializeFunction(SimpleStringSchema(), dead_letters="dead")  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgumentError, match="5 is no message"):
+        outcome(DeserializeFunction(SimpleStringSchema(), dead_letters=DEAD), 5)

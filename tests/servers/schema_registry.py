@@ -1,0 +1,126 @@
+"""A schema registry that answers what Confluent's documentation says, as far as clients of messages ask."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import deque
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+
+class FakeSchemaRegistry:
+    """Listens on a free port of the loopback interface until it is closed.
+
+    Attributes:
+        schemas: What is registered, by id.
+        subjects: The ids under each subject, by version.
+        refuses: Subjects whose schemas go with no other.
+        requests: Method and path of each request.
+        headers: Those of the last request.
+        mishaps: The statuses of the next answers.
+    """
+
+    def __init__(self) -> None:
+        self.schemas: dict[int, dict[str, Any]] = {}
+        self.subjects: dict[str, list[int]] = {}
+        self.refuses: set[str] = set()
+        self.requests: list[str] = []
+        self.headers: dict[str, str] = {}
+        self.mishaps: deque[int] = deque()
+        registry = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+            wbufsize = -1
+
+            def do_GET(self) -> None:
+                self._answer({})
+
+            def do_POST(self) -> None:
+                self._answer(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+
+            def _answer(self, body: dict[str, Any]) -> None:
+                path = unquote(urlsplit(self.path).path)
+                registry.requests.append(f"{self.command} {path}")
+                registry.headers = dict(self.headers)
+                status, answer = registry.answer(self.command, path.strip("/").split("/"), body)
+                data = json.dumps(answer).encode()
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data)
+
+            def log_message(self, format: str, *args: Any) -> None:
+                pass
+
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._http.daemon_threads = True
+        self._thread = threading.Thread(
+            target=self._http.serve_forever, kwargs={"poll_interval": 0.01}
+        )
+        self._thread.start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._http.server_address[1]}"
+
+    def close(self) -> None:
+        self._http.shutdown()
+        self._http.server_close()
+        self._thread.join()
+
+    def register(
+        self,
+        subject: str,
+        schema: object,
+        kind: str = "AVRO",
+        references: tuple[dict[str, Any], ...] = (),
+    ) -> int:
+        """Register a schema, and return its id; the same has the same under any subject."""
+        text = schema if isinstance(schema, str) else json.dumps(schema)
+        entry = {"schema": text, "schemaType": kind, "references": list(references)}
+        known = (number for number, other in self.schemas.items() if other == entry)
+        schema_id = next(known, 100 + len(self.schemas))
+        self.schemas[schema_id] = entry
+        versions = self.subjects.setdefault(subject, [])
+        if schema_id not in versions:
+            versions.append(schema_id)
+        return schema_id
+
+    def answer(self, method: str, path: list[str], body: dict[str, Any]) -> tuple[int, Any]:
+        if self.mishaps:
+            return self.mishaps.popleft(), {"error_code": 50001, "message": "mishap"}
+        match method, path:
+            case "GET", ["schemas", "ids", number]:
+                found = self.schemas.get(int(number))
+                return (200, found) if found else (404, _error(40403, "Schema not found"))
+            case "GET", ["subjects", subject, "versions", version]:
+                return self._version(subject, int(version))
+            case "POST", ["subjects", subject, "versions"] if subject in self.refuses:
+                return 409, _error(409, "Schema being registered is incompatible")
+            case "POST", ["subjects", subject, "versions"]:
+                return 200, {"id": self._registered(subject, body)}
+            case "POST", ["subjects", subject]:
+                known = [self.schemas[one]["schema"] for one in self.subjects.get(subject, [])]
+                if body["schema"] not in known:
+                    return 404, _error(40403, "Schema not found")
+                return self._version(subject, known.index(body["schema"]) + 1)
+        raise AssertionError(f"{method} {path}")
+
+    def _registered(self, subject: str, body: dict[str, Any]) -> int:
+        kind = body.get("schemaType", "AVRO")
+        return self.register(subject, body["schema"], kind, tuple(body.get("references") or ()))
+
+    def _version(self, subject: str, version: int) -> tuple[int, Any]:
+        versions = self.subjects.get(subject, [])
+        if version > len(versions):
+            return 404, _error(40402, "Version not found")
+        schema_id = versions[version - 1]
+        about = {"subject": subject, "version": version, "id": schema_id}
+        return 200, about | self.schemas[schema_id]
+
+
+def _error(code: int, message: str) -> dict[str, Any]:
+    return {"error_code": code, "message": message}
