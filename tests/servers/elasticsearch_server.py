@@ -19,7 +19,7 @@ class ElasticsearchServer:
         headers: Those of the last request.
         path: That of the last request.
         mishaps: What becomes of the next requests: a status, "hang up" before an answer, "lose the answer"
-            after all was done, or a set of positions of actions that it is too busy for.
+            after all was done, the bytes of an answer, or a set of positions of actions that it is too busy for.
     """
 
     def __init__(self) -> None:
@@ -28,7 +28,7 @@ class ElasticsearchServer:
         self.requests: list[int] = []
         self.headers: dict[str, str] = {}
         self.path = ""
-        self.mishaps: deque[int | str | set[int]] = deque()
+        self.mishaps: deque[int | str | bytes | set[int]] = deque()
         self._made = Counter[str]()
         server = self
 
@@ -78,6 +78,8 @@ class ElasticsearchServer:
         mishap = self.mishaps.popleft() if self.mishaps else set()
         if isinstance(mishap, int):
             return mishap, b'{"error": "mishap"}'
+        if isinstance(mishap, bytes):
+            return 200, mishap
         if mishap == "hang up":
             return 0, b""
         busy = mishap if isinstance(mishap, set) else set()

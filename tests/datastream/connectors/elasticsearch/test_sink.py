@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
@@ -271,6 +272,16 @@ class TestMishaps:
         server.mishaps.append(status)
         with pytest.raises(SinkNotWritableError, match=rf"with status {status}[\s\S]*{hint}"):
             new_job(sink.build()).prepare([[order(1)]])
+
+    def test_that_are_of_something_else_are_shown(
+        self, server: ElasticsearchServer, new_job: NewJob
+    ) -> None:
+        for answer in (b"<html>Log in</html>", b"[]", b'{"errors": true}', b'{"items": []}'):
+            server.mishaps.append(answer)
+            with pytest.raises(
+                SinkNotWritableError, match=f"{re.escape(answer.decode())}[^$]*path_prefix"
+            ):
+                new_job(builder(server).build()).prepare([[order(1)]])
 
     @settings(
         max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None

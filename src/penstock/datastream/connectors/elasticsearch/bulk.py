@@ -135,7 +135,10 @@ class BulkClient:
             return actions, _not_reached(host, f"it answers with status {status}")
         if status != 200:
             raise _refused(host, status, content)
-        return _not_done(actions, json.loads(content))
+        results = _results(content)
+        if results is None or len(results) != len(actions):
+            raise _not_understood(host, content)
+        return _not_done(actions, results)
 
     def _request(self, body: bytes) -> tuple[int, bytes]:
         if self._connection is not None:
@@ -183,17 +186,22 @@ def _seconds(milliseconds: int | None) -> float | None:
     return None if not milliseconds else milliseconds / 1000
 
 
+def _results(content: bytes) -> list[dict[str, Any]] | None:
+    """Return what became of each action; None if an answer does not say."""
+    try:
+        return [result for item in json.loads(content)["items"] for result in item.values()]
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return None
+
+
 def _not_done(
-    actions: list[Action], answer: dict[str, Any]
+    actions: list[Action], results: list[dict[str, Any]]
 ) -> tuple[list[Action], SinkError | None]:
     """Return the actions that Elasticsearch was too busy for, and what comes behind them for the same documents."""
     left: list[Action] = []
     error: SinkError | None = None
     delayed: set[tuple[str, str]] = set()
-    if not answer.get("errors"):
-        return left, error
-    for action, item in zip(actions, answer["items"], strict=True):
-        (result,) = item.values()
+    for action, result in zip(actions, results, strict=True):
         status = result.get("status", 200)
         document = action.index, action.id or ""
         if status in _OVERLOADED:
@@ -247,14 +255,25 @@ def _not_reached(host: str, why: str) -> SinkNotWritableError:
     )
 
 
+def _not_understood(host: str, content: bytes) -> SinkNotWritableError:
+    return SinkNotWritableError(
+        f"What answers at {host!r} does not tell what became of documents: {_beginning(content)}",
+        hint="See that the host, with set_connection_path_prefix, is Elasticsearch's own, and not a page of something "
+        "that stands before it.",
+    )
+
+
+def _beginning(content: bytes) -> str:
+    return content.decode(errors="replace")[:300].strip()
+
+
 def _refused(host: str, status: int, content: bytes) -> SinkNotWritableError:
     hints = {
         401: "Give set_connection_username and set_connection_password.",
         403: "Let the user write to the index.",
         413: "Send less at once: set_bulk_flush_max_size_mb.",
     }
-    text = content.decode(errors="replace")[:300].strip()
     return SinkNotWritableError(
-        f"Elasticsearch at {host!r} refuses a request, with status {status}: {text}",
+        f"Elasticsearch at {host!r} refuses a request, with status {status}: {_beginning(content)}",
         hint=hints.get(status, "The status says what is wrong with the request."),
     )
