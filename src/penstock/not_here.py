@@ -61,7 +61,8 @@ _FORMATS: Final = {
 }
 INSTEAD: Final = {
     "table": 'Spark has SQL and DataFrames: go on from them by `env.from_data_frame(spark.sql("SELECT ..."))`, and '
-    'over to them by `stream.to_data_frame("word string, count long")`.',
+    'over to them by `stream.to_data_frame("word string, count long")`. In place of the `DataTypes` of a format there '
+    'are `Types`: `Types.ROW_NAMED(["id"], [Types.LONG()])`.',
     **_of(
         _CONNECTORS,
         "kafka dynamic_kafka KafkaSource FlinkKafkaConsumer FlinkKafkaProducer Semantic",

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import threading
+from decimal import Decimal
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -8,7 +9,8 @@ from typing import Any
 import pytest
 
 from penstock.common import Configuration, Row, Types, WatermarkStrategy
-from penstock.datastream import DataStream, StreamExecutionEnvironment
+from penstock.common.watermark_strategy import TimestampAssigner
+from penstock.datastream import DataStream, SourceFunction, StreamExecutionEnvironment
 from penstock.datastream.connectors import NumberSequenceSource
 from penstock.errors import (
     ColumnNotFoundError,
@@ -18,6 +20,7 @@ from penstock.errors import (
     SourceNotReadableError,
     TypeMismatchError,
     UnsupportedOperationError,
+    UnsupportedTypeError,
 )
 from penstock.graph.source_descriptions import FrameSource, TextFileSource
 from penstock.graph.stream_graph import StreamNode
@@ -233,6 +236,40 @@ def test_the_default_environment_reads_files_too(tmp_path: Path) -> None:
     )
     (tmp_path / "a.txt").write_text("x\n")
     assert results(env.read_text_file(tmp_path)) == ["x"]
+
+
+def test_what_a_source_reads_is_made_of_its_declared_type(env: StreamExecutionEnvironment) -> None:
+    pair = Types.ROW_NAMED(["name", "price"], [Types.STRING(), Types.DOUBLE()])
+    rows = env.add_source(Feed(("pen", 2)), "feed", pair)
+    assert results(rows.map(lambda row: row.price)) == [2.0]
+
+    strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(Decimals())
+    numbers = env.from_source(NumberSequenceSource(1, 2), strategy, "n", Types.BIG_DEC())
+    assert sorted(results(numbers)) == [Decimal(1), Decimal(2)]
+
+    with pytest.raises(TypeMismatchError, match="'Source: feed' is no String: 1, an int"):
+        results(env.add_source(Feed("a", 1), "feed", Types.STRING()))
+    with pytest.raises(TypeMismatchError, match="'Source: n' is no String: 1, an int"):
+        results(env.from_source(NumberSequenceSource(1, 1), NO_WATERMARKS, "n", Types.STRING()))
+    not_one: Any = int
+    with pytest.raises(UnsupportedTypeError, match="cannot be the type of the records of a source"):
+        env.from_source(NumberSequenceSource(1, 1), NO_WATERMARKS, "n", not_one)
+
+
+class Feed(SourceFunction):
+    def __init__(self, *values: Any) -> None:
+        self._values = values
+
+    def run(self, ctx: SourceFunction.SourceContext) -> None:
+        for value in self._values:
+            ctx.collect(value)
+
+    def cancel(self) -> None: ...
+
+
+class Decimals(TimestampAssigner):
+    def extract_timestamp(self, value: Decimal, record_timestamp: int | None) -> int:
+        return int(value.scaleb(3))
 
 
 def test_what_is_no_source_function_is_refused(env: StreamExecutionEnvironment) -> None:

@@ -141,13 +141,15 @@ class StreamExecutionEnvironment(EnvironmentExecution):
             watermark_strategy: How the stream knows of event time: `WatermarkStrategy.no_watermarks()`
                 if it does not need to.
             source_name: The name that plans, metrics and messages show.
-            type_info: The type of the records. Default: what the source says.
+            type_info: The type of the records: each is made a value of exactly that. Default: what the source
+                says.
 
         Returns:
             The stream.
 
         Raises:
             InvalidArgumentError: If one of the arguments is none.
+            UnsupportedTypeError: If the type is none.
 
         Example:
             >>> from penstock.common import WatermarkStrategy
@@ -178,6 +180,7 @@ class StreamExecutionEnvironment(EnvironmentExecution):
             type_info or source.produced_type,
             is_bounded=source.is_bounded,
             strategy=watermark_strategy,
+            converts=type_info is not None,
         )
 
     def from_data_frame(
@@ -364,10 +367,8 @@ class StreamExecutionEnvironment(EnvironmentExecution):
                 "object of it.",
             )
         source = FunctionSource(source_func, f"Source: {source_name}")
-        if type_info is not None:
-            require_type_information([type_info], "the records of a source")
         return self._read(
-            source_name, source, type_info, is_bounded=False, is_parallel=False, converts=True
+            source_name, source, type_info, is_bounded=False, is_parallel=False, converts=type_info is not None
         )
 
     def _read(
@@ -388,6 +389,7 @@ class StreamExecutionEnvironment(EnvironmentExecution):
         interval = self.get_config().get_auto_watermark_interval()
         operator = SourceOperator(own, strategy, interval, has_splits=has_splits)
         if converts:
+            require_type_information([output_type], "the records of a source")
             operator.result_type = output_type
         transformation = OperatorTransformation(
             id=self.transformations.next_id(),

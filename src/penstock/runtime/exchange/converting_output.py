@@ -40,10 +40,10 @@ class ConvertingOutput(Output):
         return self._output.takes(tag)
 
     def collect(self, block: Block) -> None:
-        self._output.collect(_converted(block, self._conversion))
+        self._output.collect(converted(block, self._conversion))
 
     def collect_side(self, tag: str, block: Block) -> None:
-        self._output.collect_side(tag, _converted(block, self._sides.get(tag)))
+        self._output.collect_side(tag, converted(block, self._sides.get(tag)))
 
     def emit_watermark(self, timestamp: int) -> None:
         self._output.emit_watermark(timestamp)
@@ -85,10 +85,10 @@ def converting(
     return ConvertingOutput(output, conversion, by_tag), conversion
 
 
-def _converted(block: Block, conversion: Conversion | None) -> Block:
+def converted(block: Block, conversion: Conversion | None) -> Block:
+    """Return a block whose values are of the declared type; None for any type."""
     if conversion is None:
         return block
-    values = block.values
-    converted = conversion.all(values)
+    values = conversion.all(block.values)
     # What was made for it nobody else has.
-    return block if converted is values else Block(converted, block.timestamps, block.keys)
+    return block if values is block.values else Block(values, block.timestamps, block.keys)

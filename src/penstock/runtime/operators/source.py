@@ -6,6 +6,7 @@ from collections.abc import Hashable
 
 from penstock.common.rows.field_reader import ColumnTimestamp
 from penstock.common.watermark_strategy import WatermarkStrategy
+from penstock.runtime.exchange.converting_output import converted
 from penstock.runtime.exchange.elements import Block, ChannelWatermark
 from penstock.runtime.operators.timestamps_and_watermarks import TimestampsAndWatermarksOperator
 from penstock.runtime.planned.planned_source import PlannedSource
@@ -50,7 +51,7 @@ class SourceOperator(TimestampsAndWatermarksOperator):
         if self._is_plain:
             self.output.collect(block)
         else:
-            self._event_time.process(block, split)
+            self._event_time.process(converted(block, self.conversion), split)
 
     def process_watermark(self, timestamp: int) -> None:
         if self._is_plain:
