@@ -24,6 +24,7 @@ from penstock.errors import (
 )
 from penstock.graph.source_descriptions import FrameSource, TextFileSource
 from penstock.graph.stream_graph import StreamNode
+from penstock.runtime.planned.source_function import SourceContext
 from penstock.testing import local_environment
 
 NO_WATERMARKS = WatermarkStrategy.no_watermarks()
@@ -260,7 +261,7 @@ class Feed(SourceFunction):
     def __init__(self, *values: Any) -> None:
         self._values = values
 
-    def run(self, ctx: SourceFunction.SourceContext) -> None:
+    def run(self, ctx: SourceContext) -> None:
         for value in self._values:
             ctx.collect(value)
 

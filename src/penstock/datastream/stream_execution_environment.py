@@ -368,7 +368,12 @@ class StreamExecutionEnvironment(EnvironmentExecution):
             )
         source = FunctionSource(source_func, f"Source: {source_name}")
         return self._read(
-            source_name, source, type_info, is_bounded=False, is_parallel=False, converts=type_info is not None
+            source_name,
+            source,
+            type_info,
+            is_bounded=False,
+            is_parallel=False,
+            converts=type_info is not None,
         )
 
     def _read(

@@ -33,7 +33,7 @@ def test_texts(text: str, size: int) -> None:
 
 @pytest.mark.parametrize("text", ["", "mb", "-1 mb", "1.5 gb", "1 pb", "1 mb 2", "1 m b"])
 def test_what_is_no_amount(text: str) -> None:
-    with pytest.raises(ValueError, match="no amount"):
+    with pytest.raises(InvalidArgumentError, match="no amount"):
         MemorySize.parse(text)
     with pytest.raises(InvalidConfigurationValueError, match="512 mb"):
         Configuration().set_string(STATE_MEMORY_LIMIT.key, text)

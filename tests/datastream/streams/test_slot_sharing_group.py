@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -57,6 +58,17 @@ def test_what_is_not_said_is_nothing_of_a_group_with_resources_and_none_of_other
 def test_a_group_that_cannot_be_is_refused(build: Callable[[], object]) -> None:
     with pytest.raises(InvalidArgumentError):
         build()
+
+
+def test_memory_is_given_as_such() -> None:
+    text: Any = "512 mb"
+    for set_memory in (
+        builder("g").set_task_heap_memory,
+        builder("g").set_task_off_heap_memory,
+        builder("g").set_managed_memory,
+    ):
+        with pytest.raises(InvalidArgumentError, match="'512 mb', which is no MemorySize"):
+            set_memory(text)
 
 
 def test_operators_of_a_group_run_in_chains_of_their_own(

@@ -63,7 +63,7 @@ class MemorySize:
         """Read an amount such as `512 mb`, `2g` or `65536`.
 
         Raises:
-            ValueError: If the text is none.
+            InvalidArgumentError: If the text is none.
 
         Example:
             >>> MemorySize.parse("2 gb") == MemorySize(2 << 30)
@@ -71,7 +71,9 @@ class MemorySize:
         """
         match = _TEXT.fullmatch(text)
         if match is None or (power := _UNITS.get(match.group(2).lower())) is None:
-            raise ValueError(f"{text!r} is no amount of memory.")
+            raise InvalidArgumentError(
+                f"{text!r} is no amount of memory.", hint="Give a whole number and a unit: '512 mb'."
+            )
         return cls(int(match.group(1)) << power)
 
     def get_bytes(self) -> int:

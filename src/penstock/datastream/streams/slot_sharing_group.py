@@ -110,7 +110,8 @@ class SlotSharingGroup:
             name: The name of the group.
 
         Raises:
-            InvalidArgumentError: On setting cores or the memory for functions to 0 or less.
+            InvalidArgumentError: On setting cores or the memory for functions to 0 or less, or a memory to what is
+                no `MemorySize`.
         """
 
         def __init__(self, name: str) -> None:
@@ -138,9 +139,10 @@ class SlotSharingGroup:
             Args:
                 task_heap_memory: The amount, above 0.
             """
-            if task_heap_memory.get_bytes() == 0:
-                raise self._not_positive("task heap memory", task_heap_memory)
-            self._task_heap_memory = task_heap_memory
+            amount = self._checked(task_heap_memory)
+            if amount == MemorySize(0):
+                raise self._not_positive("task heap memory", amount)
+            self._task_heap_memory = amount
             return self
 
         def set_task_heap_memory_mb(self, task_heap_memory_mb: int) -> SlotSharingGroup.Builder:
@@ -159,7 +161,7 @@ class SlotSharingGroup:
             Args:
                 task_off_heap_memory: The amount. Default: 0.
             """
-            self._task_off_heap_memory = task_off_heap_memory
+            self._task_off_heap_memory = self._checked(task_off_heap_memory)
             return self
 
         def set_task_off_heap_memory_mb(
@@ -178,7 +180,7 @@ class SlotSharingGroup:
             Args:
                 managed_memory: The amount. Default: 0.
             """
-            self._managed_memory = managed_memory
+            self._managed_memory = self._checked(managed_memory)
             return self
 
         def set_managed_memory_mb(self, managed_memory_mb: int) -> SlotSharingGroup.Builder:
@@ -229,6 +231,14 @@ class SlotSharingGroup:
                 managed_memory=self._managed_memory or MemorySize(0),
                 external_resources=self._external_resources,
             )
+
+        def _checked(self, amount: MemorySize) -> MemorySize:
+            if not isinstance(amount, MemorySize):
+                raise InvalidArgumentError(
+                    f"Slot sharing group {self._name!r} was given {amount!r}, which is no MemorySize.",
+                    hint="Give MemorySize.parse('512 mb'), for instance.",
+                )
+            return amount
 
         def _not_positive(self, what: str, value: object) -> InvalidArgumentError:
             return InvalidArgumentError(
