@@ -72,7 +72,8 @@ class MemorySize:
         match = _TEXT.fullmatch(text)
         if match is None or (power := _UNITS.get(match.group(2).lower())) is None:
             raise InvalidArgumentError(
-                f"{text!r} is no amount of memory.", hint="Give a whole number and a unit: '512 mb'."
+                f"{text!r} is no amount of memory.",
+                hint="Give a whole number and a unit: '512 mb'.",
             )
         return cls(int(match.group(1)) << power)
 
