@@ -5,7 +5,8 @@ import pytest
 from penstock.datastream.connectors.databases.psycopg_client import PsycopgClient
 from penstock.datastream.connectors.databases.pymysql_client import PyMySqlClient
 from penstock.datastream.connectors.databases.sqlite_client import SqliteClient
-from penstock.datastream.connectors.jdbc.urls import client_of
+from penstock.datastream.connectors.jdbc import JdbcConnectionOptions
+from penstock.datastream.connectors.jdbc.urls import client_of, shown
 from penstock.errors import DatabaseClientNotFoundError, InvalidArgumentError
 
 
@@ -58,6 +59,7 @@ def test_of_sqlite() -> None:
         ("jdbc:postgresql://db/shop?sslfactory=mine", "the parameter 'sslfactory'"),
         ("jdbc:mysql://db/shop?useSSL=true", "the parameter 'useSSL'"),
         ("jdbc:mysql://a:1,b:2/shop", "cannot be read"),
+        ("jdbc:mysql://db/shop?connectTimeout=5s", "connectTimeout=5s, which is no time"),
         ("jdbc:sqlite::memory:", "in memory is gone"),
         ("jdbc:sqlite:a.db?mode=ro", "the parameter 'mode'"),
     ],
@@ -71,6 +73,7 @@ def test_that_cannot_be_translated_are_refused(url: str, why: str) -> None:
     ("url", "hint"),
     [
         ("jdbc:oracle:thin:@db:1521/shop?x=secret", "import oracledb"),
+        ("jdbc:oracle:thin:me/secret@//db:1521/shop", "import oracledb"),
         ("jdbc:other:shop", "import client"),
         ("postgresql://db/shop", "with_client"),
     ],
@@ -79,3 +82,10 @@ def test_of_other_databases_say_how_to_give_a_client(url: str, hint: str) -> Non
     with pytest.raises(DatabaseClientNotFoundError, match=hint) as caught:
         client_of(url, None, None)
     assert "secret" not in str(caught.value)
+
+
+def test_are_shown_without_logins() -> None:
+    url = "jdbc:mysql://me:secret@db:3306/shop?password=secret"
+    assert (shown(url), shown("the till's file")) == ("jdbc:mysql://db:3306/shop", "the till's file")
+    options = JdbcConnectionOptions("jdbc:postgresql://me:secret@db/shop")
+    assert "secret" not in repr(options) + options.place

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from penstock.datastream.connectors.databases.client import DatabaseClient, GivenClient
-from penstock.datastream.connectors.jdbc.urls import client_of
+from penstock.datastream.connectors.jdbc.urls import client_of, shown
 from penstock.errors import InvalidArgumentError
 
 __all__ = ["JdbcConnectionOptions", "JdbcExecutionOptions"]
@@ -41,8 +41,8 @@ class JdbcConnectionOptions:
 
     @property
     def place(self) -> str:
-        """The URL without its parameters, which may have a password."""
-        return self.url.partition("?")[0]
+        """The URL without user, password and parameters."""
+        return shown(self.url)
 
     def get_db_url(self) -> str:
         """Return the URL."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -69,6 +70,9 @@ _TUNING: Final = frozenset(
 )
 """Parameters that tell JDBC's drivers how to work, not what to do."""
 
+_LOGIN: Final = re.compile(r"(?<=[/:])[^/:@]+[/:][^/@]*@")
+"""A user and a password before a host, as in //user:password@host or Oracle's thin:user/password@host."""
+
 _OTHERS: Final = {
     "oracle": "oracledb",
     "sqlserver": "pyodbc",
@@ -77,6 +81,16 @@ _OTHERS: Final = {
     "trino": "trino.dbapi",
     "clickhouse": "clickhouse_connect.dbapi",
 }
+
+
+def shown(url: str) -> str:
+    """Return a URL for messages: without what may be a password in it.
+
+    Example:
+        >>> shown("jdbc:postgresql://writer:secret@db/shop?password=secret")
+        'jdbc:postgresql://db/shop'
+    """
+    return _LOGIN.sub("", url.partition("?")[0])
 
 
 def client_of(url: str, user: str | None, password: str | None) -> DatabaseClient:
@@ -104,13 +118,13 @@ def client_of(url: str, user: str | None, password: str | None) -> DatabaseClien
             return _mysql(place, parameters)
         if scheme == "sqlite":
             return _sqlite(place, parameters)
-    raise _unknown(scheme if url.startswith("jdbc:") else "", url.partition("?")[0])
+    raise _unknown(scheme if url.startswith("jdbc:") else "", url)
 
 
-def _unknown(scheme: str, shown: str) -> DatabaseClientNotFoundError:
+def _unknown(scheme: str, url: str) -> DatabaseClientNotFoundError:
     module = _OTHERS.get(scheme, "client")
     return DatabaseClientNotFoundError(
-        f"No Python client is known for {shown!r}: penstock itself knows those of jdbc:postgresql:, "
+        f"No Python client is known for {shown(url)!r}: penstock itself knows those of jdbc:postgresql:, "
         "jdbc:mysql:, jdbc:mariadb: and jdbc:sqlite:.",
         hint=f"Install the database's own client and give it to the builder: import {module}; "
         f"….with_client({module}, lambda: {module}.connect(…)). Any module of PEP 249 will do. Spark's JDBC "
@@ -145,14 +159,14 @@ def _mysql(place: str, parameters: dict[str, str]) -> PyMySqlClient:
         }
     except ValueError as error:
         raise InvalidArgumentError(
-            f"'jdbc:mysql:{place}' cannot be read: {error}.",
+            f"{shown(f'jdbc:mysql:{place}')!r} cannot be read: {error}.",
             hint="Write jdbc:mysql://host:port/database, with one host.",
         ) from error
     for name, value in parameters.items():
         if name in {"user", "password"}:
             settings[name] = value
         elif name == "connectTimeout":
-            settings["connect_timeout"] = max(1, int(value) // 1000)
+            settings["connect_timeout"] = _seconds(value)
         elif name not in _TUNING and (name, value.lower()) not in {
             ("useSSL", "false"),
             ("sslMode", "disabled"),
@@ -160,6 +174,15 @@ def _mysql(place: str, parameters: dict[str, str]) -> PyMySqlClient:
         }:
             raise _unknown_parameter(name, "pymysql")
     return PyMySqlClient(tuple(settings.items()))
+
+
+def _seconds(milliseconds: str) -> int:
+    if not milliseconds.isdecimal():
+        raise InvalidArgumentError(
+            f"The URL has connectTimeout={milliseconds}, which is no time.",
+            hint="Give milliseconds, as a whole number.",
+        )
+    return max(1, int(milliseconds) // 1000)
 
 
 def _sqlite(place: str, parameters: dict[str, str]) -> SqliteClient:
