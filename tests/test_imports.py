@@ -38,6 +38,11 @@ def test_import_is_light(loaded: dict[str, set[str]], module: str) -> None:
     assert HEAVY.isdisjoint(loaded[module])
 
 
+def test_python_may_be_built_without_what_few_programs_need() -> None:
+    parts = ("_bz2", "_lzma", "_sqlite3")
+    run(f"import sys; sys.modules.update(dict.fromkeys({parts})); import penstock.datastream")
+
+
 def test_a_program_that_is_only_built_loads_no_executor() -> None:
     build = (
         "import sys; from penstock.datastream import StreamExecutionEnvironment; "

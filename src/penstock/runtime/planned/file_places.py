@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import bz2
 import gzip
 import io
-import lzma
 import os
+import sys
 import zlib
 from collections.abc import Callable, Iterator
 from functools import lru_cache
@@ -17,8 +16,6 @@ from penstock.errors import SourceNotReadableError
 
 _HIDDEN: Final = (".", "_")
 _LOCAL: Final = "file:"
-DAMAGED: Final = (EOFError, OSError, lzma.LZMAError, zlib.error)
-"""What reading raises of a file that is not whole, or not compressed as its name says."""
 _SAME: Final = {"s3a": "s3", "abfs": "abfss"}
 """The schemes of URLs that mean the same as another."""
 
@@ -115,6 +112,12 @@ def opened(path: str) -> IO[bytes]:
         ) from error
 
 
+def damage() -> tuple[type[BaseException], ...]:
+    """Return what reading may have raised of a file that is not whole, or not compressed as its name says."""
+    lzma = sys.modules.get("lzma")
+    return EOFError, OSError, zlib.error, *([] if lzma is None else [lzma.LZMAError])
+
+
 def decompressed(file: IO[bytes], path: str) -> IO[bytes]:
     """Return the content of a file whose name says by its end that it is compressed."""
     for ends, decompress in _COMPRESSIONS.items():
@@ -145,6 +148,21 @@ class _Inflated(io.RawIOBase):
         return len(data)
 
 
+# Some builds of Python are without these two.
+
+
+def _bzip2(file: IO[bytes]) -> Any:
+    import bz2
+
+    return bz2.BZ2File(file)
+
+
+def _xz(file: IO[bytes]) -> Any:
+    import lzma
+
+    return lzma.LZMAFile(file)
+
+
 def _zstandard(file: IO[bytes]) -> Any:
     import pyarrow as pa
 
@@ -153,8 +171,8 @@ def _zstandard(file: IO[bytes]) -> Any:
 
 _COMPRESSIONS: Final[dict[tuple[str, ...], Callable[[IO[bytes]], Any]]] = {
     (".gz", ".gzip"): lambda file: gzip.GzipFile(fileobj=file),
-    (".bz2",): bz2.BZ2File,
-    (".xz",): lzma.LZMAFile,
+    (".bz2",): _bzip2,
+    (".xz",): _xz,
     (".zst",): _zstandard,
     (".deflate",): lambda file: io.BufferedReader(_Inflated(file)),
 }

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from penstock.errors import PenstockError, SourceNotReadableError
 from penstock.runtime.exchange.elements import Block
-from penstock.runtime.planned.file_places import DAMAGED, absolute, files_below, opened
+from penstock.runtime.planned.file_places import absolute, damage, files_below, opened
 from penstock.runtime.planned.planned_source import Piece, Plan, PlannedSource, Planner
 from penstock.runtime.planned.reader_format import ReaderFormat
 
@@ -51,7 +51,7 @@ class FilesSource(PlannedSource):
         with opened(content) as file:
             try:
                 yield from self._format.read(file, content)
-            except DAMAGED as error:
+            except damage() as error:
                 if isinstance(error, PenstockError):
                     raise
                 raise SourceNotReadableError(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import sqlite3
 from contextlib import closing
 from dataclasses import dataclass
 from decimal import Decimal
@@ -29,10 +28,12 @@ class SqliteClient(DatabaseClient):
 
     @property
     def module(self) -> Any:
+        import sqlite3  # which some builds of Python are without
+
         return sqlite3
 
     def connect(self) -> Connection:
-        connection = sqlite3.connect(self.path, timeout=_PATIENCE, check_same_thread=False)
+        connection = self.module.connect(self.path, timeout=_PATIENCE, check_same_thread=False)
         with closing(connection.execute("pragma foreign_keys = on")):
             return connection
 
@@ -50,4 +51,4 @@ class SqliteClient(DatabaseClient):
         return self.is_about_schema(error) or super().is_about_statement(error)
 
     def is_about_schema(self, error: Exception) -> bool:
-        return getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_ERROR
+        return getattr(error, "sqlite_errorcode", None) == self.module.SQLITE_ERROR
