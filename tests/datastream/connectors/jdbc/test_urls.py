@@ -86,6 +86,9 @@ def test_of_other_databases_say_how_to_give_a_client(url: str, hint: str) -> Non
 
 def test_are_shown_without_logins() -> None:
     url = "jdbc:mysql://me:secret@db:3306/shop?password=secret"
-    assert (shown(url), shown("the till's file")) == ("jdbc:mysql://db:3306/shop", "the till's file")
+    assert (shown(url), shown("the till's file")) == (
+        "jdbc:mysql://db:3306/shop",
+        "the till's file",
+    )
     options = JdbcConnectionOptions("jdbc:postgresql://me:secret@db/shop")
     assert "secret" not in repr(options) + options.place

@@ -51,4 +51,4 @@ class SqliteClient(DatabaseClient):
         return self.is_about_schema(error) or super().is_about_statement(error)
 
     def is_about_schema(self, error: Exception) -> bool:
-        return getattr(error, "sqlite_errorcode", None) == self.module.SQLITE_ERROR
+        return bool(getattr(error, "sqlite_errorcode", None) == self.module.SQLITE_ERROR)
