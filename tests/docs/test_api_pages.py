@@ -24,6 +24,7 @@ OWN = {
     "penstock.datastream.formats.avro",
     "penstock.datastream.formats.csv",
     "penstock.datastream.formats.json",
+    "penstock.datastream.formats.protobuf",
     "penstock.datastream.formats.registry",
     "penstock.errors",
     "penstock.inspection",

@@ -6,8 +6,20 @@ from penstock.datastream.formats.registry.registry_avro import (
     ConfluentRegistryAvroDeserializationSchema,
     ConfluentRegistryAvroSerializationSchema,
 )
+from penstock.datastream.formats.registry.registry_json import (
+    ConfluentRegistryJsonDeserializationSchema,
+    ConfluentRegistryJsonSerializationSchema,
+)
+from penstock.datastream.formats.registry.registry_protobuf import (
+    ConfluentRegistryProtobufDeserializationSchema,
+    ConfluentRegistryProtobufSerializationSchema,
+)
 
 __all__ = [
     "ConfluentRegistryAvroDeserializationSchema",
     "ConfluentRegistryAvroSerializationSchema",
+    "ConfluentRegistryJsonDeserializationSchema",
+    "ConfluentRegistryJsonSerializationSchema",
+    "ConfluentRegistryProtobufDeserializationSchema",
+    "ConfluentRegistryProtobufSerializationSchema",
 ]

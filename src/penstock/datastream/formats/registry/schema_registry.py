@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 from penstock.errors import (
@@ -113,30 +113,53 @@ class SchemaRegistry:
             ),
         )
 
-    def id_of(self, subject: str, kind: str, text: str, *, registers: bool) -> int:
+    def id_of(
+        self, subject: str, kind: str, text: str, references: Sequence[Any] = (), *, registers: bool
+    ) -> int:
         """Return the id of a schema.
 
         Args:
             subject: Under what it is registered.
             kind: "AVRO", "JSON" or "PROTOBUF".
             text: The schema.
+            references: What it refers to, by `reference_to`.
             registers: Whether it is registered, if it is not.
 
         Raises:
             IncompatibleSchemaError: If it does not go with the versions before it.
             UnknownSchemaError: If it is not registered, and need be.
         """
-        from confluent_kafka.schema_registry import Schema
+        if not registers:
+            return int(self._registered(subject, kind, text, references).schema_id)
+        schema = _schema(kind, text, references)
+        return int(
+            self._ask(
+                lambda client: client.register_schema(subject, schema), self._missing(subject, text)
+            )
+        )
 
-        schema = Schema(text, kind)
-        missing = UnknownSchemaError(
+    def reference_to(
+        self, name: str, kind: str, text: str, references: Sequence[Any], *, registers: bool
+    ) -> Any:
+        """Return what refers to a schema by its name, which is also its subject; see `id_of`."""
+        from confluent_kafka.schema_registry import SchemaReference
+
+        if registers:
+            self.id_of(name, kind, text, references, registers=True)
+        version = self._registered(name, kind, text, references).version
+        return SchemaReference(name, name, version)
+
+    def _registered(self, subject: str, kind: str, text: str, references: Sequence[Any]) -> Any:
+        schema = _schema(kind, text, references)
+        return self._ask(
+            lambda client: client.lookup_schema(subject, schema), self._missing(subject, text)
+        )
+
+    def _missing(self, subject: str, text: str) -> UnknownSchemaError:
+        return UnknownSchemaError(
             f"The schema registry at {_shown(self._url)} has not the schema {text} under {subject!r}.",
             hint="Register it, or give register=True.",
         )
-        if registers:
-            return int(self._ask(lambda client: client.register_schema(subject, schema), missing))
-        found = self._ask(lambda client: client.lookup_schema(subject, schema), missing)
-        return int(found.schema_id)
 
     def _ask(self, question: Callable[[Any], T], missing: UnknownSchemaError) -> T:
         from confluent_kafka.schema_registry.error import SchemaRegistryError
@@ -184,6 +207,12 @@ class SchemaRegistry:
 
 _CLIENTS: Final[dict[tuple[str, str], Any]] = {}
 """A process has one client, and one memory of schemas, for all that ask the same registry."""
+
+
+def _schema(kind: str, text: str, references: Sequence[Any]) -> Any:
+    from confluent_kafka.schema_registry import Schema
+
+    return Schema(text, kind, list(references))
 
 
 def _new_client(url: str, configs: Mapping[str, Any]) -> Any:
