@@ -436,12 +436,24 @@ class SinkTableError(SinkError):
     """Raised when the table that a sink writes to, or one of its columns, does not exist."""
 
 
+class SinkTopicError(SinkError):
+    """Raised when a topic that a sink writes to does not exist, or may not be written to."""
+
+
 class SinkRowError(SinkError, ValueError):
-    """Raised when the table that a sink writes to does not take a row."""
+    """Raised when the table, the index or the topic that a sink writes to does not take a record."""
+
+
+class ProducerFencedError(SinkError):
+    """Raised when another job, or another driver of the job, has taken over a sink's transactional id."""
 
 
 class PsycopgNotFoundError(PenstockError, ImportError):
     """Raised when rows go to PostgreSQL and psycopg is not installed."""
+
+
+class KafkaClientNotFoundError(PenstockError, ImportError):
+    """Raised when Kafka is read or written and confluent-kafka is not installed."""
 
 
 class FastavroNotFoundError(PenstockError, ImportError):

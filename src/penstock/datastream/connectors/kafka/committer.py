@@ -1,0 +1,162 @@
+"""The driver's side of a sink for Kafka: sends an epoch's records, and its number, in one transaction."""
+
+from __future__ import annotations
+
+import pickle
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any, Final
+
+from penstock.datastream.connectors.kafka.client import kafka_client
+from penstock.datastream.connectors.kafka.epochs_topic import EpochsTopic, owner
+from penstock.datastream.connectors.kafka.record_serialization import KafkaRecord
+from penstock.datastream.connectors.kafka.sender import Sender
+from penstock.datastream.connectors.kafka.target import KafkaTarget
+from penstock.datastream.connectors.kafka.writers import StagedRecords
+from penstock.errors import (
+    LostEpochError,
+    LostOutputError,
+    ProducerFencedError,
+    SinkError,
+    SinkNotWritableError,
+)
+from penstock.runtime.sinks import CommitContext, Committer, Uncommitted
+
+_PATIENCE: Final = 10.0
+
+
+class NothingToCommit(Committer):
+    """For records that the writers have sent."""
+
+    def commit(self, committables: list[Any], context: CommitContext) -> None:
+        """Do nothing."""
+
+
+class RecordsCommitter(Committer):
+    """Sends the records of an epoch and its number in one transaction.
+
+    No transaction is open but while an epoch is being sent, as what is sent is staged: one that a dead
+    committer left is aborted by the next one, which then sends all of it again.
+
+    Args:
+        target: Where to.
+    """
+
+    def __init__(self, target: KafkaTarget) -> None:
+        self._target = target
+        self._topic = EpochsTopic(target)
+        self._sender: Sender | None = None
+        self._sent: dict[str, int] = {}
+
+    def open(self) -> None:
+        """Make sure that there is a topic that remembers epochs."""
+        self._topic.create()
+
+    def commit(self, committables: list[StagedRecords], context: CommitContext) -> None:
+        """Send an epoch's records, if they are not there yet."""
+        try:
+            sender = self._opened(context.sink_id)
+            key = owner(context.lineage, context.sink_id)
+            if self._sent.get(key, -1) < context.epoch:
+                self._send(sender, committables, context, key)
+                self._sent[key] = context.epoch
+        except BaseException:
+            self.close()
+            raise
+
+    def _opened(self, sink_id: str) -> Sender:
+        """Return a sender, behind which no other one with its id can send, and know what was sent before it."""
+        if self._sender is None:
+            target = self._target
+            sender = Sender(target, **{"transactional.id": target.transactional_id(sink_id)})
+            with sender.errors():
+                _retried(sender.producer.init_transactions, target.transaction_timeout)
+            self._sent = self._topic.read()
+            self._sender = sender
+        return self._sender
+
+    def _send(
+        self,
+        sender: Sender,
+        committables: list[StagedRecords],
+        context: CommitContext,
+        key: str,
+    ) -> None:
+        producer, began = sender.producer, time.monotonic()
+        timeout = self._target.transaction_timeout
+        try:
+            with sender.errors():
+                producer.begin_transaction()
+                for records, subtask in self._parts(committables, context):
+                    for record in records:
+                        sender.send(record, subtask)
+                    producer.poll(0)
+                    sender.check()
+                sender.send(KafkaRecord(self._topic.name, b"%d" % context.epoch, key.encode()), 0)
+                _retried(producer.commit_transaction, timeout)
+        except Exception as error:
+            # What could not be delivered says more than that the transaction has failed of it.
+            producer.poll(0)
+            if not isinstance(error, ProducerFencedError):
+                sender.check()
+            elif time.monotonic() - began >= timeout:
+                raise self._too_slow(context) from error
+            with suppress(Exception):
+                producer.abort_transaction(_PATIENCE)
+            raise
+
+    def _too_slow(self, context: CommitContext) -> SinkError:
+        return SinkNotWritableError(
+            f"Epoch {context.epoch} could not be sent to {self._target.place} within the "
+            f"{self._target.transaction_timeout:.0f} s that Kafka lets a transaction take.",
+            hint="Set transaction.timeout.ms of the sink to a larger value, at most to "
+            "transaction.max.timeout.ms of the brokers, or make epochs smaller.",
+        )
+
+    def _parts(
+        self, committables: list[StagedRecords], context: CommitContext
+    ) -> Iterator[tuple[list[KafkaRecord], int]]:
+        for name, count, subtask in committables:
+            try:
+                yield [KafkaRecord(*one) for one in pickle.loads(context.read(name))], subtask
+            except FileNotFoundError:
+                raise LostOutputError(
+                    f"{count} records of epoch {context.epoch} for {self._target.place} are not "
+                    f"there: {name} is missing from the job's checkpoint location.",
+                    hint="Start the job from an earlier epoch: see `penstock checkpoint list`.",
+                ) from None
+
+    def drop(self, uncommitted: Uncommitted) -> None:
+        """Make sure that no epoch was sent that the job does not know; what was staged is not in Kafka."""
+        if uncommitted.is_over:
+            return
+        sent = uncommitted.after
+        # What is wrong with Kafka is told when the committer is opened, which may come later.
+        with suppress(SinkError):
+            found = self._topic.read(waits=False)
+            sent = found.get(owner(uncommitted.lineage, uncommitted.sink_id), sent)
+        if sent > uncommitted.after:
+            raise LostEpochError.after(
+                uncommitted.after,
+                sent,
+                self._target.place,
+                f"the topic {self._topic.name} of its sink says",
+            )
+
+    def close(self) -> None:
+        """Give up what is not sent, and forget what was."""
+        sender, self._sender, self._sent = self._sender, None, {}
+        if sender is not None:
+            sender.close()
+
+
+def _retried(step: Any, timeout: float) -> None:
+    """Do what Kafka may ask to be done again."""
+    deadline = time.monotonic() + timeout
+    while True:
+        try:
+            return step(timeout)
+        except kafka_client().KafkaException as error:
+            if not error.args[0].retriable() or time.monotonic() > deadline:
+                raise

@@ -1,0 +1,140 @@
+"""The topic that remembers which epochs were sent."""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing
+from typing import Any, Final
+
+from penstock.datastream.connectors.kafka.client import LOGGER, kafka_client, new_client
+from penstock.datastream.connectors.kafka.sender import described
+from penstock.datastream.connectors.kafka.target import KafkaTarget
+from penstock.errors import SinkNotWritableError
+
+_PATIENCE: Final = 30.0
+_SHORT: Final = 1.0
+_SETTINGS: Final = {
+    "cleanup.policy": "compact",
+    "segment.bytes": str(1 << 20),
+    "min.cleanable.dirty.ratio": "0.1",
+}
+
+
+class EpochsTopic:
+    """A compacted topic of one partition: for each history of each sink, the last epoch that was sent.
+
+    Its records are in the transactions that send their epochs.
+
+    Args:
+        target: Where it is.
+    """
+
+    def __init__(self, target: KafkaTarget) -> None:
+        self._target = target
+        self.name = target.topic_of_epochs
+
+    def create(self) -> None:
+        """Create the topic if it is not there.
+
+        Raises:
+            SinkError: If it cannot be created.
+        """
+        from confluent_kafka.admin import NewTopic
+
+        client, admin = kafka_client(), self._admin()
+        if self._is_there(admin):
+            return
+        topic = NewTopic(self.name, num_partitions=1, config=dict(_SETTINGS))
+        future = admin.create_topics([topic], operation_timeout=_PATIENCE)[self.name]
+        try:
+            future.result()
+        except client.KafkaException as error:
+            if error.args[0].code() != client.KafkaError.TOPIC_ALREADY_EXISTS:
+                raise SinkNotWritableError(
+                    f"The topic {self.name!r}, in which a sink remembers the epochs that it has sent to "
+                    f"{self._target.place}, cannot be created: {error.args[0].str()}",
+                    hint="Create it with one partition and cleanup.policy=compact, and grant the sink's user the "
+                    "operations Read, Write and Describe on it.",
+                ) from error
+
+    def _admin(self) -> Any:
+        from confluent_kafka.admin import AdminClient
+
+        return AdminClient(self._target.connection, logger=LOGGER)
+
+    def _is_there(self, admin: Any) -> bool:
+        try:
+            return self.name in admin.list_topics(timeout=_PATIENCE).topics
+        except kafka_client().KafkaException as error:
+            raise described(error.args[0], self._target) from error
+
+    def read(self, *, waits: bool = True) -> dict[str, int]:
+        """Return the last epoch that was sent, by history and sink; see `owner`.
+
+        Args:
+            waits: Whether transactions that are open are waited for. Those of a producer that was fenced
+                are none.
+
+        Raises:
+            SinkError: If Kafka cannot be asked, or a transaction stays open.
+        """
+        client, admin = kafka_client(), self._admin()
+        if not self._is_there(admin):
+            return {}
+        partition = client.TopicPartition(self.name, 0, client.OFFSET_BEGINNING)
+        settings = {
+            **self._target.connection,
+            "group.id": self.name,
+            "enable.auto.commit": False,
+            "isolation.level": "read_committed",
+            "enable.partition.eof": True,
+            "auto.offset.reset": "earliest",
+            "fetch.wait.max.ms": 10,
+        }
+        with closing(new_client("Consumer", settings)) as consumer:
+            try:
+                end = self._end(admin)
+                consumer.assign([partition])
+                return self._read(consumer, end if waits else 0)
+            except client.KafkaException as error:
+                raise described(error.args[0], self._target) from error
+
+    def _end(self, admin: Any) -> int:
+        """Return where the topic ends, open transactions included."""
+        from confluent_kafka.admin import OffsetSpec
+
+        client = kafka_client()
+        wanted = client.TopicPartition(self.name, 0)
+        found = admin.list_offsets(
+            {wanted: OffsetSpec.latest()},
+            isolation_level=client.IsolationLevel.READ_UNCOMMITTED,
+            request_timeout=_PATIENCE,
+        )
+        return int(found[wanted].result().offset)
+
+    def _read(self, consumer: Any, end: int) -> dict[str, int]:
+        found: dict[str, int] = {}
+        eof = kafka_client().KafkaError._PARTITION_EOF
+        deadline = time.monotonic() + self._target.transaction_timeout + _PATIENCE
+        while True:
+            message = consumer.poll(_SHORT)
+            if message is not None:
+                error = message.error()
+                if error is None:
+                    found[message.key().decode()] = int(message.value())
+                elif error.code() != eof:
+                    raise described(error, self._target)
+                elif message.offset() >= end:
+                    return found
+            if time.monotonic() > deadline:
+                raise SinkNotWritableError(
+                    f"The topic {self.name!r} of {self._target.place}, which says the epochs that were sent, "
+                    f"cannot be read to its end: a transaction stays open.",
+                    hint="Does another job write with the same prefix of transactional ids? "
+                    "`kafka-transactions.sh list` shows what is open.",
+                )
+
+
+def owner(lineage: str, sink_id: str) -> str:
+    """Return what one history of one sink is called in the topic."""
+    return f"{lineage}/{sink_id}"

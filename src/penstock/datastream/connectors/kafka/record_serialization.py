@@ -1,0 +1,241 @@
+"""What makes Kafka's records of those of a stream."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
+
+from penstock.common.serialization import SerializationSchema
+from penstock.errors import InvalidArgumentError
+
+__all__ = [
+    "KafkaRecord",
+    "KafkaRecordSerializationSchema",
+    "KafkaRecordSerializationSchemaBuilder",
+    "KafkaTopicSelector",
+]
+
+Headers = Sequence[tuple[str, bytes | None]]
+
+
+class KafkaRecord(NamedTuple):
+    """A record as Kafka keeps it; PyFlink has no such class.
+
+    Attributes:
+        topic: The topic.
+        value: The value; None for the sign that the key is deleted.
+        key: The key, if it has one.
+        timestamp: In milliseconds; None for the time at which it is sent.
+        partition: The partition; None for the one that its key says, or for any.
+        headers: Its headers, pairs of a name and bytes.
+    """
+
+    topic: str
+    value: bytes | None
+    key: bytes | None = None
+    timestamp: int | None = None
+    partition: int | None = None
+    headers: Headers = ()
+
+
+class KafkaTopicSelector(ABC):
+    """Says into which topic a record goes."""
+
+    @abstractmethod
+    def apply(self, data: Any) -> str:
+        """Return the topic.
+
+        Args:
+            data: The record.
+        """
+
+
+class KafkaRecordSerializationSchema(SerializationSchema):
+    """Makes Kafka's records of those of a stream.
+
+    Made by `builder`. A class of your own defines `record`; it is pickled with the program, and works in
+    the tasks.
+
+    Example:
+        >>> from penstock.common import SimpleStringSchema
+        >>> schema = (
+        ...     KafkaRecordSerializationSchema.builder()
+        ...     .set_topic_selector(lambda word: f"words-{word[0]}")
+        ...     .set_key_serialization_schema(SimpleStringSchema())
+        ...     .set_value_serialization_schema(SimpleStringSchema())
+        ...     .build()
+        ... )
+        >>> schema.record("to", 1000)
+        KafkaRecord(topic='words-t', value=b'to', key=b'to', timestamp=1000, partition=None, headers=())
+    """
+
+    @staticmethod
+    def builder() -> KafkaRecordSerializationSchemaBuilder:
+        """Return a builder."""
+        return KafkaRecordSerializationSchemaBuilder()
+
+    @property
+    def place(self) -> str:
+        """The topic if there is only one, for messages. Default: unknown."""
+        return ""
+
+    @abstractmethod
+    def record(self, element: Any, timestamp: int | None) -> KafkaRecord:
+        """Return what Kafka gets; PyFlink has no such method.
+
+        Args:
+            element: The record of the stream.
+            timestamp: Its timestamp in milliseconds; None if it has none.
+        """
+
+    def serialize(self, element: Any) -> bytes:
+        """Return the value that Kafka gets; empty for none."""
+        return self.record(element, None).value or b""
+
+
+@dataclass(frozen=True)
+class _Built(KafkaRecordSerializationSchema):
+    topic: str | Callable[[Any], str]
+    value: SerializationSchema
+    key: SerializationSchema | None = None
+    headers: Callable[[Any], Headers | Mapping[str, bytes | None]] | None = None
+    partition: Callable[[Any], int] | None = None
+
+    @property
+    def place(self) -> str:
+        return self.topic if isinstance(self.topic, str) else ""
+
+    def record(self, element: Any, timestamp: int | None) -> KafkaRecord:
+        topic, key, headers = self.topic, self.key, self.headers
+        found: Headers | Mapping[str, bytes | None] = () if headers is None else headers(element)
+        return KafkaRecord(
+            topic if isinstance(topic, str) else topic(element),
+            self.value.serialize(element),
+            None if key is None else key.serialize(element),
+            None if timestamp is None or timestamp < 0 else timestamp,
+            None if self.partition is None else self.partition(element),
+            tuple(found.items()) if isinstance(found, Mapping) else found,
+        )
+
+
+class KafkaRecordSerializationSchemaBuilder:
+    """Builds a `KafkaRecordSerializationSchema`: a topic and a schema for the value are needed."""
+
+    def __init__(self) -> None:
+        self._topic: str | Callable[[Any], str] | None = None
+        self._key: SerializationSchema | None = None
+        self._value: SerializationSchema | None = None
+        self._headers: Callable[[Any], Headers | Mapping[str, bytes | None]] | None = None
+        self._partition: Callable[[Any], int] | None = None
+
+    def build(self) -> KafkaRecordSerializationSchema:
+        """Return the schema.
+
+        Raises:
+            InvalidArgumentError: If there is no topic, or no schema for the value.
+        """
+        if self._topic is None or self._value is None:
+            raise InvalidArgumentError(
+                "A KafkaRecordSerializationSchema needs a topic, and a schema for the value.",
+                hint="Call set_topic('orders') and set_value_serialization_schema(SimpleStringSchema()).",
+            )
+        return _Built(self._topic, self._value, self._key, self._headers, self._partition)
+
+    def set_topic(self, topic: str) -> Self:
+        """Set the topic of all records.
+
+        Args:
+            topic: The topic.
+
+        Raises:
+            InvalidArgumentError: If it is no name, or there is a topic or a selector.
+        """
+        if not isinstance(topic, str) or not topic:
+            raise InvalidArgumentError(f"{topic!r} is no topic.", hint="Give its name: 'orders'.")
+        return self._with_topic(topic)
+
+    def set_topic_selector(
+        self, topic_selector: Callable[[Any], str] | KafkaTopicSelector
+    ) -> Self:
+        """Set what says into which topic a record goes.
+
+        Args:
+            topic_selector: A `KafkaTopicSelector`, or a function of the record that returns the topic.
+
+        Raises:
+            TypeError: If it is none.
+            InvalidArgumentError: If there is a topic or a selector.
+        """
+        if isinstance(topic_selector, KafkaTopicSelector):
+            return self._with_topic(topic_selector.apply)
+        if not callable(topic_selector):
+            raise TypeError("topic_selector must be KafkaTopicSelector or a callable")
+        return self._with_topic(topic_selector)
+
+    def _with_topic(self, topic: str | Callable[[Any], str]) -> Self:
+        if self._topic is not None:
+            raise InvalidArgumentError(
+                "The topic of Kafka's records is said twice.",
+                hint="Call set_topic or set_topic_selector, once.",
+            )
+        self._topic = topic
+        return self
+
+    def set_key_serialization_schema(self, key_serialization_schema: SerializationSchema) -> Self:
+        """Set what makes the key of a record. Default: records have no keys.
+
+        Args:
+            key_serialization_schema: The schema; it is given the whole record.
+
+        Raises:
+            InvalidArgumentError: If it is none.
+        """
+        self._key = _schema(key_serialization_schema)
+        return self
+
+    def set_value_serialization_schema(
+        self, value_serialization_schema: SerializationSchema
+    ) -> Self:
+        """Set what makes the value of a record.
+
+        Args:
+            value_serialization_schema: The schema; it is given the whole record. Bytes are expected, or
+                None for the sign that the key is deleted.
+
+        Raises:
+            InvalidArgumentError: If it is none.
+        """
+        self._value = _schema(value_serialization_schema)
+        return self
+
+    def set_header_provider(
+        self, header_provider: Callable[[Any], Headers | Mapping[str, bytes | None]]
+    ) -> Self:
+        """Set what says the headers of a record; PyFlink has it in Java alone.
+
+        Args:
+            header_provider: A function of the record that returns names and bytes, as a dict or as pairs.
+        """
+        self._headers = header_provider
+        return self
+
+    def set_partitioner(self, partitioner: Callable[[Any], int]) -> Self:
+        """Set what says the partition of a record; PyFlink has it in Java alone.
+
+        Default: the one that Kafka's Java client has for the key; of records without keys, any.
+
+        Args:
+            partitioner: A function of the record that returns the number of a partition.
+        """
+        self._partition = partitioner
+        return self
+
+
+def _schema(schema: Any) -> SerializationSchema:
+    if not isinstance(schema, SerializationSchema):
+        raise InvalidArgumentError(
+            f"{schema!r} is no SerializationSchema.", hint="Give SimpleStringSchema(), for instance."
+        )
+    return schema

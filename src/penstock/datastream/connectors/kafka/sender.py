@@ -1,0 +1,182 @@
+"""Sends records to Kafka, and says what Kafka's errors mean."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import partial
+from typing import Any, Final
+
+from penstock.datastream.connectors.kafka.client import LOGGER, kafka_client, new_client
+from penstock.datastream.connectors.kafka.record_serialization import KafkaRecord
+from penstock.datastream.connectors.kafka.target import KafkaTarget
+from penstock.errors import (
+    ProducerFencedError,
+    SinkError,
+    SinkNotWritableError,
+    SinkRowError,
+    SinkTopicError,
+)
+from penstock.runtime.user_code import record_text
+
+_PATIENCE: Final = 30.0
+_SHORT: Final = 0.1
+
+
+class Sender:
+    """A producer, and what became of what it was given.
+
+    Args:
+        target: Where to.
+        settings: More settings of the producer.
+
+    Attributes:
+        producer: The producer.
+
+    Raises:
+        InvalidArgumentError: If a setting cannot be.
+    """
+
+    def __init__(self, target: KafkaTarget, **settings: str) -> None:
+        self._client = kafka_client()
+        self._target = target
+        self._failed: list[tuple[Any, Any]] = []
+        self._partitions: dict[str, int] = {}
+        reports = {
+            "on_delivery": partial(_note, self._failed),
+            "delivery.report.only.error": True,
+        }
+        self.producer = new_client("Producer", {**target.settings, **settings, **reports})
+
+    def send(self, record: KafkaRecord, subtask: int) -> None:
+        """Send a record; whether it arrives shows later."""
+        topic, value, key, timestamp, partition, headers = record
+        if partition is None:
+            partition = self._fixed(topic, subtask) if self._target.keeps_to_one_partition else -1
+        while True:
+            try:
+                self.producer.produce(
+                    topic, value, key, partition, timestamp=timestamp or 0, headers=headers or None
+                )
+            except BufferError:
+                self.producer.poll(_SHORT)
+                self.check()
+            except self._client.KafkaException as error:
+                raise described(error.args[0], self._target, record) from error
+            else:
+                return
+
+    def _fixed(self, topic: str, subtask: int) -> int:
+        """Return the partition of a subtask."""
+        count = self._partitions.get(topic)
+        if count is None:
+            with self.errors():
+                known = self.producer.list_topics(topic, _PATIENCE).topics[topic]
+            if known.error is not None:
+                raise described(known.error, self._target)
+            count = self._partitions[topic] = len(known.partitions)
+        return subtask % count
+
+    def flush(self) -> None:
+        """Wait until all is sent.
+
+        Raises:
+            SinkError: If something could not be sent.
+        """
+        while self.producer.flush(1) > 0:
+            self.check()
+        self.check()
+
+    def check(self) -> None:
+        """Raise an error if something could not be sent."""
+        if not self._failed:
+            return
+        failed = self._failed[:]
+        self._failed.clear()
+        # Of records that were too large together, the largest one.
+        reason, message = max(failed, key=lambda one: len(one[1].value() or b""))
+        record = KafkaRecord(message.topic(), message.value(), message.key())
+        error = described(reason, self._target, record)
+        if not self._target.logs_failures_only:
+            raise error
+        LOGGER.error("%d records could not be sent. %s", len(failed), error)
+
+    def errors(self) -> _Errors:
+        """Turn errors of the client into errors of penstock's."""
+        return _Errors(self._target)
+
+    def close(self) -> None:
+        """Give up what is not sent."""
+        with suppress(Exception):
+            self.producer.purge()
+
+
+def _note(failed: list[tuple[Any, Any]], error: Any, message: Any) -> None:
+    if error is not None:
+        failed.append((error, message))
+
+
+class _Errors:
+    def __init__(self, target: KafkaTarget) -> None:
+        self._target = target
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        if isinstance(error, kafka_client().KafkaException):
+            raise described(error.args[0], self._target) from error
+
+
+def described(error: Any, target: KafkaTarget, record: KafkaRecord | None = None) -> SinkError:
+    """Return what an error of Kafka's means.
+
+    Args:
+        error: A `KafkaError`.
+        target: Where something was sent.
+        record: What was sent; None if it was not about one.
+    """
+    codes, code, why = kafka_client().KafkaError, error.code(), error.str()
+    what = "what it was given" if record is None else _text(record)
+    if code in {codes._FENCED, codes.PRODUCER_FENCED, codes.INVALID_PRODUCER_EPOCH}:
+        return ProducerFencedError(
+            f"Another producer has taken over the transactional id that begins with "
+            f"{target.transactional_id_prefix!r} in {target.place}: {why}",
+            hint="Nothing is lost. Does the job run twice, or another one with the same prefix? Give each job "
+            "a prefix of its own, and let it run once.",
+        )
+    if code in {codes.MSG_SIZE_TOO_LARGE, codes.RECORD_LIST_TOO_LARGE}:
+        return SinkRowError(
+            f"Kafka ({target.place}) does not take {what}, which is too large: {why}",
+            hint="Set max.message.bytes of the topic, and max.request.size of the sink, to a larger value, or "
+            "batch.size of the sink to a smaller one; with exactly once the job then goes on when it is started "
+            "again.",
+        )
+    if code in {
+        codes.UNKNOWN_TOPIC_OR_PART,
+        codes._UNKNOWN_TOPIC,
+        codes._UNKNOWN_PARTITION,
+        codes.TOPIC_AUTHORIZATION_FAILED,
+        codes.TOPIC_EXCEPTION,
+    }:
+        return SinkTopicError(
+            f"The topic of {what} cannot be written to in {target.place}: {why}",
+            hint="Create the topic, or grant the sink's user the operations Write and Describe on it.",
+        )
+    hint = (
+        "Nothing of this epoch is visible; the job goes on when it is started again. See that the brokers can be "
+        "reached, and that the sink's user may write."
+    )
+    if code == codes.INVALID_TRANSACTION_TIMEOUT:
+        hint = "Set transaction.timeout.ms of the sink to at most transaction.max.timeout.ms of the brokers."
+    elif code == codes.TRANSACTIONAL_ID_AUTHORIZATION_FAILED:
+        hint = (
+            "Grant the sink's user the operations Write and Describe on transactional ids that begin with "
+            f"{target.transactional_id_prefix!r}."
+        )
+    return SinkNotWritableError(f"Kafka ({target.place}) did not take {what}: {why}", hint=hint)
+
+
+def _text(record: KafkaRecord) -> str:
+    size = len(record.value or b"") + len(record.key or b"")
+    shown = record_text(record.value if record.key is None else (record.key, record.value))
+    return f"a record of {size} bytes for the topic {record.topic!r}, {shown}"

@@ -1,0 +1,94 @@
+"""Where a sink for Kafka writes to, and how: all that its writers and its committer know of it."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from penstock.datastream.connectors.kafka.client import client_settings, connection_settings
+from penstock.datastream.connectors.kafka.record_serialization import (
+    KafkaRecordSerializationSchema,
+)
+
+_NOT_IN_NAMES: Final = re.compile(r"[^\w.-]", re.ASCII)
+_LONGEST: Final = 200
+_ALWAYS_IDEMPOTENT: Final = frozenset({"acks", "retries", "max.in.flight.requests.per.connection"})
+_TRANSACTION_TIMEOUT: Final = 300_000
+_LARGEST_RECORD: Final = 1_000_000
+
+
+@dataclass(frozen=True)
+class KafkaTarget:
+    """A cluster, what is written there, and how.
+
+    Attributes:
+        properties: What Kafka's client is given.
+        serializer: Makes Kafka's records of those of the stream.
+        is_exactly_once: Whether records are sent in transactions.
+        transactional_id_prefix: What transactional ids begin with.
+        epochs_topic: The topic of the epochs that were sent; empty for one of the prefix's own.
+        keeps_to_one_partition: Whether a subtask without a partitioner writes to one partition of a topic.
+        logs_failures_only: Whether records that could not be sent are logged and left out.
+    """
+
+    properties: Mapping[str, Any] = field(repr=False)
+    serializer: KafkaRecordSerializationSchema
+    is_exactly_once: bool = False
+    transactional_id_prefix: str = ""
+    epochs_topic: str = ""
+    keeps_to_one_partition: bool = False
+    logs_failures_only: bool = False
+
+    @property
+    def place(self) -> str:
+        """Where it is, in words."""
+        servers = str(self.properties.get("bootstrap.servers", ""))
+        return f"{servers} {self.serializer.place}".strip()
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """What a producer is given, as the C client calls it.
+
+        Where the C client's defaults are not those of Java's, they are Java's: records with equal keys go
+        to the same partition, and what is sent again is not there twice.
+        """
+        given = client_settings(self.properties)
+        defaults = {"partitioner": "murmur2_random"}
+        if not _ALWAYS_IDEMPOTENT & given.keys():
+            defaults["enable.idempotence"] = "true"
+        if self.is_exactly_once:
+            defaults["transaction.timeout.ms"] = str(_TRANSACTION_TIMEOUT)
+        return defaults | given
+
+    @property
+    def connection(self) -> dict[str, str]:
+        """What any client is given to reach the cluster."""
+        return connection_settings(client_settings(self.properties))
+
+    @property
+    def transaction_timeout(self) -> float:
+        """How long Kafka lets a transaction take, in seconds."""
+        return int(self.settings.get("transaction.timeout.ms", _TRANSACTION_TIMEOUT)) / 1000
+
+    @property
+    def largest_record(self) -> int:
+        """How large a record may be, in bytes, as far as this is said here."""
+        return int(self.settings.get("message.max.bytes", _LARGEST_RECORD))
+
+    @property
+    def topic_of_epochs(self) -> str:
+        """The topic of the epochs that were sent."""
+        if self.epochs_topic:
+            return self.epochs_topic
+        prefix = self.transactional_id_prefix
+        plain = _NOT_IN_NAMES.sub("_", prefix)[:_LONGEST]
+        if plain != prefix:
+            plain += f"-{zlib.crc32(prefix.encode()):08x}"
+        return f"penstock-epochs-{plain}"
+
+    def transactional_id(self, sink_id: str) -> str:
+        """Return the transactional id of a sink."""
+        return f"{self.transactional_id_prefix}-{sink_id}"

@@ -1,0 +1,195 @@
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import Producer
+from tests.datastream.connectors.kafka.topics import Topic
+from tests.datastream.connectors.sink_job import SINK_ID, SinkJob
+from tests.servers.kafka_server import KafkaCluster
+
+from penstock.common import SimpleStringSchema
+from penstock.datastream.connectors import DeliveryGuarantee
+from penstock.datastream.connectors.kafka import KafkaRecordSerializationSchema, KafkaSink
+from penstock.datastream.connectors.kafka.sender import Sender
+from penstock.errors import LostEpochError, LostOutputError, ProducerFencedError, SinkRowError
+from penstock.runtime.sinks import Uncommitted
+
+pytestmark = pytest.mark.kafka
+
+NewJob = Callable[..., SinkJob]
+
+
+def sink_of(topic: Topic, prefix: str = "", **properties: str) -> KafkaSink:
+    serializer = (
+        KafkaRecordSerializationSchema.builder()
+        .set_topic(topic.name)
+        .set_value_serialization_schema(SimpleStringSchema())
+        .build()
+    )
+    builder = (
+        KafkaSink.builder()
+        .set_bootstrap_servers(topic.servers)
+        .set_record_serializer(serializer)
+        .set_delivery_guarantee(DeliveryGuarantee.EXACTLY_ONCE)
+        .set_transactional_id_prefix(prefix or f"job-{topic.name}")
+    )
+    for key, value in properties.items():
+        builder.set_property(key.replace("_", "."), value)
+    return builder.build()
+
+
+@pytest.fixture
+def topic(kafka: KafkaCluster) -> Topic:
+    return Topic(kafka)
+
+
+@pytest.fixture
+def new_job(tmp_path: Path) -> Iterator[NewJob]:
+    with ExitStack() as jobs:
+
+        def make(sink: KafkaSink, **options: Any) -> SinkJob:
+            job = SinkJob(sink, tmp_path / "job", **options)
+            jobs.callback(job.close)
+            return job
+
+        yield make
+
+
+class TestEpochs:
+    def test_are_sent_once(self, topic: Topic, new_job: NewJob) -> None:
+        job = new_job(sink_of(topic), parallelism=2)
+        job.run([["a"], ["b"]])
+        job.publish()
+        job.start_driver()
+        job.run([[], []])
+        job.start_driver()
+        job.begin([["given up"], []])
+        job.prepare([["not committed"], []])
+        job.kill([0])
+        job.run([["c"], ["d"]])
+        job.start_driver()
+        job.rescale(1)
+        job.run([["e"]])
+
+        assert topic.values() == ["a", "b", "c", "d", "e"]
+
+    def test_of_two_histories_do_not_meet(self, topic: Topic, new_job: NewJob) -> None:
+        new_job(sink_of(topic)).run([["a"]])
+        new_job(sink_of(topic), lineage="other").run([["a"]])
+
+        assert topic.values() == ["a", "a"]
+
+    def test_that_the_job_does_not_know_any_more_are_named(
+        self, topic: Topic, new_job: NewJob
+    ) -> None:
+        committer = sink_of(topic).create_committer()
+        committer.drop(Uncommitted("lineage", sink_id=SINK_ID))
+        job = new_job(sink_of(topic))
+        job.run([["a"]])
+        job.run([["b"]])
+        committer.drop(Uncommitted("lineage", after=1, sink_id=SINK_ID))
+        committer.drop(Uncommitted("another", after=-1, sink_id=SINK_ID))
+        with pytest.raises(LostEpochError, match="The metadata of epoch 1 is gone"):
+            committer.drop(Uncommitted("lineage", after=0, sink_id=SINK_ID))
+        committer.drop(Uncommitted("lineage", sink_id=SINK_ID, is_over=True))
+
+    def test_are_sent_whole_or_not_at_all(
+        self, topic: Topic, new_job: NewJob, tmp_path: Path
+    ) -> None:
+        job = new_job(sink_of(topic), parallelism=2)
+        job.prepare([["a"], ["b"]])()
+        staged = sorted((tmp_path / "job" / "prepared").iterdir())
+        content = staged[1].read_bytes()
+        staged[1].unlink()
+        with pytest.raises(LostOutputError, match=r"1 records of epoch 0 .* are not there"):
+            job.publish()
+        assert topic.values() == []
+
+        staged[1].write_bytes(content)
+        job.publish()
+        assert topic.values() == ["a", "b"]
+
+    def test_of_a_driver_that_died_in_a_transaction_are_sent_by_the_next(
+        self, topic: Topic, new_job: NewJob
+    ) -> None:
+        job = new_job(sink_of(topic))
+        dead = Producer(
+            {
+                "bootstrap.servers": topic.servers,
+                "transactional.id": f"job-{topic.name}-{SINK_ID}",
+            }
+        )
+        dead.init_transactions()
+        dead.begin_transaction()
+        dead.produce(topic.name, b"half")
+        dead.flush()
+        job.run([["a"]])
+
+        assert topic.values() == ["a"]
+
+    def test_are_sent_by_one_driver_alone(self, topic: Topic, new_job: NewJob) -> None:
+        earlier = new_job(sink_of(topic))
+        earlier.run([["a"]])
+        later = new_job(sink_of(topic), lineage="later")
+        later.run([["b"]])
+        earlier.prepare([["c"]])()
+        with pytest.raises(ProducerFencedError, match="Another producer has taken over"):
+            earlier.publish()
+
+        assert topic.values() == ["a", "b"]
+
+    @pytest.mark.parametrize("place", ["init_transactions", "begin_transaction", "produce", "commit_transaction"])
+    def test_are_sent_once_wherever_the_driver_is_stopped(
+        self, topic: Topic, new_job: NewJob, monkeypatch: pytest.MonkeyPatch, place: str
+    ) -> None:
+        class CrashError(BaseException):
+            pass
+
+        class Dying:
+            def __init__(self, producer: Any) -> None:
+                self._producer = producer
+
+            def __getattr__(self, name: str) -> Any:
+                step = getattr(self._producer, name)
+
+                def die(*arguments: Any, **options: Any) -> None:
+                    step(*arguments, **options)
+                    raise CrashError
+
+                return die if name == place else step
+
+        def __init__(self: Sender, *arguments: Any, **settings: str) -> None:
+            made(self, *arguments, **settings)
+            self.producer = Dying(self.producer)
+
+        made = Sender.__init__
+        job = new_job(sink_of(topic))
+        job.run([["a"]])
+        job.prepare([["b", "c"]])()
+        job.start_driver = lambda: None  # type: ignore[method-assign]
+        with monkeypatch.context() as patch:
+            patch.setattr(Sender, "__init__", __init__)
+            job._publish.close()
+            with pytest.raises(CrashError):
+                job.publish()
+        job.publish()
+        job.publish()
+        job.run([["d"]])
+
+        assert topic.values() == ["a", "b", "c", "d"]
+
+
+def test_a_record_that_the_topic_does_not_take_is_named_and_the_job_goes_on(
+    kafka: KafkaCluster, new_job: NewJob
+) -> None:
+    topic = Topic(kafka, max_message_bytes="1000")
+    job = new_job(sink_of(topic))
+    job.prepare([["a", "b" * 2000]])()
+    with pytest.raises(SinkRowError, match=r"a record of 2000 bytes for the topic .* is too large"):
+        job.publish()
+    assert topic.values() == []

@@ -1,0 +1,77 @@
+"""Topics that tests write to, and read as others would."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from contextlib import closing
+from typing import Any, NamedTuple
+
+from confluent_kafka import Consumer, KafkaError, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+from tests.servers.kafka_server import KafkaCluster
+
+PATIENCE = 60.0
+
+
+class Seen(NamedTuple):
+    """A record as a consumer sees it."""
+
+    value: bytes | None
+    key: bytes | None
+    partition: int
+    timestamp: int
+    headers: Any
+
+
+class Topic:
+    """A new topic."""
+
+    def __init__(self, cluster: KafkaCluster, partitions: int = 1, **config: str) -> None:
+        self.servers = cluster.bootstrap_servers
+        self.name = f"topic-{uuid.uuid4().hex}"
+        self._partitions = partitions
+        settings = {key.replace("_", "."): value for key, value in config.items()}
+        admin = AdminClient({"bootstrap.servers": self.servers})
+        new = NewTopic(self.name, num_partitions=partitions, config=settings)
+        admin.create_topics([new])[self.name].result(PATIENCE)
+        deadline = time.monotonic() + PATIENCE
+        while self.name not in admin.list_topics(timeout=PATIENCE).topics:
+            assert time.monotonic() < deadline
+
+    def read(self) -> list[Seen]:
+        """Return what is there for a consumer that reads what is committed, partition by partition."""
+        settings: dict[str, Any] = {
+            "bootstrap.servers": self.servers,
+            "group.id": uuid.uuid4().hex,
+            "enable.auto.commit": False,
+            "isolation.level": "read_committed",
+            "enable.partition.eof": True,
+            "fetch.wait.max.ms": 10,
+        }
+        found: list[Seen] = []
+        ended: set[int] = set()
+        with closing(Consumer(settings)) as consumer:
+            consumer.assign([TopicPartition(self.name, n, 0) for n in range(self._partitions)])
+            while len(ended) < self._partitions:
+                message = consumer.poll(1)
+                if message is not None:
+                    error, partition = message.error(), message.partition()
+                    assert partition is not None
+                    if error is None:
+                        found.append(
+                            Seen(
+                                message.value(),
+                                message.key(),
+                                partition,
+                                message.timestamp()[1],
+                                message.headers(),
+                            )
+                        )
+                    else:
+                        assert error.code() == KafkaError._PARTITION_EOF, error
+                        ended.add(partition)
+        return sorted(found, key=lambda one: one.partition)
+
+    def values(self) -> list[str]:
+        return [(one.value or b"").decode() for one in self.read()]
