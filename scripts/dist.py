@@ -18,7 +18,7 @@ FOLDER = ROOT / "dist"
 PROGRAM = ROOT / "scripts" / "installed_program.py"
 EXTRAS = {
     "local": "",
-    "spark": "[spark,java,rocksdb,object-store,postgres,mysql,avro,schema-registry,protobuf]",
+    "spark": "[spark,java,rocksdb,object-store,postgres,mysql,kafka,avro,schema-registry,protobuf]",
 }
 OTHERS = ("PYTHON", "PYSPARK", "SPARK")
 """What variables begin with that tell of other installations."""

@@ -15,9 +15,7 @@ from penstock.errors import NotInPenstockError
 
 _KAFKA: Final = (
     'Read it with Spark: `env.from_data_frame(spark.readStream.format("kafka").option("kafka.bootstrap.servers", '
-    '"host:9092").option("subscribe", "topic").load(), split_column="partition")`, and write it: '
-    '`stream.sink_to(SparkSink("kafka", schema="key string, value string", options={"kafka.bootstrap.servers": '
-    '"host:9092", "topic": "topic"}))`.'
+    '"host:9092").option("subscribe", "topic").load(), split_column="partition")`. `KafkaSink` writes it.'
 )
 _PULSAR: Final = (
     'Read it with Spark: `env.from_data_frame(spark.readStream.format("pulsar").option("service.url", '
@@ -65,7 +63,13 @@ INSTEAD: Final = {
     'are `Types`: `Types.ROW_NAMED(["id"], [Types.LONG()])`.',
     **_of(
         _CONNECTORS,
-        "kafka dynamic_kafka KafkaSource FlinkKafkaConsumer FlinkKafkaProducer Semantic",
+        "dynamic_kafka KafkaSource FlinkKafkaConsumer",
+        _KAFKA,
+    ),
+    **_of(
+        f"{_CONNECTORS}.kafka",
+        "KafkaSource KafkaSourceBuilder KafkaTopicPartition KafkaOffsetResetStrategy KafkaOffsetsInitializer "
+        "FlinkKafkaConsumer FlinkKafkaConsumerBase",
         _KAFKA,
     ),
     **_of(_CONNECTORS, "DynamicKafkaSource DynamicKafkaSourceBuilder KafkaMetadataService", _KAFKA),

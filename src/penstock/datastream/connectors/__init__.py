@@ -21,6 +21,7 @@ from penstock.datastream.connectors.jdbc import (
     JdbcExecutionOptions,
     JdbcSink,
 )
+from penstock.datastream.connectors.kafka import FlinkKafkaProducer, Semantic
 from penstock.datastream.connectors.number_seq import NumberSequenceSource
 from penstock.datastream.connectors.postgres import PostgresSink
 from penstock.datastream.connectors.spark import SparkSink
@@ -34,6 +35,7 @@ __all__ = [
     "FileSource",
     "FileSourceBuilder",
     "FileSplitAssignerProvider",
+    "FlinkKafkaProducer",
     "HybridSource",
     "HybridSourceBuilder",
     "JdbcConnectionOptions",
@@ -43,6 +45,7 @@ __all__ = [
     "OutputFileConfig",
     "PostgresSink",
     "RollingPolicy",
+    "Semantic",
     "Sink",
     "Source",
     "SparkSink",

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -143,7 +142,9 @@ class TestEpochs:
 
         assert topic.values() == ["a", "b"]
 
-    @pytest.mark.parametrize("place", ["init_transactions", "begin_transaction", "produce", "commit_transaction"])
+    @pytest.mark.parametrize(
+        "place", ["init_transactions", "begin_transaction", "produce", "commit_transaction"]
+    )
     def test_are_sent_once_wherever_the_driver_is_stopped(
         self, topic: Topic, new_job: NewJob, monkeypatch: pytest.MonkeyPatch, place: str
     ) -> None:
@@ -163,7 +164,7 @@ class TestEpochs:
 
                 return die if name == place else step
 
-        def __init__(self: Sender, *arguments: Any, **settings: str) -> None:
+        def make(self: Sender, *arguments: Any, **settings: str) -> None:
             made(self, *arguments, **settings)
             self.producer = Dying(self.producer)
 
@@ -171,9 +172,8 @@ class TestEpochs:
         job = new_job(sink_of(topic))
         job.run([["a"]])
         job.prepare([["b", "c"]])()
-        job.start_driver = lambda: None  # type: ignore[method-assign]
         with monkeypatch.context() as patch:
-            patch.setattr(Sender, "__init__", __init__)
+            patch.setattr(Sender, "__init__", make)
             job._publish.close()
             with pytest.raises(CrashError):
                 job.publish()

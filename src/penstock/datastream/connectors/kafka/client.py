@@ -20,6 +20,7 @@ _CONNECTION: Final = re.compile(
     r"(bootstrap|security|sasl|ssl|enable\.ssl|client|socket|reconnect|metadata\.broker)\W.*"
 )
 _LOGIN: Final = re.compile(r'(username|password)\s*=\s*"((?:[^"\\]|\\.)*)"')
+_ESCAPED: Final = re.compile(r"\\(.)")
 
 
 def kafka_client() -> Any:
@@ -48,7 +49,9 @@ def client_settings(properties: Mapping[str, Any]) -> dict[str, str]:
     for key, value in properties.items():
         text = str(value).lower() if isinstance(value, bool) else str(value)
         if key == "sasl.jaas.config":
-            settings |= {f"sasl.{name}": found for name, found in _LOGIN.findall(text)}
+            settings |= {
+                f"sasl.{name}": _ESCAPED.sub(r"\1", found) for name, found in _LOGIN.findall(text)
+            }
         elif key == "buffer.memory":
             settings["queue.buffering.max.kbytes"] = str(max(int(text) // 1024, 1))
         elif key.startswith("ssl.truststore."):

@@ -114,7 +114,6 @@ class EpochsTopic:
 
     def _read(self, consumer: Any, end: int) -> dict[str, int]:
         found: dict[str, int] = {}
-        eof = kafka_client().KafkaError._PARTITION_EOF
         deadline = time.monotonic() + self._target.transaction_timeout + _PATIENCE
         while True:
             message = consumer.poll(_SHORT)
@@ -122,7 +121,7 @@ class EpochsTopic:
                 error = message.error()
                 if error is None:
                     found[message.key().decode()] = int(message.value())
-                elif error.code() != eof:
+                elif error.name() != "_PARTITION_EOF":
                     raise described(error, self._target)
                 elif message.offset() >= end:
                     return found

@@ -156,9 +156,7 @@ class KafkaRecordSerializationSchemaBuilder:
             raise InvalidArgumentError(f"{topic!r} is no topic.", hint="Give its name: 'orders'.")
         return self._with_topic(topic)
 
-    def set_topic_selector(
-        self, topic_selector: Callable[[Any], str] | KafkaTopicSelector
-    ) -> Self:
+    def set_topic_selector(self, topic_selector: Callable[[Any], str] | KafkaTopicSelector) -> Self:
         """Set what says into which topic a record goes.
 
         Args:
@@ -236,6 +234,7 @@ class KafkaRecordSerializationSchemaBuilder:
 def _schema(schema: Any) -> SerializationSchema:
     if not isinstance(schema, SerializationSchema):
         raise InvalidArgumentError(
-            f"{schema!r} is no SerializationSchema.", hint="Give SimpleStringSchema(), for instance."
+            f"{schema!r} is no SerializationSchema.",
+            hint="Give SimpleStringSchema(), for instance.",
         )
     return schema

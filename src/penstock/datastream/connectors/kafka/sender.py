@@ -20,6 +20,17 @@ from penstock.runtime.user_code import record_text
 
 _PATIENCE: Final = 30.0
 _SHORT: Final = 0.1
+_FENCED: Final = frozenset({"_FENCED", "PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH"})
+_TOO_LARGE: Final = frozenset({"MSG_SIZE_TOO_LARGE", "RECORD_LIST_TOO_LARGE"})
+_ABOUT_TOPIC: Final = frozenset(
+    {
+        "UNKNOWN_TOPIC_OR_PART",
+        "_UNKNOWN_TOPIC",
+        "_UNKNOWN_PARTITION",
+        "TOPIC_AUTHORIZATION_FAILED",
+        "TOPIC_EXCEPTION",
+    }
+)
 
 
 class Sender:
@@ -135,29 +146,23 @@ def described(error: Any, target: KafkaTarget, record: KafkaRecord | None = None
         target: Where something was sent.
         record: What was sent; None if it was not about one.
     """
-    codes, code, why = kafka_client().KafkaError, error.code(), error.str()
+    code, why = error.name(), error.str()
     what = "what it was given" if record is None else _text(record)
-    if code in {codes._FENCED, codes.PRODUCER_FENCED, codes.INVALID_PRODUCER_EPOCH}:
+    if code in _FENCED:
         return ProducerFencedError(
             f"Another producer has taken over the transactional id that begins with "
             f"{target.transactional_id_prefix!r} in {target.place}: {why}",
             hint="Nothing is lost. Does the job run twice, or another one with the same prefix? Give each job "
             "a prefix of its own, and let it run once.",
         )
-    if code in {codes.MSG_SIZE_TOO_LARGE, codes.RECORD_LIST_TOO_LARGE}:
+    if code in _TOO_LARGE:
         return SinkRowError(
             f"Kafka ({target.place}) does not take {what}, which is too large: {why}",
             hint="Set max.message.bytes of the topic, and max.request.size of the sink, to a larger value, or "
             "batch.size of the sink to a smaller one; with exactly once the job then goes on when it is started "
             "again.",
         )
-    if code in {
-        codes.UNKNOWN_TOPIC_OR_PART,
-        codes._UNKNOWN_TOPIC,
-        codes._UNKNOWN_PARTITION,
-        codes.TOPIC_AUTHORIZATION_FAILED,
-        codes.TOPIC_EXCEPTION,
-    }:
+    if code in _ABOUT_TOPIC:
         return SinkTopicError(
             f"The topic of {what} cannot be written to in {target.place}: {why}",
             hint="Create the topic, or grant the sink's user the operations Write and Describe on it.",
@@ -166,9 +171,9 @@ def described(error: Any, target: KafkaTarget, record: KafkaRecord | None = None
         "Nothing of this epoch is visible; the job goes on when it is started again. See that the brokers can be "
         "reached, and that the sink's user may write."
     )
-    if code == codes.INVALID_TRANSACTION_TIMEOUT:
+    if code == "INVALID_TRANSACTION_TIMEOUT":
         hint = "Set transaction.timeout.ms of the sink to at most transaction.max.timeout.ms of the brokers."
-    elif code == codes.TRANSACTIONAL_ID_AUTHORIZATION_FAILED:
+    elif code == "TRANSACTIONAL_ID_AUTHORIZATION_FAILED":
         hint = (
             "Grant the sink's user the operations Write and Describe on transactional ids that begin with "
             f"{target.transactional_id_prefix!r}."

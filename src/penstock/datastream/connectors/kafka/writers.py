@@ -42,7 +42,9 @@ class _RecordsWriter(SinkWriter):
         """Return the size of a record that Kafka may take."""
         topic, content, key = record[:3]
         if not isinstance(topic, str) or not topic:
-            raise self._refused(value, f"its topic would be {topic!r}", "Let the selector return a name.")
+            raise self._refused(
+                value, f"its topic would be {topic!r}", "Let the selector return a name."
+            )
         try:
             size = len(content or b"") + len(key or b"")
             for name, header in record.headers:
