@@ -164,7 +164,7 @@ class TestEpochs:
 
                 return die if name == place else step
 
-        def make(self: Sender, *arguments: Any, **settings: str) -> None:
+        def make(self: Sender, *arguments: Any, **settings: Any) -> None:
             made(self, *arguments, **settings)
             self.producer = Dying(self.producer)
 

@@ -39,13 +39,21 @@ def kafka_client() -> Any:
     return confluent_kafka
 
 
+def kafka_admin() -> Any:
+    """Return the module confluent_kafka.admin; see `kafka_client`."""
+    kafka_client()
+    from confluent_kafka import admin
+
+    return admin
+
+
 def client_settings(properties: Mapping[str, Any]) -> dict[str, str]:
     """Return properties of Kafka's Java client as the C client calls them; most have the same names.
 
     Raises:
         InvalidArgumentError: If one of them means something that only Java has.
     """
-    settings = {}
+    settings: dict[str, str] = {}
     for key, value in properties.items():
         text = str(value).lower() if isinstance(value, bool) else str(value)
         if key == "sasl.jaas.config":

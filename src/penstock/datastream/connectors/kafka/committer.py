@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any, Final
 
@@ -151,12 +151,14 @@ class RecordsCommitter(Committer):
             sender.close()
 
 
-def _retried(step: Any, timeout: float) -> None:
+def _retried(step: Callable[[float], Any], timeout: float) -> None:
     """Do what Kafka may ask to be done again."""
     deadline = time.monotonic() + timeout
     while True:
         try:
-            return step(timeout)
+            step(timeout)
         except kafka_client().KafkaException as error:
             if not error.args[0].retriable() or time.monotonic() > deadline:
                 raise
+        else:
+            return

@@ -6,7 +6,12 @@ import time
 from contextlib import closing
 from typing import Any, Final
 
-from penstock.datastream.connectors.kafka.client import LOGGER, kafka_client, new_client
+from penstock.datastream.connectors.kafka.client import (
+    LOGGER,
+    kafka_admin,
+    kafka_client,
+    new_client,
+)
 from penstock.datastream.connectors.kafka.sender import described
 from penstock.datastream.connectors.kafka.target import KafkaTarget
 from penstock.errors import SinkNotWritableError
@@ -39,12 +44,10 @@ class EpochsTopic:
         Raises:
             SinkError: If it cannot be created.
         """
-        from confluent_kafka.admin import NewTopic
-
         client, admin = kafka_client(), self._admin()
         if self._is_there(admin):
             return
-        topic = NewTopic(self.name, num_partitions=1, config=dict(_SETTINGS))
+        topic = kafka_admin().NewTopic(self.name, num_partitions=1, config=dict(_SETTINGS))
         future = admin.create_topics([topic], operation_timeout=_PATIENCE)[self.name]
         try:
             future.result()
@@ -58,9 +61,7 @@ class EpochsTopic:
                 ) from error
 
     def _admin(self) -> Any:
-        from confluent_kafka.admin import AdminClient
-
-        return AdminClient(self._target.connection, logger=LOGGER)
+        return kafka_admin().AdminClient(self._target.connection, logger=LOGGER)
 
     def _is_there(self, admin: Any) -> bool:
         try:
@@ -101,12 +102,10 @@ class EpochsTopic:
 
     def _end(self, admin: Any) -> int:
         """Return where the topic ends, open transactions included."""
-        from confluent_kafka.admin import OffsetSpec
-
         client = kafka_client()
         wanted = client.TopicPartition(self.name, 0)
         found = admin.list_offsets(
-            {wanted: OffsetSpec.latest()},
+            {wanted: kafka_admin().OffsetSpec.latest()},
             isolation_level=client.IsolationLevel.READ_UNCOMMITTED,
             request_timeout=_PATIENCE,
         )
