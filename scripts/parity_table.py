@@ -196,19 +196,19 @@ def differences() -> Iterator[str]:
         for base in (here(known[base]) for base in name.bases if base in known):
             if base is not None and not issubclass(found, base):
                 yield f"{name.place} < {base.__name__}"
-        if name.parameters and parameters_of(found) != plain(name.parameters):
+        if name.parameters and parameters_of(found) != plain(name.parameters, name.module):
             yield f"{name.place}{name.parameters}"
-        yield from (f"{name.place}.{one}" for one in name.members if not is_like(found, one))
+        yield from (f"{name.place}.{one}" for one in name.members if not is_like(found, one, name.module))
 
 
-def is_like(kind: Any, member: str) -> bool:
-    """Whether a member of a class is called as PyFlink's is; True if it is missing, or a value."""
+def is_like(kind: Any, member: str, module: str) -> bool:
+    """Whether a member of a class of a module is called as PyFlink's is; True if it is missing, or a value."""
     own = inspect.getattr_static(kind, bare(member), None)
     if own is None or "(" not in member:
         return True
     is_static = isinstance(own, staticmethod | classmethod)
     found = parameters_of(getattr(kind, bare(member)), skipped=0 if is_static else 1)
-    return is_static == member.startswith("@") and found == plain("(" + member.partition("(")[2])
+    return is_static == member.startswith("@") and found == plain("(" + member.partition("(")[2], module)
 
 
 def parameters_of(function: Any, *, skipped: int = 0) -> list[str]:
@@ -223,9 +223,15 @@ def parameters_of(function: Any, *, skipped: int = 0) -> list[str]:
     return found[skipped:]
 
 
-def plain(parameters: str) -> list[str]:
-    """Return the parameters in parentheses, one by one, with defaults as their values are shown."""
-    return parameters_of(eval(f"lambda {parameters[1:-1]}: None"))  # noqa: S307 - of a file that lies beside this one
+def plain(parameters: str, module: str) -> list[str]:
+    """Return the parameters in parentheses, one by one, with defaults as their values are shown.
+
+    Args:
+        parameters: The parameters.
+        module: Where names of defaults are from.
+    """
+    names = vars(importlib.import_module(module))
+    return parameters_of(eval(f"lambda {parameters[1:-1]}: None", names))  # noqa: S307 - of a file that lies beside this one
 
 
 if __name__ == "__main__":

@@ -64,6 +64,8 @@ def test_names_inside_of_classes_are_found() -> None:
 
 
 class Boat:
+    LENGTH = 6
+
     def sail(self, course: int, *crew: str, speed: int = 3, own: bool = False) -> None: ...
 
     @staticmethod
@@ -79,6 +81,7 @@ class Boat:
         ("drift(own)", False),
         ("@drift()", False),
         ("@built(length=3 * 2)", True),
+        ("@built(length=Boat.LENGTH)", True),
         ("@built(length=7)", False),
         ("@built(width=6)", False),
         ("built(length=6)", False),
@@ -88,7 +91,7 @@ class Boat:
     ],
 )
 def test_parameters_and_defaults_are_compared(member: str, is_the_same: bool) -> None:
-    assert is_like(Boat, member) is is_the_same
+    assert is_like(Boat, member, __name__) is is_the_same
 
 
 def test_the_names_are_read_with_all_that_is_said_of_them() -> None:

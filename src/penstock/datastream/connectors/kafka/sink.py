@@ -59,7 +59,7 @@ class KafkaSink(SinkOfKafka, SupportsPreprocessing):
     to a topic of the sink's own. A driver that takes over first ends what another one has left open, and then
     sends only what is not there. So consumers with `isolation.level=read_committed` see each record once,
     whatever dies, and however long the job is down: no transaction has to stay open for it, as Flink's does.
-    `tests/datastream/connectors/kafka/test_exactly_once.py` proves it, with a Kafka.
+    `tests/datastream/connectors/kafka/test_committer.py` proves it, with a Kafka.
 
     With `AT_LEAST_ONCE` workers send records while the epoch runs, and it is not committed before Kafka has
     all of them; one that is run again sends them again. That is so for `NONE` as well, which is the default,
