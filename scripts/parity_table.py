@@ -198,7 +198,9 @@ def differences() -> Iterator[str]:
                 yield f"{name.place} < {base.__name__}"
         if name.parameters and parameters_of(found) != plain(name.parameters, name.module):
             yield f"{name.place}{name.parameters}"
-        yield from (f"{name.place}.{one}" for one in name.members if not is_like(found, one, name.module))
+        yield from (
+            f"{name.place}.{one}" for one in name.members if not is_like(found, one, name.module)
+        )
 
 
 def is_like(kind: Any, member: str, module: str) -> bool:
@@ -208,7 +210,9 @@ def is_like(kind: Any, member: str, module: str) -> bool:
         return True
     is_static = isinstance(own, staticmethod | classmethod)
     found = parameters_of(getattr(kind, bare(member)), skipped=0 if is_static else 1)
-    return is_static == member.startswith("@") and found == plain("(" + member.partition("(")[2], module)
+    return is_static == member.startswith("@") and found == plain(
+        "(" + member.partition("(")[2], module
+    )
 
 
 def parameters_of(function: Any, *, skipped: int = 0) -> list[str]:
