@@ -19,6 +19,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, cast
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
 from benchmarks.pyflink_cases.stand_ins import get_j_env_configuration, of_java
 
 EXPECTED: Final = Path(__file__).parent / "pyflink_cases" / "expected_failures.txt"
