@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import sys
 
 import pytest
 from hypothesis import given, settings
@@ -105,6 +106,14 @@ def test_a_percentile_is_right_to_within_a_tenth(values: list[float], share: flo
         measured.update(value)
     exact = sorted(values)[math.ceil(share * len(values) - 1e-9) - 1]
     assert 0.9 * exact <= measured.percentile(share) <= 1.11 * exact
+
+
+def test_a_distribution_takes_any_number() -> None:
+    measured = Distribution()
+    for value in (math.inf, 10**400, math.nan, -math.inf):
+        measured.update(value)
+    assert measured.summary()["max"] == sys.float_info.max
+    assert measured.percentile(1.0) == pytest.approx(sys.float_info.max, rel=0.1)
 
 
 def test_distributions_add_up_and_are_taken_once() -> None:

@@ -14,7 +14,7 @@ class MetricGroup(ABC):
 
     A metric is reported by the names of its groups and its own, with dots between them: with the result
     of the job, and while the job runs in its progress. What the subtasks of an operator count is put
-    together there.
+    together there. Of metrics of different kinds with one name only one is reported.
 
     Example:
         >>> from penstock.datastream import MapFunction

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -69,7 +70,8 @@ class Distribution(metricbase.Distribution):
         self._most = 0.0
 
     def update(self, value: float) -> None:
-        """Count a value; below 0.001 it counts as that."""
+        """Count a value; below 0.001 it counts as that, and infinity as the largest number."""
+        value = min(value, sys.float_info.max)
         step = math.floor(math.log(value) * _STEPS) if value > _LEAST else _FIRST_STEP
         self._counts[step] = self._counts.get(step, 0) + 1
         self._most = max(self._most, value)

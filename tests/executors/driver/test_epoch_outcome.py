@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
@@ -14,10 +15,15 @@ from penstock.errors import (
     PenstockError,
     UserFunctionError,
 )
-from penstock.executors.driver.epoch_outcome import EpochOutcome, OperatorReport
+from penstock.executors.driver.epoch_outcome import (
+    EpochOutcome,
+    OperatorReport,
+    add_user_metrics,
+)
 from penstock.runtime.exchange.buffer import Buffer, channel_number
 from penstock.runtime.exchange.partitioners import RebalancePartitioner
 from penstock.runtime.layout import Layout
+from penstock.runtime.metrics import Distribution, Rate, Reading
 from penstock.runtime.operators.function_operator import MapOperator
 from penstock.runtime.program import Program
 from penstock.runtime.task.message import Message
@@ -101,6 +107,13 @@ def test_sums_what_the_subtasks_of_an_operator_did(one: Metrics, other: Metrics)
         operator_id("Op2.0"): OperatorReport("Op2.0", 0, 0, 0, 0),
     }
     assert outcome.calls == 6
+
+
+def test_no_job_fails_because_metrics_of_two_kinds_have_one_name() -> None:
+    assert add_user_metrics({"x": 1}, {"x": 0.5}) == {"x": 1.5}
+    kinds: list[Any] = [1, Distribution(), Rate(60), Reading("full")]
+    for known, new in itertools.permutations(kinds, 2):
+        assert add_user_metrics({"x": known}, {"x": new}) == {"x": new}
 
 
 @given(st.permutations(range(8)))

@@ -14,7 +14,7 @@ from penstock.executors.driver.epoch_check import check_reports, reports_of
 from penstock.runtime.epoch import SHARED, Epoch
 from penstock.runtime.exchange.buffer import Buffer
 from penstock.runtime.job_pickle import load_code, loads
-from penstock.runtime.metrics import Reading
+from penstock.runtime.metrics import Counter, Distribution, Rate, Reading
 from penstock.runtime.operator import StreamOperator
 from penstock.runtime.program import Program, Vertex
 from penstock.runtime.progress import SubtaskProgress, merge_progress
@@ -173,12 +173,16 @@ def _as_error(content: Any) -> BaseException:
 
 
 def add_user_metrics(known: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-    """Return what functions counted together; of a gauge the later reading."""
+    """Return what functions counted together; of a gauge, or metrics of two kinds with one name, what is later."""
     found = dict(known)
     for name, value in new.items():
-        is_count = name in found and not isinstance(value, Reading)
-        found[name] = found[name] + value if is_count else value
+        adds_up = name in found and _kind(found[name]) is _kind(value) is not Reading
+        found[name] = found[name] + value if adds_up else value
     return found
+
+
+def _kind(metric: Any) -> type:
+    return type(metric) if isinstance(metric, Distribution | Rate | Reading) else Counter
 
 
 def old_rows_after(epoch: Epoch, outcome: EpochOutcome, job: JobRecord) -> frozenset[RowNames]:
