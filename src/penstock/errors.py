@@ -138,6 +138,22 @@ class SourceNotReadableError(PenstockError):
     """Raised when the input of a job cannot be read or reached."""
 
 
+class KafkaNotReachableError(SourceNotReadableError):
+    """Raised when no broker of a Kafka answers for too long."""
+
+
+class KafkaTopicNotFoundError(SourceNotReadableError):
+    """Raised when a Kafka has not the topic, or the partition, that is to be read."""
+
+
+class KafkaOffsetNotFoundError(SourceNotReadableError):
+    """Raised when a partition of Kafka has not, or no longer, the offset it is to be read from."""
+
+
+class KafkaPropertyError(InvalidArgumentError):
+    """Raised when the client of Kafka does not know a property, or does not take its value."""
+
+
 class DamagedStateError(PenstockError):
     """Raised when a state file is missing, truncated, or not what was written."""
 

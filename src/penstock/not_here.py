@@ -14,8 +14,9 @@ from typing import Final
 from penstock.errors import NotInPenstockError
 
 _KAFKA: Final = (
-    'Read it with Spark: `env.from_data_frame(spark.readStream.format("kafka").option("kafka.bootstrap.servers", '
-    '"host:9092").option("subscribe", "topic").load(), split_column="partition")`. `KafkaSink` writes it.'
+    'Read it with a KafkaSource: `source = KafkaSource.builder().set_bootstrap_servers("host:9092").set_topics("topic")'
+    ".set_value_only_deserializer(SimpleStringSchema()).build()` and `env.from_source(source, "
+    'WatermarkStrategy.no_watermarks(), "topic")`. `KafkaSink` writes it.'
 )
 _PULSAR: Final = (
     'Read it with Spark: `env.from_data_frame(spark.readStream.format("pulsar").option("service.url", '
@@ -63,13 +64,7 @@ INSTEAD: Final = {
     'are `Types`: `Types.ROW_NAMED(["id"], [Types.LONG()])`.',
     **_of(
         _CONNECTORS,
-        "dynamic_kafka KafkaSource FlinkKafkaConsumer",
-        _KAFKA,
-    ),
-    **_of(
-        f"{_CONNECTORS}.kafka",
-        "KafkaSource KafkaSourceBuilder KafkaTopicPartition KafkaOffsetResetStrategy KafkaOffsetsInitializer "
-        "FlinkKafkaConsumer FlinkKafkaConsumerBase",
+        "dynamic_kafka FlinkKafkaConsumer kafka.FlinkKafkaConsumer kafka.FlinkKafkaConsumerBase",
         _KAFKA,
     ),
     **_of(_CONNECTORS, "DynamicKafkaSource DynamicKafkaSourceBuilder KafkaMetadataService", _KAFKA),

@@ -20,6 +20,7 @@ class Script:
         ends: Whether the source ends with them.
         error: What looking for more raises, once; None for nothing.
         states: The states that plans were asked for.
+        committed: The states of plans whose epochs were committed.
         is_closed: Whether the planner was closed.
     """
 
@@ -28,6 +29,7 @@ class Script:
         self.ends = ends
         self.error: Exception | None = None
         self.states: list[Any] = []
+        self.committed: list[Any] = []
         self.is_closed = False
 
 
@@ -82,6 +84,9 @@ class ScriptedPlanner(Planner):
 
     def _piece(self, numbers: list[int]) -> Piece:
         return Piece(numbers[1:], numbers[0]) if self._has_splits else Piece(numbers)
+
+    def committed(self, state: Any) -> None:
+        self._script.committed.append(state)
 
     def close(self) -> None:
         self._script.is_closed = True

@@ -217,6 +217,21 @@ class TestEventTime:
 
         assert found == [1 + 2 + 3, 25 + 26, 31]
 
+    @pytest.mark.parametrize("parallelism", [1, 2])
+    def test_waits_for_a_split_that_has_no_records_yet(self, name: str, parallelism: int) -> None:
+        env = environment(parallelism=parallelism)
+        found, take = taking(name)
+        script = Script([[7, 1, 25], [8]], [[7, 35]], [[8, 3]], [[7, 45], [8, 26]], ends=True)
+        source = ScriptedSource(name, script, has_splits=True)
+        keyed = env.from_source(source, TIMES, "splits").key_by(lambda number: 0)
+        windows = keyed.window(TumblingEventTimeWindows.of(Time.milliseconds(10)))
+        windows.sum().add_sink(take).set_parallelism(1)
+
+        env.execute()
+
+        assert found == [1 + 3, 25 + 26, 35, 45]
+        assert script.committed == [{"epochs": epochs} for epochs in (1, 2, 3, 4)]
+
     def test_timers_need_no_records(self, name: str) -> None:
         class Later(KeyedProcessFunction):
             def process_element(self, value: int, ctx: KeyedProcessFunction.Context) -> None:

@@ -21,7 +21,7 @@ from penstock.datastream.connectors.jdbc import (
     JdbcExecutionOptions,
     JdbcSink,
 )
-from penstock.datastream.connectors.kafka import FlinkKafkaProducer, Semantic
+from penstock.datastream.connectors.kafka import FlinkKafkaProducer, KafkaSource, Semantic
 from penstock.datastream.connectors.number_seq import NumberSequenceSource
 from penstock.datastream.connectors.postgres import PostgresSink
 from penstock.datastream.connectors.spark import SparkSink
@@ -41,6 +41,7 @@ __all__ = [
     "JdbcConnectionOptions",
     "JdbcExecutionOptions",
     "JdbcSink",
+    "KafkaSource",
     "NumberSequenceSource",
     "OutputFileConfig",
     "PostgresSink",

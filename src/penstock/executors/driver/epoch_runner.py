@@ -279,6 +279,7 @@ class EpochRunner:
         lines = outcome.printed, outcome.printed_to_err
         self._feed.put(EpochResult(record, *lines, outcome.collected, operators))
         self._deliver(record)
+        self._planning.committed(planned)
         self._checkpoints.collect(record)
         if self.profile is not None:
             took = time.perf_counter() - started

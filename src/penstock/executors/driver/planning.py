@@ -92,6 +92,12 @@ class Planning:
             self._planners[number] = self._sources[number].planner()
         return self._planners[number].plan(read.state, self._parallelism[number])
 
+    def committed(self, read: Mapping[int, ReadSoFar]) -> None:
+        """Let planners know how far their sources are read in a committed epoch."""
+        for number, planner in self._planners.items():
+            if number in read:
+                planner.committed(read[number].state)
+
     def close(self) -> None:
         """Let go of what planners hold open."""
         with ExitStack() as closing:

@@ -53,6 +53,11 @@ class SourceOperator(TimestampsAndWatermarksOperator):
         else:
             self._event_time.process(converted(block, self.conversion), split)
 
+    def begin_split(self, split: Hashable) -> None:
+        """Let the watermarks wait for a split that is about to be read."""
+        if not self._is_plain:
+            self._event_time.begin_split(split)
+
     def process_watermark(self, timestamp: int) -> None:
         if self._is_plain:
             self.output.emit_watermark(timestamp)

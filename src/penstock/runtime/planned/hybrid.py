@@ -67,6 +67,11 @@ class _InTurn(Planner):
         pieces = tuple(Piece((place, piece.content), piece.split) for piece in plan.pieces)
         return Plan(pieces, after, plan.is_over and is_last)
 
+    def committed(self, state: Any) -> None:
+        place, _, own_state = state
+        if place in self._planners:
+            self._planners[place].committed(own_state)
+
     def close(self) -> None:
         with ExitStack() as closing:
             for planner in self._planners.values():

@@ -56,6 +56,15 @@ class Planner(ABC):
             PenstockError: If that cannot be told.
         """
 
+    def committed(self, state: Any) -> None:  # noqa: B027 - most tell nobody
+        """Hear that an epoch is committed, for others who want to know how far the source is read.
+
+        Nobody hears of it if the driver dies between the commit and this.
+
+        Args:
+            state: That of its plan.
+        """
+
     @abstractmethod
     def close(self) -> None:
         """Let go of what it holds open."""

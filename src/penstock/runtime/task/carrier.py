@@ -137,6 +137,9 @@ class Carrier:
         subtasks = min(max(len(pieces), 1), vertex.parallelism)
         for subtask in range(share, subtasks, shares):
             own = pieces[subtask :: vertex.parallelism]
+            if source.has_splits:
+                for piece in own:
+                    self._step(vertex, subtask, Subtask.begin_split, piece.split)
             yield from self._read(vertex, subtask, _blocks_of(source, own))
 
     def _read(

@@ -32,6 +32,7 @@ from penstock.runtime.job_pickle import dumps, load_code
 from penstock.runtime.keys.key_groups import key_group_range
 from penstock.runtime.layout import Layout
 from penstock.runtime.operator import BatchOrder, StreamOperator
+from penstock.runtime.operators.source import SourceOperator
 from penstock.runtime.program import DRIVER, NetworkEdge, OperatorSpec, Vertex
 from penstock.runtime.progress import SubtaskProgress
 from penstock.runtime.state.backend import KeyedStateBackend
@@ -335,6 +336,12 @@ class Subtask:
         self._pace(len(part), time.perf_counter() - before)
         self._processing_time.fire_due()
         return start + size
+
+    def begin_split(self, split: Hashable) -> None:
+        """Let the watermarks of the source wait for a split that is about to be read."""
+        head = self.chain.operators[0]
+        assert isinstance(head, SourceOperator)
+        head.begin_split(split)
 
     def process_watermark(self, timestamp: int) -> None:
         """Send a watermark (milliseconds) of the source's own through the chain."""

@@ -1,4 +1,4 @@
-"""Topics of Kafka."""
+"""Topics of Kafka, read and written."""
 
 from __future__ import annotations
 
@@ -13,16 +13,29 @@ from penstock.datastream.connectors.kafka.record_serialization import (
     KafkaRecordSerializationSchemaBuilder,
     KafkaTopicSelector,
 )
+from penstock.datastream.connectors.kafka.records import KafkaConsumerRecord
 from penstock.datastream.connectors.kafka.sink import KafkaSink, KafkaSinkBuilder
+from penstock.datastream.connectors.kafka.source import KafkaSource, KafkaSourceBuilder
+from penstock.runtime.planned.kafka.offsets import (
+    KafkaOffsetResetStrategy,
+    KafkaOffsetsInitializer,
+    KafkaTopicPartition,
+)
 
 __all__ = [
     "FlinkKafkaProducer",
     "FlinkKafkaProducerBase",
+    "KafkaConsumerRecord",
+    "KafkaOffsetResetStrategy",
+    "KafkaOffsetsInitializer",
     "KafkaRecord",
     "KafkaRecordSerializationSchema",
     "KafkaRecordSerializationSchemaBuilder",
     "KafkaSink",
     "KafkaSinkBuilder",
+    "KafkaSource",
+    "KafkaSourceBuilder",
+    "KafkaTopicPartition",
     "KafkaTopicSelector",
     "Semantic",
 ]

@@ -127,6 +127,10 @@ class EventTime:
         self._last_emit = now
         self._announce()
 
+    def begin_split(self, name: Hashable) -> None:
+        """Let a split take part from now on, though none of its records is there yet."""
+        self._split(name)
+
     def process(self, block: Block, name: Hashable = None) -> None:
         """Emit the records of one split with their timestamps, and the watermarks they call for."""
         if not len(block):

@@ -1,0 +1,147 @@
+"""What becomes of a message of Kafka: its value alone, or all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+from penstock.common.serialization import (
+    ByteArraySchema,
+    DeserializationSchema,
+    SimpleStringSchema,
+)
+from penstock.errors import MalformedMessageError, PenstockError
+from penstock.runtime.exchange.elements import Block
+from penstock.runtime.objects.mutability import copied_if_possible
+
+_SHOWN_BYTES: Final = 200
+_PLAIN: Final = frozenset({SimpleStringSchema, ByteArraySchema})
+"""What makes records that nobody can change."""
+
+
+class KafkaConsumerRecord(NamedTuple):
+    """A message of Kafka with all that belongs to it.
+
+    Attributes:
+        topic: The topic.
+        partition: The number of the partition.
+        offset: Its place in the partition.
+        timestamp: When it was made, or written, as the topic says, in milliseconds; None if it has none.
+        key: Its key; None for none.
+        value: Its value; None if it has none, which in a compacted topic says that the key is gone.
+        headers: Names and values of its headers, in their order.
+    """
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp: int | None
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...]
+
+
+class ValuesOnly:
+    """Makes records of the values of messages; those without a value are passed over.
+
+    Args:
+        schema: Makes a record of a value.
+    """
+
+    def __init__(self, schema: DeserializationSchema) -> None:
+        self._schema = schema
+        self._is_plain = type(schema) in _PLAIN
+        # Nobody but the program has what its own schemas have made.
+        self._is_own = type(schema).__module__.startswith("penstock.")
+
+    def __call__(self, messages: list[Any]) -> Block:
+        """Return the records of messages.
+
+        Raises:
+            MalformedMessageError: If one cannot be deserialized.
+        """
+        deserialize = self._schema.deserialize
+        values: list[Any] = []
+        timestamps: list[int | None] = []
+        for message in messages:
+            raw = message.value()
+            if raw is None:
+                continue
+            try:
+                value = deserialize(raw)
+            except Exception as error:
+                raise _malformed(error, message) from error
+            if value is not None:
+                values.append(value if self._is_own else copied_if_possible(value))
+                timestamps.append(_timestamp(message))
+        if self._is_plain:
+            return Block(values, timestamps, is_immutable=True)
+        return Block(values, timestamps)
+
+
+class WholeRecords:
+    """Makes records of messages with all that belongs to them.
+
+    Args:
+        deserialize: Makes a record of one; None to take it as it is.
+    """
+
+    def __init__(self, deserialize: Callable[[KafkaConsumerRecord], Any] | None) -> None:
+        self._deserialize = deserialize
+
+    def __call__(self, messages: list[Any]) -> Block:
+        """Return the records of messages.
+
+        Raises:
+            MalformedMessageError: If one cannot be deserialized.
+        """
+        values: list[Any] = []
+        timestamps: list[int | None] = []
+        for message in messages:
+            found = _whole(message)
+            value: Any = found
+            if self._deserialize is not None:
+                try:
+                    value = copied_if_possible(self._deserialize(found))
+                except Exception as error:
+                    raise _malformed(error, message) from error
+            if value is not None:
+                values.append(value)
+                timestamps.append(found.timestamp)
+        return Block(values, timestamps, is_immutable=True if self._deserialize is None else None)
+
+
+def _timestamp(message: Any) -> int | None:
+    kind, timestamp = message.timestamp()
+    return timestamp if kind else None
+
+
+def _whole(message: Any) -> KafkaConsumerRecord:
+    return KafkaConsumerRecord(
+        message.topic(),
+        message.partition(),
+        message.offset(),
+        _timestamp(message),
+        message.key(),
+        message.value(),
+        tuple(message.headers() or ()),
+    )
+
+
+def _malformed(error: Exception, message: Any) -> MalformedMessageError:
+    raw = message.value()
+    shown = "no value" if raw is None else f"the value {_shown(raw)}"
+    reason = (
+        error.message if isinstance(error, PenstockError) else f"{type(error).__name__}: {error}"
+    )
+    return MalformedMessageError(
+        f"The message of topic {message.topic()!r}, partition {message.partition()}, offset {message.offset()}, "
+        f"with {shown}, cannot be read: {reason}",
+        hint="To go on without it, let the deserializer return None for what it cannot read. To keep such messages, "
+        "read whole records by set_record_deserializer(), and send the malformed ones to a side output.",
+    )
+
+
+def _shown(raw: bytes) -> str:
+    more = f"... ({len(raw)} bytes)" if len(raw) > _SHOWN_BYTES else ""
+    return f"{raw[:_SHOWN_BYTES]!r}{more}"

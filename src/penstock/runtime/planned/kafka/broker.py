@@ -1,0 +1,292 @@
+"""What the driver asks a Kafka: which partitions there are, and how far they reach."""
+
+from __future__ import annotations
+
+import logging
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
+
+from penstock.errors import (
+    KafkaClientNotFoundError,
+    KafkaNotReachableError,
+    KafkaPropertyError,
+    KafkaTopicNotFoundError,
+    SourceNotReadableError,
+)
+from penstock.runtime.planned.kafka.offsets import KafkaTopicPartition
+
+_LOG: Final = logging.getLogger("penstock")
+_SECONDS: Final = 5.0
+"""How long one question may take."""
+_END_SECONDS: Final = 5.0
+
+Offsets = dict[KafkaTopicPartition, int]
+
+
+class Broker(ABC):
+    """Knows partitions and their offsets."""
+
+    @abstractmethod
+    def partitions(self) -> Mapping[str, Sequence[int]]:
+        """Return the numbers of the partitions of each topic.
+
+        Raises:
+            KafkaNotReachableError: If no broker answers.
+        """
+
+    @abstractmethod
+    def earliest(self, partitions: Collection[KafkaTopicPartition]) -> Offsets:
+        """Return the offset of the first record that is there.
+
+        Raises:
+            KafkaNotReachableError: If no broker answers for a partition.
+            KafkaTopicNotFoundError: If there is none of that name.
+        """
+
+    @abstractmethod
+    def latest(self, partitions: Collection[KafkaTopicPartition]) -> Offsets:
+        """Return the offset behind the last record that may be read; raises as `earliest`."""
+
+    @abstractmethod
+    def at(self, partitions: Collection[KafkaTopicPartition], timestamp: int) -> Offsets:
+        """Return the offset of the first record as young as a time (milliseconds), where there is one."""
+
+    @abstractmethod
+    def committed(self, partitions: Collection[KafkaTopicPartition]) -> Offsets:
+        """Return what the consumer group has committed, where it has; nothing without a group."""
+
+    @abstractmethod
+    def commit(self, offsets: Mapping[KafkaTopicPartition, int]) -> None:
+        """Let others see how far the consumer group has read. What fails is in the log."""
+
+    @abstractmethod
+    def look(self) -> None:
+        """Hear what came of commits; called every now and then."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of connections, when what was to be committed is."""
+
+
+def kafka_client() -> Any:
+    """Return the module confluent_kafka.
+
+    Raises:
+        KafkaClientNotFoundError: If it is not installed.
+    """
+    try:
+        import confluent_kafka
+        import confluent_kafka.admin
+    except ImportError as error:
+        raise KafkaClientNotFoundError(
+            "A topic of Kafka is read or written, but confluent-kafka is not installed.",
+            hint='Install "penstock[kafka]" for the driver and where the workers run.',
+        ) from error
+    return confluent_kafka
+
+
+def opened(make: Any, properties: Mapping[str, Any], **others: Any) -> Any:
+    """Return a client.
+
+    Args:
+        make: Its class.
+        properties: Its properties, as librdkafka has them.
+        **others: Callbacks, and what else is no text.
+
+    Raises:
+        KafkaPropertyError: If it does not take one of them.
+    """
+    try:
+        return make({"log_level": _LOG_LEVEL, **properties, **others}, logger=_CLIENT_LOG)
+    except (kafka_client().KafkaException, ValueError, TypeError) as error:
+        reason = error.args[0].str() if hasattr(error.args[0], "str") else error
+        raise KafkaPropertyError(
+            f"The client of Kafka does not take its properties: {reason}.",
+            hint="Give names of librdkafka, or those of the Java client that it has too: "
+            "https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md.",
+        ) from error
+
+
+_CLIENT_LOG: Final = logging.getLogger("penstock.kafka")
+_LOG_LEVEL: Final = 2
+"""What is worse than a broker that does not answer, which the client would say several times a second."""
+
+
+class KafkaBroker(Broker):
+    """A Kafka, asked by librdkafka.
+
+    Args:
+        properties: The consumer's properties, as librdkafka has them.
+    """
+
+    def __init__(self, properties: Mapping[str, Any]) -> None:
+        self._client = kafka_client()
+        self._servers = properties.get("bootstrap.servers")
+        self._group = properties.get("group.id")
+        self._is_committed = properties.get("isolation.level") != "read_uncommitted"
+        self._trouble = ""
+        self._to_commit: Offsets = {}
+        self._is_sent = False
+        self._has_complained = False
+        base = {"group.id": "penstock", **properties, "enable.auto.commit": False}
+        self._consumer = opened(
+            self._client.Consumer,
+            base,
+            error_cb=self._note,
+            on_commit=self._on_commit,
+        )
+        make = self._client.admin.AdminClient
+        self._admin = opened(make, self._of_admin(properties), error_cb=self._note)
+
+    @staticmethod
+    def _of_admin(properties: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the properties that are not a consumer's alone, which an admin's client warns of."""
+        prefixes = ("bootstrap.", "security.", "ssl.", "sasl.", "socket.", "client.", "enable.ssl")
+        return {key: value for key, value in properties.items() if key.startswith(prefixes)}
+
+    def _note(self, error: Any) -> None:
+        self._trouble = error.str()
+
+    def partitions(self) -> Mapping[str, Sequence[int]]:
+        with self._asking("topics"):
+            found = self._admin.list_topics(timeout=_SECONDS)
+        return {
+            name: sorted(topic.partitions)
+            for name, topic in found.topics.items()
+            if topic.error is None
+        }
+
+    def earliest(self, partitions: Collection[KafkaTopicPartition]) -> Offsets:
+        return self._asked(partitions, "earliest")
+
+    def latest(self, partitions: Collection[KafkaTopicPartition]) -> Offsets:
+        return self._asked(partitions, "latest")
+
+    def at(self, partitions: Collection[KafkaTopicPartition], timestamp: int) -> Offsets:
+        found = self._asked(partitions, "for_timestamp", timestamp)
+        return {partition: offset for partition, offset in found.items() if offset >= 0}
+
+    def _asked(
+        self, partitions: Collection[KafkaTopicPartition], kind: str, *times: int
+    ) -> Offsets:
+        if not partitions:
+            return {}
+        level = self._client.IsolationLevel
+        isolation = level.READ_COMMITTED if self._is_committed else level.READ_UNCOMMITTED
+        make = getattr(self._client.admin.OffsetSpec, kind)
+        wanted = {
+            self._client.TopicPartition(one.topic, one.partition): make(*times)
+            for one in partitions
+        }
+        answers = self._admin.list_offsets(
+            wanted, isolation_level=isolation, request_timeout=_SECONDS
+        )
+        found = {}
+        for place, answer in answers.items():
+            with self._asking(f"{place.topic}-{place.partition}"):
+                found[KafkaTopicPartition(place.topic, place.partition)] = answer.result().offset
+        return found
+
+    @contextmanager
+    def _asking(self, about: str) -> Iterator[None]:
+        try:
+            yield
+        except self._client.KafkaException as error:
+            self._admin.poll(0)
+            raise failure(error.args[0], about, self._servers, self._trouble) from error
+
+    def committed(self, partitions: Collection[KafkaTopicPartition]) -> Offsets:
+        if not partitions or self._group is None:
+            return {}
+        wanted = [self._client.TopicPartition(one.topic, one.partition) for one in partitions]
+        with self._asking(f"the consumer group {self._group!r}"):
+            found = self._consumer.committed(wanted, timeout=_SECONDS)
+        return {
+            KafkaTopicPartition(one.topic, one.partition): one.offset
+            for one in found
+            if one.offset >= 0
+        }
+
+    def commit(self, offsets: Mapping[KafkaTopicPartition, int]) -> None:
+        self._to_commit = dict(offsets)
+        self._send_commit()
+
+    def _send_commit(self) -> None:
+        """Send the newest offsets, if none are under way: what is committed never goes back."""
+        if not self._to_commit or self._is_sent:
+            return
+        wanted = [
+            self._client.TopicPartition(one.topic, one.partition, offset)
+            for one, offset in self._to_commit.items()
+        ]
+        self._to_commit, self._is_sent = {}, True
+        try:
+            self._consumer.commit(offsets=wanted, asynchronous=True)
+        except self._client.KafkaException as error:
+            self._on_commit(error.args[0], [])
+
+    def _on_commit(self, error: Any, partitions: Sequence[Any]) -> None:
+        self._is_sent = False
+        if error is None:
+            self._has_complained = False
+        elif not self._has_complained:
+            self._has_complained = True
+            _LOG.warning(
+                "the consumer group %s cannot be told how far it has read: %s; the job goes on, as it keeps its "
+                "offsets itself",
+                self._group,
+                error.str(),
+            )
+
+    def look(self) -> None:
+        self._consumer.poll(0)
+        self._admin.poll(0)
+        self._send_commit()
+
+    def close(self) -> None:
+        end = time.monotonic() + _END_SECONDS
+        self._send_commit()
+        while (self._is_sent or self._to_commit) and time.monotonic() < end:
+            self._consumer.poll(0.1)
+            self._send_commit()
+        self._consumer.close()
+
+
+_UNKNOWN: Final = {
+    "UNKNOWN_TOPIC_OR_PART",
+    "UNKNOWN_TOPIC_ID",
+    "_UNKNOWN_TOPIC",
+    "_UNKNOWN_PARTITION",
+}
+_AWAY: Final = {"_TRANSPORT", "_TIMED_OUT", "_ALL_BROKERS_DOWN", "_RESOLVE", "_WAIT_COORD"}
+
+
+def failure(error: Any, about: str, servers: object, trouble: str = "") -> SourceNotReadableError:
+    """Return the error that says what a Kafka refused.
+
+    Args:
+        error: The client's.
+        about: What it was asked for.
+        servers: Where it is.
+        trouble: What the client has noticed before.
+    """
+    name = error.name()
+    if name in _UNKNOWN:
+        return KafkaTopicNotFoundError(
+            f"Kafka at {servers} has no {about} any more: {error.str()}.",
+            hint="Was the topic deleted? Make it, or take it out of the source. What was not read of it is lost.",
+        )
+    if name in _AWAY or error.retriable():
+        more = f" Before that: {trouble}." if trouble else ""
+        return KafkaNotReachableError(
+            f"Kafka at {servers} does not answer about {about}: {error.str()}.{more}",
+            hint="See that the brokers run, that bootstrap.servers and the names they advertise lead there from the "
+            "driver and from the workers, and that security.protocol is theirs.",
+        )
+    return SourceNotReadableError(
+        f"Kafka at {servers} refuses {about}: {error.str()}.",
+        hint="If it is a matter of rights: the job describes and reads the topic, and commits for the group.",
+    )

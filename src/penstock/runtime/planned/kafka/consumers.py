@@ -1,0 +1,89 @@
+"""Consumers of this process, which are kept open from epoch to epoch."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Final
+
+from penstock.runtime.planned.kafka.broker import kafka_client, opened
+
+_KEPT_SECONDS: Final = 300.0
+"""How long a consumer is kept that nobody uses."""
+
+_FAST: Final = {
+    # A request that waits at the broker for records of one partition keeps those for the next one waiting.
+    "fetch.wait.max.ms": 10,
+    "fetch.queue.backoff.ms": 10,
+    "fetch.error.backoff.ms": 50,
+}
+
+
+class Consumers:
+    """Has a consumer for whoever reads: one that was given back, or else a new one."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._waiting: dict[str, list[tuple[float, Any]]] = defaultdict(list)
+
+    @contextmanager
+    def borrowed(self, owner: str, properties: Mapping[str, Any]) -> Iterator[Any]:
+        """Lend a consumer, which is given back with nothing assigned to it.
+
+        Args:
+            owner: Whose consumers have the same properties.
+            properties: The properties, as librdkafka has them.
+
+        Raises:
+            KafkaPropertyError: If the client does not take them.
+        """
+        self._drop(time.monotonic() - _KEPT_SECONDS)
+        with self._lock:
+            found = self._waiting[owner].pop()[1] if self._waiting[owner] else None
+        consumer = found or _connected(properties)
+        try:
+            yield consumer
+        except BaseException:
+            consumer.close()
+            raise
+        consumer.unassign()
+        with self._lock:
+            self._waiting[owner].append((time.monotonic(), consumer))
+
+    def close(self, owner: str) -> None:
+        """Close those of an owner that nobody uses."""
+        with self._lock:
+            found = self._waiting.pop(owner, [])
+        for _, consumer in found:
+            consumer.close()
+
+    def _drop(self, before: float) -> None:
+        with self._lock:
+            old = [one for found in self._waiting.values() for one in found if one[0] < before]
+            for owner, found in list(self._waiting.items()):
+                self._waiting[owner] = [one for one in found if one[0] >= before]
+        for _, consumer in old:
+            consumer.close()
+
+
+CONSUMERS: Final = Consumers()
+
+
+def _connected(properties: Mapping[str, Any]) -> Any:
+    own = {
+        "group.id": "penstock",
+        **_FAST,
+        **properties,
+        "enable.auto.commit": False,
+        "enable.auto.offset.store": False,
+        "enable.partition.eof": True,
+        "auto.offset.reset": "error",
+    }
+    return opened(kafka_client().Consumer, own, error_cb=_unheard)
+
+
+def _unheard(error: Any) -> None:
+    """Do nothing: who waits too long says so, with the name of what it waits for."""

@@ -1,0 +1,351 @@
+"""Plans what each epoch reads of the partitions of topics."""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from penstock.errors import (
+    KafkaNotReachableError,
+    KafkaOffsetNotFoundError,
+    KafkaTopicNotFoundError,
+)
+from penstock.runtime.planned.kafka.broker import Broker
+from penstock.runtime.planned.kafka.offsets import (
+    KafkaOffsetResetStrategy,
+    KafkaOffsetsInitializer,
+    KafkaTopicPartition,
+)
+from penstock.runtime.planned.planned_source import Piece, Plan, Planner
+
+_LOG: Final = logging.getLogger("penstock")
+_RETRY_SECONDS: Final = 0.5
+
+
+@dataclass(frozen=True)
+class Subscription:
+    """Which partitions are read: those of some topics, of all topics of a pattern, or just some.
+
+    Attributes:
+        topics: The names of the topics.
+        pattern: What the whole name of a topic has to match.
+        partitions: The partitions.
+    """
+
+    topics: tuple[str, ...] = ()
+    pattern: str | None = None
+    partitions: frozenset[KafkaTopicPartition] = frozenset()
+
+    def among(self, there: Mapping[str, Sequence[int]]) -> set[KafkaTopicPartition]:
+        """Return those of them that are there.
+
+        Args:
+            there: The numbers of the partitions of each topic.
+
+        Raises:
+            KafkaTopicNotFoundError: If one is not there that was named.
+        """
+        if self.pattern is not None:
+            matches = re.compile(self.pattern).fullmatch
+            topics: Collection[str] = [name for name in there if matches(name)]
+        else:
+            topics = self.topics
+        found = {
+            KafkaTopicPartition(topic, number)
+            for topic in {*topics, *(one.topic for one in self.partitions)}
+            for number in there.get(topic, ())
+        }
+        missing = [topic for topic in self.topics if topic not in there]
+        missing += map(str, sorted(self.partitions - found))
+        if missing:
+            raise KafkaTopicNotFoundError(
+                f"Kafka has no {', '.join(missing)}.",
+                hint="Make the topic first. Topics that come later, set_topic_pattern() takes up.",
+            )
+        return set(self.partitions) or found
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What is read of a Kafka.
+
+    Attributes:
+        subscription: Which partitions.
+        starting: Where the reading of those begins that are there first; later ones are read from their beginning.
+        stopping: Where reading ends; None for never.
+        discovery: The time between two looks for new partitions, in milliseconds; None to look but once.
+        most: How many offsets an epoch may go on by, in all; None for as many as there are.
+        patience: How long the broker may be silent before the first answer, and a task wait for records, in
+            seconds.
+        commits: Whether others learn how far the consumer group has read.
+    """
+
+    subscription: Subscription
+    starting: KafkaOffsetsInitializer
+    stopping: KafkaOffsetsInitializer | None = None
+    discovery: int | None = 300_000
+    most: int | None = None
+    patience: float = 60.0
+    commits: bool = True
+
+
+class Range(NamedTuple):
+    """What is read of a partition.
+
+    Attributes:
+        topic: The topic.
+        partition: The partition's number.
+        begin: The offset of the first record.
+        end: The offset behind the last one.
+    """
+
+    topic: str
+    partition: int
+    begin: int
+    end: int
+
+
+class Place(NamedTuple):
+    """How far a partition is read.
+
+    Attributes:
+        next: The offset that comes next.
+        stop: Where its reading ends; None for nowhere.
+    """
+
+    next: int
+    stop: int | None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing is left to read."""
+        return self.stop is not None and self.next >= self.stop
+
+
+class KafkaPlanner(Planner):
+    """Plans to read what has come to each partition, from offset to offset.
+
+    The state is a list of topic, partition, next offset, and the offset where reading ends.
+
+    Args:
+        reading: What is read.
+        connect: Returns the broker.
+        release: Called when nothing is planned any more.
+        clock: The time, in seconds.
+        rest: Waits for some seconds.
+    """
+
+    def __init__(
+        self,
+        reading: Reading,
+        connect: Callable[[], Broker],
+        release: Callable[[], None] = lambda: None,
+        clock: Callable[[], float] = time.monotonic,
+        rest: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._reading = reading
+        self._connect = connect
+        self._release = release
+        self._clock = clock
+        self._rest = rest
+        self._broker: Broker | None = None
+        self._subscribed: set[KafkaTopicPartition] | None = None
+        self._next_look = float("-inf")
+        self._is_away = False
+        self._committed: Any = None
+
+    def plan(self, state: Any, parallelism: int) -> Plan:
+        if self._broker is None:
+            self._broker = self._connect()
+        self._broker.look()
+        if self._subscribed is None:
+            plan = self._first_plan(state, self._broker)
+            self.committed(state)
+            return plan
+        try:
+            plan = self._plan(state, self._broker)
+        except KafkaNotReachableError as error:
+            if not self._is_away:
+                _LOG.warning("reading waits until it can go on: %s", error.message)
+            self._is_away = True
+            return Plan(state=state)
+        if self._is_away:
+            self._is_away = False
+            _LOG.warning("Kafka answers again, and reading goes on")
+        return plan
+
+    def _first_plan(self, state: Any, broker: Broker) -> Plan:
+        end = self._clock() + self._reading.patience
+        while True:
+            try:
+                return self._plan(state, broker)
+            except KafkaNotReachableError:
+                if self._clock() >= end:
+                    raise
+                self._rest(_RETRY_SECONDS)
+
+    def _plan(self, state: Any, broker: Broker) -> Plan:
+        known = {
+            KafkaTopicPartition(topic, partition): Place(offset, stop)
+            for topic, partition, offset, stop in state or ()
+        }
+        self._discover(broker)
+        subscribed = self._subscribed or set()
+        places = {one: place for one, place in known.items() if one in subscribed}
+        new = subscribed - known.keys()
+        places |= self._begun(new, broker, is_first=state is None)
+        try:
+            ranges = self._ranges(places, broker)
+        except KafkaTopicNotFoundError:
+            self._next_look = float("-inf")
+            if self._reading.subscription.pattern is None:
+                raise
+            return Plan(state=state)
+        for one, found in ranges.items():
+            places[one] = places[one]._replace(next=found.end)
+        pieces = [
+            Piece(found, str(one))
+            for one, found in ranges.items()
+            if one in new or found.end > known[one].next
+        ]
+        pieces.sort(key=lambda piece: piece.content.begin - piece.content.end)
+        is_over = self._reading.stopping is not None and all(
+            place.is_over for place in places.values()
+        )
+        after = [[*_names(one), *place] for one, place in sorted(places.items())]
+        return Plan(tuple(pieces), after if pieces else state, is_over)
+
+    def _discover(self, broker: Broker) -> None:
+        """Look for partitions, if it is time to."""
+        if self._clock() < self._next_look:
+            return
+        found = self._reading.subscription.among(broker.partitions())
+        if self._subscribed is not None and (new := found - self._subscribed):
+            _LOG.info("new partitions are read: %s", ", ".join(map(str, sorted(new))))
+        if self._subscribed is not None and (gone := self._subscribed - found):
+            _LOG.warning(
+                "partitions are gone, and not read on: %s", ", ".join(map(str, sorted(gone)))
+            )
+        self._subscribed = found
+        interval = self._reading.discovery
+        self._next_look = float("inf") if interval is None else self._clock() + interval / 1000
+
+    def _begun(
+        self, new: Collection[KafkaTopicPartition], broker: Broker, *, is_first: bool
+    ) -> dict[KafkaTopicPartition, Place]:
+        """Return where new partitions are read from, and to."""
+        reading = self._reading
+        earliest = KafkaOffsetsInitializer.earliest()
+        starts = (reading.starting if is_first else earliest).resolved(new, broker)
+        stops: dict[KafkaTopicPartition, int] = {}
+        if reading.stopping is not None:
+            stops = reading.stopping.resolved(new, broker)
+        return {one: Place(start, stops.get(one)) for one, start in starts.items()}
+
+    def _ranges(
+        self, places: Mapping[KafkaTopicPartition, Place], broker: Broker
+    ) -> dict[KafkaTopicPartition, Range]:
+        """Return what of each partition comes next."""
+        there = broker.latest([one for one, place in places.items() if not place.is_over])
+        ends = {
+            one: end if (stop := places[one].stop) is None else min(end, stop)
+            for one, end in there.items()
+        }
+        behind = [one for one, end in ends.items() if end != places[one].next]
+        firsts = broker.earliest(behind)
+        begins = {
+            one: self._begin(one, places[one].next, firsts.get(one, 0), there[one]) for one in ends
+        }
+        left = {one: max(end - begins[one], 0) for one, end in ends.items()}
+        shares = shared(left, self._reading.most)
+        return {
+            one: Range(*_names(one), begin, begin + shares[one]) for one, begin in begins.items()
+        } | {
+            one: Range(*_names(one), place.next, place.next)
+            for one, place in places.items()
+            if place.is_over
+        }
+
+    def _begin(self, one: KafkaTopicPartition, wanted: int, first: int, end: int) -> int:
+        """Return where to go on in a partition, of which some records may be there no more.
+
+        Raises:
+            KafkaOffsetNotFoundError: If what was to be read next is gone, and nothing says what to do then.
+        """
+        if first <= wanted <= end:
+            return wanted
+        if wanted > end:
+            raise KafkaOffsetNotFoundError(
+                f"{one} is to be read from offset {wanted}, but ends at {end}: its topic was deleted and made anew, "
+                "or has lost records.",
+                hint="To begin anew, give the source another uid() and set "
+                "execution.state-recovery.ignore-unclaimed-state to true, or start from "
+                "another checkpoint location. A job that begins so should name an offset that is there.",
+            )
+        match self._reading.starting.reset:
+            case KafkaOffsetResetStrategy.EARLIEST:
+                begin = first
+            case KafkaOffsetResetStrategy.LATEST:
+                begin = end
+            case _:
+                raise KafkaOffsetNotFoundError(
+                    f"{one} is to be read from offset {wanted}, but begins at {first}: Kafka has deleted the records "
+                    "before, as its retention says.",
+                    hint="Let the topic keep records for as long as the job may stand still. To go on with what is "
+                    "there, let the starting offsets have KafkaOffsetResetStrategy.EARLIEST.",
+                )
+        _LOG.warning(
+            "%s: offsets %d to %d are lost, as Kafka has deleted them before they were read; reading goes on at %d",
+            one,
+            wanted,
+            begin - 1,
+            begin,
+        )
+        return begin
+
+    def committed(self, state: Any) -> None:
+        if not self._reading.commits or self._broker is None or state == self._committed:
+            return
+        self._committed = state
+        self._broker.commit(
+            {
+                KafkaTopicPartition(topic, partition): offset
+                for topic, partition, offset, _ in state or ()
+            }
+        )
+
+    def close(self) -> None:
+        broker, self._broker = self._broker, None
+        try:
+            if broker is not None:
+                broker.close()
+        finally:
+            self._release()
+
+
+def shared(
+    left: Mapping[KafkaTopicPartition, int], most: int | None
+) -> dict[KafkaTopicPartition, int]:
+    """Return how much of what is left of each partition is read: those with little are not kept waiting.
+
+    Args:
+        left: How many offsets are left.
+        most: How many may be read in all; None for any number. At least one of a partition is.
+    """
+    if most is None or sum(left.values()) <= most:
+        return dict(left)
+    shares = {}
+    rest = most
+    for done, one in enumerate(sorted(left, key=lambda one: (left[one], one))):
+        share = min(left[one], max(rest // (len(left) - done), 1))
+        shares[one] = share
+        rest -= share
+    return shares
+
+
+def _names(one: KafkaTopicPartition) -> tuple[str, int]:
+    return one.topic, one.partition

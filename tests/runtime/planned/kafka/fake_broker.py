@@ -1,0 +1,73 @@
+"""A Kafka that is nothing but numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from penstock.errors import KafkaNotReachableError, KafkaTopicNotFoundError
+from penstock.runtime.planned.kafka.broker import Broker, Offsets
+from penstock.runtime.planned.kafka.offsets import KafkaTopicPartition
+
+
+@dataclass
+class FakeBroker(Broker):
+    """Has the offsets that a test gives it.
+
+    Attributes:
+        ends: The offset behind the last record of each partition.
+        firsts: The offset of the first one, where it is not 0.
+        group: What the group has committed.
+        is_away: Whether nothing answers.
+        times: The offset that answers to a time, in milliseconds, where there is one.
+    """
+
+    ends: dict[KafkaTopicPartition, int]
+    firsts: dict[KafkaTopicPartition, int] = field(default_factory=dict)
+    group: dict[KafkaTopicPartition, int] = field(default_factory=dict)
+    is_away: bool = False
+    times: dict[tuple[KafkaTopicPartition, int], int] = field(default_factory=dict)
+    commits: int = 0
+    is_closed: bool = False
+
+    def _answer(self) -> None:
+        if self.is_away:
+            raise KafkaNotReachableError("It is away.", hint="Wait.")
+
+    def partitions(self) -> Mapping[str, Sequence[int]]:
+        self._answer()
+        found: dict[str, list[int]] = {}
+        for one in sorted(self.ends):
+            found.setdefault(one.topic, []).append(one.partition)
+        return found
+
+    def earliest(self, partitions: Collection[KafkaTopicPartition]) -> Offsets:
+        self._answer()
+        return {one: self.firsts.get(one, 0) for one in partitions}
+
+    def latest(self, partitions: Collection[KafkaTopicPartition]) -> Offsets:
+        self._answer()
+        for one in partitions:
+            if one not in self.ends:
+                raise KafkaTopicNotFoundError(f"There is no {one}.", hint="Make it.")
+        return {one: self.ends[one] for one in partitions}
+
+    def at(self, partitions: Collection[KafkaTopicPartition], timestamp: int) -> Offsets:
+        self._answer()
+        return {
+            one: self.times[one, timestamp] for one in partitions if (one, timestamp) in self.times
+        }
+
+    def committed(self, partitions: Collection[KafkaTopicPartition]) -> Offsets:
+        self._answer()
+        return {one: self.group[one] for one in partitions if one in self.group}
+
+    def commit(self, offsets: Mapping[KafkaTopicPartition, int]) -> None:
+        self.commits += 1
+        self.group |= offsets
+
+    def look(self) -> None:
+        """Nothing is under way."""
+
+    def close(self) -> None:
+        self.is_closed = True

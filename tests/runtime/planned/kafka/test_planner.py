@@ -1,0 +1,276 @@
+from __future__ import annotations
+
+import json
+import logging
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.runtime.planned.kafka.fake_broker import FakeBroker
+
+from penstock.errors import (
+    KafkaNotReachableError,
+    KafkaOffsetNotFoundError,
+    KafkaTopicNotFoundError,
+)
+from penstock.runtime.planned.kafka.offsets import (
+    KafkaOffsetResetStrategy,
+    KafkaOffsetsInitializer,
+    KafkaTopicPartition,
+)
+from penstock.runtime.planned.kafka.planner import KafkaPlanner, Reading, Subscription, shared
+from penstock.runtime.planned.planned_source import Plan
+
+A0, A1, A2 = (KafkaTopicPartition("a", number) for number in range(3))
+B0 = KafkaTopicPartition("b", 0)
+READING = Reading(Subscription(topics=("a",)), KafkaOffsetsInitializer.earliest())
+NONE = KafkaOffsetResetStrategy.NONE
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+    def rest(self, seconds: float) -> None:
+        self.seconds += seconds
+
+
+def planner(broker: FakeBroker, reading: Reading = READING, clock: Clock | None = None) -> Any:
+    clock = clock or Clock()
+    return KafkaPlanner(reading, lambda: broker, clock=clock, rest=clock.rest)
+
+
+def ranges(plan: Plan) -> dict[str, tuple[int, int]]:
+    return {str(piece.split): piece.content[2:] for piece in plan.pieces}
+
+
+def through_json(state: Any) -> Any:
+    return json.loads(json.dumps(state))
+
+
+@given(st.data())
+def test_each_offset_is_planned_once_and_in_order_whatever_comes_and_restarts(
+    data: st.DataObject,
+) -> None:
+    broker = FakeBroker({A0: data.draw(st.integers(0, 5)), A1: 0})
+    most = data.draw(st.none() | st.integers(1, 6))
+    reading = replace(READING, most=most, discovery=1)
+    clock = Clock()
+    source = planner(broker, reading, clock)
+    state = None
+    read: dict[str, int] = {}
+    for _ in range(data.draw(st.integers(1, 8))):
+        match data.draw(st.sampled_from(["write", "new", "restart", "fail", "away"])):
+            case "write":
+                one = data.draw(st.sampled_from(sorted(broker.ends)))
+                broker.ends[one] += data.draw(st.integers(1, 9))
+            case "new":
+                broker.ends.setdefault(A2, data.draw(st.integers(0, 3)))
+                clock.rest(1)
+            case "restart":
+                source = planner(broker, reading, clock)
+            case "fail":
+                source.plan(state, 2)
+            case "away":
+                if source._subscribed is not None:
+                    broker.is_away = True
+                    assert source.plan(state, 2) == Plan(state=state)
+                    broker.is_away = False
+        plan = source.plan(state, 2)
+        for split, (begin, end) in ranges(plan).items():
+            assert begin == read.get(split, 0) <= end
+            read[split] = end
+        taken = [end - begin for begin, end in ranges(plan).values()]
+        assert most is None or sum(taken) <= max(most, len(taken))
+        if plan.pieces:
+            state = through_json(plan.state)
+    while plan.pieces:
+        plan = source.plan(state, 2)
+        read |= {split: end for split, (_, end) in ranges(plan).items()}
+        state = through_json(plan.state)
+    known = {one: end for one, end in broker.ends.items() if str(one) in read}
+    assert read == {str(one): end for one, end in known.items()}
+
+
+@given(
+    st.dictionaries(st.sampled_from([A0, A1, A2, B0]), st.integers(0, 50)),
+    st.none() | st.integers(1, 60),
+)
+def test_what_an_epoch_may_read_is_shared_and_nobody_waits_who_has_little(
+    left: dict[KafkaTopicPartition, int], most: int | None
+) -> None:
+    found = shared(left, most)
+
+    assert all(min(left[one], 1) <= found[one] <= left[one] for one in left)
+    if most is None or sum(left.values()) <= most:
+        assert found == left
+    else:
+        assert sum(found.values()) <= max(most, len(left))
+        assert most < len(left) or sum(found.values()) == most
+        whole = [left[one] for one in left if found[one] == left[one]]
+        cut = [found[one] for one in left if found[one] < left[one]]
+        assert max(whole, default=0) <= min(cut, default=50) + 1
+
+
+def test_a_partition_takes_part_when_it_is_known_though_it_is_empty() -> None:
+    first = planner(FakeBroker({A0: 2, A1: 0})).plan(None, 2)
+
+    assert ranges(first) == {"a-0": (0, 2), "a-1": (0, 0)}
+    assert first.state == [["a", 0, 2, None], ["a", 1, 0, None]]
+
+
+def test_what_starts_at_the_end_stays_there_until_it_is_committed() -> None:
+    broker = FakeBroker({A0: 5})
+    source = planner(broker, replace(READING, starting=KafkaOffsetsInitializer.latest()))
+    first = source.plan(None, 1)
+    broker.ends[A0] = 7
+
+    assert ranges(first) == {"a-0": (5, 5)}
+    assert ranges(source.plan(first.state, 1)) == {"a-0": (5, 7)}
+
+
+def test_new_partitions_are_read_from_their_beginning() -> None:
+    broker, clock = FakeBroker({A0: 5}), Clock()
+    source = planner(broker, replace(READING, starting=KafkaOffsetsInitializer.latest()), clock)
+    state = source.plan(None, 1).state
+    broker.ends[A1] = 3
+
+    assert not source.plan(state, 1).pieces
+    clock.rest(300)
+    assert ranges(source.plan(state, 1)) == {"a-1": (0, 3)}
+
+
+def test_a_pattern_takes_up_topics_and_lets_them_go(caplog: pytest.LogCaptureFixture) -> None:
+    broker, clock = FakeBroker({A0: 1, KafkaTopicPartition("ab", 0): 1}), Clock()
+    reading = replace(READING, subscription=Subscription(pattern="a|b"))
+    source = planner(broker, reading, clock)
+    state = source.plan(None, 1).state
+    del broker.ends[A0]
+    broker.ends[B0] = 2
+
+    with caplog.at_level(logging.INFO):
+        found = [source.plan(state, 1) for _ in range(2)]
+
+    assert ranges(found[1]) == {"b-0": (0, 2)}
+    assert found[1].state == [["b", 0, 2, None]]
+    assert "partitions are gone, and not read on: a-0" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "subscription", [Subscription(topics=("a", "b")), Subscription(partitions=frozenset({A0, B0}))]
+)
+def test_what_is_named_has_to_be_there(subscription: Subscription) -> None:
+    with pytest.raises(KafkaTopicNotFoundError, match="Kafka has no b"):
+        planner(FakeBroker({A0: 1}), replace(READING, subscription=subscription)).plan(None, 1)
+
+
+def test_a_topic_that_was_deleted_is_named() -> None:
+    broker = FakeBroker({A0: 1})
+    source = planner(broker)
+    state = source.plan(None, 1).state
+    broker.ends.clear()
+
+    with pytest.raises(KafkaTopicNotFoundError):
+        source.plan(state, 1)
+
+
+def test_only_the_partitions_that_are_named_are_read() -> None:
+    reading = replace(READING, subscription=Subscription(partitions=frozenset({A1})))
+
+    assert ranges(planner(FakeBroker({A0: 1, A1: 2}), reading).plan(None, 1)) == {"a-1": (0, 2)}
+
+
+@pytest.mark.parametrize("is_limited", [True, False])
+def test_reading_ends_where_it_was_to_end_at_first(is_limited: bool) -> None:
+    broker = FakeBroker({A0: 3, A1: 0})
+    most = 2 if is_limited else None
+    reading = replace(READING, stopping=KafkaOffsetsInitializer.latest(), most=most)
+    first = planner(broker, reading).plan(None, 1)
+    broker.ends = {A0: 9, A1: 9}
+    then = planner(broker, reading).plan(first.state, 1)
+
+    if is_limited:
+        assert (ranges(first)["a-0"], first.is_over) == ((0, 2), False)
+        assert (ranges(then), then.is_over) == ({"a-0": (2, 3)}, True)
+    else:
+        assert (ranges(first)["a-0"], first.is_over) == ((0, 3), True)
+
+
+def test_a_broker_that_never_answers_is_an_error_after_a_while() -> None:
+    clock = Clock()
+
+    with pytest.raises(KafkaNotReachableError):
+        planner(FakeBroker({}, is_away=True), clock=clock).plan(None, 1)
+
+    assert clock.seconds == READING.patience
+
+
+def test_a_broker_that_is_away_for_a_while_is_waited_for(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    broker = FakeBroker({A0: 1})
+    source = planner(broker)
+    state = source.plan(None, 1).state
+    broker.ends[A0] = 2
+    broker.is_away = True
+    assert [source.plan(state, 1).pieces for _ in range(3)] == [()] * 3
+    broker.is_away = False
+
+    assert ranges(source.plan(state, 1)) == {"a-0": (1, 2)}
+    assert caplog.text.count("reading waits") == caplog.text.count("answers again") == 1
+
+
+@pytest.mark.parametrize(
+    ("starting", "found"),
+    [
+        (KafkaOffsetsInitializer.earliest(), (4, 6)),
+        (KafkaOffsetsInitializer.latest(), (6, 6)),
+        (KafkaOffsetsInitializer.committed_offsets(NONE), None),
+        (KafkaOffsetsInitializer.timestamp(5), None),
+    ],
+)
+def test_records_that_are_gone_are_told_or_refused(
+    starting: KafkaOffsetsInitializer,
+    found: tuple[int, int] | None,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    broker = FakeBroker({A0: 6}, {A0: 4})
+    source = planner(broker, replace(READING, starting=starting))
+    if found is None:
+        with pytest.raises(KafkaOffsetNotFoundError, match="from offset 2, but begins at 4"):
+            source.plan([["a", 0, 2, None]], 1)
+        return
+    plan = source.plan([["a", 0, 2, None]], 1)
+
+    assert (ranges(plan), plan.state) == ({"a-0": found}, [["a", 0, 6, None]])
+    assert f"offsets 2 to {found[0] - 1} are lost" in caplog.text
+
+
+def test_a_topic_that_was_made_anew_is_not_taken_for_the_old_one() -> None:
+    with pytest.raises(KafkaOffsetNotFoundError, match="ends at 1: its topic was deleted"):
+        planner(FakeBroker({A0: 1})).plan([["a", 0, 2, None]], 1)
+
+
+def test_the_group_learns_what_is_committed_and_of_the_last_start() -> None:
+    broker = FakeBroker({A0: 1})
+    source = planner(broker)
+    first = source.plan(None, 1)
+    source.committed(first.state)
+    source.committed(first.state)
+    assert (broker.group, broker.commits) == ({A0: 1}, 1)
+
+    broker.group.clear()
+    again = planner(broker)
+    again.plan(first.state, 1)
+    assert broker.group == {A0: 1}
+    silent = FakeBroker({A0: 1})
+    planner(silent, replace(READING, commits=False)).plan(first.state, 1)
+    assert silent.group == {}
+
+    again.close()
+    assert broker.is_closed
