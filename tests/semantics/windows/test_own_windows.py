@@ -11,7 +11,7 @@ import pytest
 from tests.semantics.conftest import NewEnvironment
 from tests.semantics.running import epochs
 
-from penstock.common import Duration, Types, WatermarkStrategy
+from penstock.common import Duration, Time, Types, WatermarkStrategy
 from penstock.common.serializer import TypeSerializer
 from penstock.datastream import (
     DataStream,
@@ -24,7 +24,9 @@ from penstock.datastream.window import (
     TimeWindow,
     Trigger,
     TriggerResult,
+    TumblingEventTimeWindows,
     Window,
+    WindowAssigner,
 )
 from penstock.errors import InvalidWindowError
 from penstock.testing import local_environment
@@ -204,3 +206,47 @@ def test_a_serializer_that_does_not_give_windows_back_is_refused(
     monkeypatch.setattr(Shifts, "get_window_serializer", lambda self: serializer)
     with pytest.raises(InvalidWindowError, match=f"(?s){message}.*Hint: "):
         found_with(local_environment().from_collection(RECORDS))
+
+
+class Ten(Window):
+    """Ten milliseconds, which nothing but another window may be compared with."""
+
+    def __init__(self, start: int) -> None:
+        self.start = start
+
+    def max_timestamp(self) -> int:
+        return self.start + 9
+
+    def __eq__(self, other: Any) -> bool:
+        return bool(self.start == other.start)
+
+    def __hash__(self) -> int:
+        return hash(self.start)
+
+
+class Tens(WindowAssigner[Record, Ten]):
+    def assign_windows(self, element: Record, timestamp: int | None, context: Any) -> list[Ten]:
+        assert timestamp is not None
+        return [Ten(timestamp // 10 * 10)]
+
+    def get_default_trigger(self, env: Any) -> Trigger[Record, Ten]:
+        return AtThreeAndAtTheEnd()
+
+    def is_event_time(self) -> bool:
+        return True
+
+class Numbers(ProcessWindowFunction[Any, Any, Any, Any]):
+    def process(self, key: Any, context: Any, elements: Iterable[Record]) -> Iterator[Any]:
+        yield key, context.window().start, sorted(element[3] for element in elements)
+
+
+def test_are_compared_with_windows_alone() -> None:
+    found = set()
+    for assigner in (TumblingEventTimeWindows.of(Time.milliseconds(10)), Tens()):
+        for backend in ("hashmap", "rocksdb"):
+            env = local_environment()
+            env._configuration.set_string("state.backend.type", backend)
+            keyed = timed(epochs(env, RECORDS[:6], RECORDS[6:])).key_by(lambda record: record[0])
+            windows = keyed.window(assigner).trigger(AtThreeAndAtTheEnd())
+            found.add(repr(sorted(windows.process(Numbers()).execute_and_collect())))
+    assert len(found) == 1

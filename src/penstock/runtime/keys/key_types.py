@@ -40,6 +40,15 @@ from penstock.runtime.keys.window_values import (
 VOID_NAMESPACE: Final = None
 """The namespace of state and timers that have no other, such as a window; namespaces are such as keys are."""
 
+
+
+def is_same_namespace(one: Any, other: Any) -> bool:
+    """Whether two namespaces are the same. A window of a user's class is compared with other windows alone."""
+    if one is VOID_NAMESPACE or other is VOID_NAMESPACE:
+        return one is other
+    return bool(one == other)
+
+
 _MASK: Final = 0xFFFFFFFF
 _INT64: Final = struct.Struct(">cq").pack
 _DOUBLE: Final = struct.Struct(">cd").pack

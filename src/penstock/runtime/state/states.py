@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
 
-from penstock.runtime.keys.key_types import VOID_NAMESPACE
+from penstock.runtime.keys.key_types import VOID_NAMESPACE, is_same_namespace
 from penstock.runtime.objects.mutability import IMMUTABLE_TYPES, NO_PAIR, Kept, given
 from penstock.runtime.state.api import (
     AggregatingState,
@@ -62,7 +62,7 @@ class KeyedState(State):
 
     def set_current_namespace(self, namespace: Any) -> None:
         """Act on this namespace from now on."""
-        if namespace is not self._namespace and namespace != self._namespace:
+        if namespace is not self._namespace and not is_same_namespace(namespace, self._namespace):
             self._namespace = namespace
             self.rebind()
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any, Final
 
-from penstock.runtime.keys.key_types import VOID_NAMESPACE, stable_hash
+from penstock.runtime.keys.key_types import VOID_NAMESPACE, is_same_namespace, stable_hash
 from penstock.runtime.objects.mutability import (
     IMMUTABLE_TYPES,
     Kept,
@@ -52,7 +52,9 @@ class HashMapTable(StateTable):
         self._changed: dict[Any, Any] = {}
 
     def release(self, namespace: Any) -> None:
-        if namespace != self._entered and not self._namespaces.get(namespace, ABSENT):
+        if self._namespaces.get(namespace, ABSENT):
+            return
+        if not is_same_namespace(namespace, self._entered):
             del self._namespaces[namespace]
 
     def entry_count(self) -> int:
@@ -64,11 +66,10 @@ class HashMapTable(StateTable):
         for entries in self._namespaces.values():
             entries.clear()
         # Who has a view of one of these may still use it.
-        viewed = (VOID_NAMESPACE, self._entered)
         self._namespaces = {
             namespace: entries
             for namespace, entries in self._namespaces.items()
-            if namespace in viewed
+            if namespace is VOID_NAMESPACE or is_same_namespace(namespace, self._entered)
         }
         self._changed = {}
 
