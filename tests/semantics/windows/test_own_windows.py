@@ -235,6 +235,7 @@ class Tens(WindowAssigner[Record, Ten]):
     def is_event_time(self) -> bool:
         return True
 
+
 class Numbers(ProcessWindowFunction[Any, Any, Any, Any]):
     def process(self, key: Any, context: Any, elements: Iterable[Record]) -> Iterator[Any]:
         yield key, context.window().start, sorted(element[3] for element in elements)

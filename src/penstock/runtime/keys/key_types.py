@@ -41,7 +41,6 @@ VOID_NAMESPACE: Final = None
 """The namespace of state and timers that have no other, such as a window; namespaces are such as keys are."""
 
 
-
 def is_same_namespace(one: Any, other: Any) -> bool:
     """Whether two namespaces are the same. A window of a user's class is compared with other windows alone."""
     if one is VOID_NAMESPACE or other is VOID_NAMESPACE:
