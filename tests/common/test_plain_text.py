@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.common.plain_text import Size, counted, in_columns
+from penstock.common.plain_text import Size, counted, in_columns, without_logins
 
 
 @pytest.mark.parametrize(
@@ -54,3 +54,17 @@ def test_each_cell_is_in_its_column(
             part = line[begin : begin + width]
             assert part.endswith(cell) if right else part.startswith(cell)
             begin += width + 2
+
+
+@pytest.mark.parametrize(
+    ("addresses", "text"),
+    [
+        ("http://me:secret@a:1,https://me@b", "http://a:1,https://b"),
+        ("jdbc:oracle:thin:me/secret@//db:1/shop", "jdbc:oracle:thin://db:1/shop"),
+        ("jdbc:oracle:thin:@db:1/shop", "jdbc:oracle:thin:@db:1/shop"),
+        ("http://a:1/b@c", "http://a:1/b@c"),
+        ("the till's own file", "the till's own file"),
+    ],
+)
+def test_addresses_are_shown_without_logins(addresses: str, text: str) -> None:
+    assert without_logins(addresses) == text

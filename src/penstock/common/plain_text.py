@@ -1,8 +1,12 @@
-"""Numbers, sizes and tables as text, for people to read."""
+"""Numbers, sizes, addresses and tables as text, for people to read."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
+from typing import Final
+
+_LOGIN: Final = re.compile(r"(?<=//)[^/,@]+@|(?<=:)[^\d/:@][^/:@]*/[^/@]*@")
 
 
 class Size(int):
@@ -22,6 +26,16 @@ class Size(int):
 def counted(number: int, what: str) -> str:
     """Return a number of things: `1 epoch`, `1,200 epochs`."""
     return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def without_logins(addresses: str) -> str:
+    """Return addresses without users and passwords: neither //user:password@host nor Oracle's :user/password@host.
+
+    Example:
+        >>> without_logins("jdbc:postgresql://writer:secret@db/shop")
+        'jdbc:postgresql://db/shop'
+    """
+    return _LOGIN.sub("", addresses)
 
 
 def in_columns(rows: Iterable[Sequence[str]], is_right: Sequence[bool]) -> list[str]:

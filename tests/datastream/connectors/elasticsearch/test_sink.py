@@ -355,6 +355,7 @@ class TestOptions:
             lambda: Elasticsearch7SinkBuilder().set_hosts("a:1").build(),
             lambda: Elasticsearch7SinkBuilder().set_hosts("ftp://a:1"),
             lambda: Elasticsearch7SinkBuilder().set_hosts("a:b"),
+            lambda: Elasticsearch7SinkBuilder().set_hosts("https://me:secret@a"),
             lambda: Elasticsearch7SinkBuilder().set_emitter("orders"),  # type: ignore[arg-type]
             lambda: Elasticsearch7SinkBuilder().set_bulk_flush_max_actions(0),
             lambda: Elasticsearch7SinkBuilder().set_bulk_flush_max_size_mb(-2),

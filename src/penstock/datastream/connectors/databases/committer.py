@@ -108,7 +108,7 @@ class RowsCommitter(Committer):
                 uncommitted.after,
                 written,
                 target.what,
-                "the table penstock_epochs of its sink says",
+                f"the table {target.epochs_table!r} of its sink says",
             )
 
     def close(self) -> None:

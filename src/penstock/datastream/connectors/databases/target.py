@@ -22,10 +22,12 @@ class DatabaseTarget(ABC):
 
     Attributes:
         columns: The names of the values of a row.
+        epochs_table: The name of the table that remembers epochs.
         max_retries: How often an epoch is tried again if the database cannot be reached.
     """
 
     columns: tuple[str, ...]
+    epochs_table: str
     max_retries: int = 0
 
     @property

@@ -14,6 +14,7 @@ from enum import Enum
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from penstock.common.plain_text import without_logins
 from penstock.datastream.connectors.elasticsearch.emitter import Action
 from penstock.errors import InvalidArgumentError, SinkError, SinkNotWritableError, SinkRowError
 
@@ -53,6 +54,11 @@ class Cluster:
 
     def __post_init__(self) -> None:
         for host in self.hosts:
+            if "@" in _url(host).netloc:
+                raise InvalidArgumentError(
+                    f"The address {without_logins(_url(host).geturl())!r} was given with a user.",
+                    hint="Give set_connection_username and set_connection_password.",
+                )
             try:
                 _ = _url(host).port
             except ValueError:

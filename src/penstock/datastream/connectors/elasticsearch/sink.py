@@ -180,7 +180,7 @@ class ElasticsearchSinkBuilderBase(ABC):
                 the next if it cannot be reached.
 
         Raises:
-            InvalidArgumentError: If one of them cannot be read.
+            InvalidArgumentError: If one of them cannot be read, or has a user in it.
         """
         several = tuple([hosts] if isinstance(hosts, str) else hosts)
         self._cluster = replace(self._cluster, hosts=several)

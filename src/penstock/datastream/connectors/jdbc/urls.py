@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from penstock.common.plain_text import without_logins
 from penstock.datastream.connectors.databases.client import DatabaseClient
 from penstock.datastream.connectors.databases.psycopg_client import PsycopgClient
 from penstock.datastream.connectors.databases.pymysql_client import PyMySqlClient
@@ -70,9 +70,6 @@ _TUNING: Final = frozenset(
 )
 """Parameters that tell JDBC's drivers how to work, not what to do."""
 
-_LOGIN: Final = re.compile(r"(?<=[/:])[^/:@]+[/:][^/@]*@")
-"""A user and a password before a host, as in //user:password@host or Oracle's thin:user/password@host."""
-
 _OTHERS: Final = {
     "oracle": "oracledb",
     "sqlserver": "pyodbc",
@@ -90,7 +87,7 @@ def shown(url: str) -> str:
         >>> shown("jdbc:postgresql://writer:secret@db/shop?password=secret")
         'jdbc:postgresql://db/shop'
     """
-    return _LOGIN.sub("", url.partition("?")[0])
+    return without_logins(url.partition("?")[0])
 
 
 def client_of(url: str, user: str | None, password: str | None) -> DatabaseClient:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
+from penstock.common.plain_text import without_logins
 from penstock.errors import (
     IncompatibleSchemaError,
     InvalidArgumentError,
@@ -19,7 +19,6 @@ from penstock.errors import (
 T = TypeVar("T")
 
 _MAGIC: Final = b"\0"
-_USER: Final = re.compile("//[^/,]*@")
 _NOT_FOUND: Final = 404
 _CONFLICT: Final = 409
 _PASSING: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
@@ -91,7 +90,7 @@ class SchemaRegistry:
         return self._ask(
             lambda client: client.get_schema(schema_id),
             UnknownSchemaError(
-                f"The schema registry at {_shown(self._url)} knows no schema with the id {schema_id}.",
+                f"The schema registry at {without_logins(self._url)} knows no schema with the id {schema_id}.",
                 hint="Give the registry that the producer of the message has. If only some messages name such a "
                 "schema, they are none of it: let them go to dead letters.",
             ),
@@ -107,7 +106,7 @@ class SchemaRegistry:
         return self._ask(
             lambda client: client.get_version(subject, version).schema,
             UnknownSchemaError(
-                f"The schema registry at {_shown(self._url)} knows no version {version} of {subject!r}, to which "
+                f"The schema registry at {without_logins(self._url)} knows no version {version} of {subject!r}, to which "
                 "another schema refers.",
                 hint="Register it again, or do not delete what others refer to.",
             ),
@@ -157,7 +156,7 @@ class SchemaRegistry:
 
     def _missing(self, subject: str, text: str) -> UnknownSchemaError:
         return UnknownSchemaError(
-            f"The schema registry at {_shown(self._url)} has not the schema {text} under {subject!r}.",
+            f"The schema registry at {without_logins(self._url)} has not the schema {text} under {subject!r}.",
             hint="Register it, or give register=True.",
         )
 
@@ -182,18 +181,18 @@ class SchemaRegistry:
     ) -> IncompatibleSchemaError | SchemaRegistryRefusedError:
         if status == _CONFLICT:
             return IncompatibleSchemaError(
-                f"The schema registry at {_shown(self._url)} refused the schema: {error}.",
+                f"The schema registry at {without_logins(self._url)} refused the schema: {error}.",
                 hint="Change it so that it goes with the versions before it, such as by a default for a new "
                 "field, or write to another subject.",
             )
         return SchemaRegistryRefusedError(
-            f"The schema registry at {_shown(self._url)} refused the request: {error}.",
+            f"The schema registry at {without_logins(self._url)} refused the request: {error}.",
             hint='Look at registry_configs: "basic.auth.user.info" is the user with the password.',
         )
 
     def _away(self, error: Exception) -> SchemaRegistryNotReachableError:
         return SchemaRegistryNotReachableError(
-            f"The schema registry at {_shown(self._url)} does not answer: {error}.",
+            f"The schema registry at {without_logins(self._url)} does not answer: {error}.",
             hint='Look whether it runs. "max.retries" and "retries.max.wait.ms" in registry_configs say how long '
             "it is asked again; a restart strategy of the job comes after that.",
         )
@@ -228,12 +227,7 @@ def _new_client(url: str, configs: Mapping[str, Any]) -> Any:
         return SchemaRegistryClient({"url": url, **configs})
     except (TypeError, ValueError, OSError) as error:
         raise InvalidArgumentError(
-            f"A schema registry at {_shown(url)!r} cannot be asked: {error}.",
+            f"A schema registry at {without_logins(str(url))!r} cannot be asked: {error}.",
             hint="Give an address such as 'http://localhost:8081', and settings that confluent-kafka's "
             "SchemaRegistryClient has.",
         ) from error
-
-
-def _shown(url: str) -> str:
-    """Return an address without the user and the password that may be in it."""
-    return _USER.sub("//", str(url))
