@@ -180,7 +180,10 @@ def test_an_error_says_where() -> None:
     )
 
 
-@pytest.mark.parametrize("message", [b"", b"[1]", b"1", b"{'c':1}", b'{"c":1} x', b"\xff"])
+NO_OBJECTS = [b"", b"[1]", b"1", b"{'c':1}", b'{"c":1} x', b"\xff", b'{"c":' * 100_000]
+
+
+@pytest.mark.parametrize("message", NO_OBJECTS, ids=range(len(NO_OBJECTS)))
 def test_a_message_that_is_no_object_is_an_error_or_passed_over(message: bytes) -> None:
     with pytest.raises(MalformedMessageError, match="is no JSON object"):
         reader(Types.INT()).build().deserialize(message)

@@ -173,7 +173,7 @@ class JsonRowDeserializationSchema(DeserializationSchema):
         """See `DeserializationSchema.deserialize`."""
         try:
             return self._read(self._json.decode(bytes(message).decode()))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             if self._ignores_errors:
                 return None
             raise MalformedMessageError(
