@@ -276,7 +276,7 @@ def test_of_what_was_opened_the_hint_speaks_of_no_record() -> None:
     of_opening = str(function_failure(caught.value, "Map", None))
     assert "keep such records away from it" in of_record
     assert "such records" not in of_opening
-    assert "it was opened or closed" in of_opening
+    assert "it was opened or closed, or it reads a source" in of_opening
 
 
 def test_only_of_a_function_that_can_the_hint_is_to_send_the_record_aside() -> None:

@@ -35,8 +35,7 @@ _RECORD_HINT = (
     "before it can send them to a side output."
 )
 _LIFE_HINT = (
-    "The traceback above is your function's own: it was opened or closed, there was no record yet, or none "
-    "any more."
+    "The traceback above is your function's own. It has no record: it was opened or closed, or it reads a source."
 )
 _RESULT_HINT = (
     "Nothing of your function's own Python code raised this: it is not written in Python, or what it "
