@@ -34,9 +34,7 @@ _RECORD_HINT = (
     f"{_TRACEBACK_HINT}, or keep such records away from it: a filter() before it drops them, a process() "
     "before it can send them to a side output."
 )
-_LIFE_HINT = (
-    "The traceback above is your function's own. It has no record: it was opened or closed, or it reads a source."
-)
+_LIFE_HINT = "The traceback above is your function's own. It has no record: it was opened or closed, or it reads a source."
 _RESULT_HINT = (
     "Nothing of your function's own Python code raised this: it is not written in Python, or what it "
     "returned cannot be used in its place. See its documentation."
