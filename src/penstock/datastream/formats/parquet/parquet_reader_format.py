@@ -101,10 +101,10 @@ class ParquetColumnarRowInputFormat(BulkFormat):
 
     def _places(self, found: list[str]) -> list[str | None]:
         """Return what each column is called in a file that has these; None if it has it not."""
-        if self._is_case_sensitive:
-            return [name if name in found else None for name in self._schema.names]
-        known = {name.lower(): name for name in reversed(found)}
-        return [known.get(name.lower()) for name in self._schema.names]
+        known: dict[str, str] = {}
+        if not self._is_case_sensitive:
+            known = {name.lower(): name for name in reversed(found)}
+        return [name if name in found else known.get(name.lower()) for name in self._schema.names]
 
     def _values(self, column: pa.Array | None, field: pa.Field, count: int) -> list[Any]:
         import pyarrow as pa
