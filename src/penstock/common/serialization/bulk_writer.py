@@ -36,7 +36,13 @@ class BulkWriterFactory(ABC):
     """Makes the writers of files whose format is not one record after the other.
 
     See `FileSink.for_bulk_format`. A class of your own defines `create`; PyFlink's wrap classes of Java.
+
+    Attributes:
+        is_whole: Whether a file is one as a whole only, as those of Parquet are, so that two of them, one behind the
+            other, are none. `FileCompactor.concat_file_compactor` does not take such files.
     """
+
+    is_whole: bool = False
 
     @abstractmethod
     def create(self, file: BinaryIO) -> BulkWriter:

@@ -83,6 +83,8 @@ class OrcBulkWriters:
 
 
 class _OrcFactory(RowDataBulkWriterFactory):
+    is_whole = True
+
     def __init__(
         self, row_type: RowTypeInfo | pa.Schema, schema: pa.Schema, options: dict[str, Any]
     ) -> None:

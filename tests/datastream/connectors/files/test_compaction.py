@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.datastream.connectors.sink_job import SINK_ID, SinkJob
 
-from penstock.common import Configuration, Encoder, WatermarkStrategy
+from penstock.common import Configuration, Encoder, Types, WatermarkStrategy
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.datastream.connectors.file_system import (
     BucketAssigner,
@@ -18,6 +18,10 @@ from penstock.datastream.connectors.file_system import (
     OutputFileConfig,
     RollingPolicy,
 )
+from penstock.datastream.formats.avro import AvroBulkWriters, AvroSchema
+from penstock.datastream.formats.csv import CsvBulkWriters, CsvSchema
+from penstock.datastream.formats.orc import OrcBulkWriters
+from penstock.datastream.formats.parquet import AvroParquetWriters, ParquetBulkWriters
 from penstock.errors import InvalidArgumentError, UnsupportedOperationError
 from penstock.testing import TestingSource
 
@@ -213,14 +217,31 @@ def test_a_builder_takes_strategies_and_compactors(tmp_path: Path) -> None:
     assert sink._settings.strategy is sink._settings.compactor is None
 
 
-def test_no_header_comes_to_stand_among_records(tmp_path: Path) -> None:
-    encoder = Encoder.csv(["id"], header=True)
-    builder = FileSink.for_row_format(str(tmp_path), encoder).enable_compact(strategy(1), CONCAT)
-    with pytest.raises(UnsupportedOperationError, match="begin with a header"):
-        builder.build()
+def test_files_that_cannot_be_put_together_are_left_alone(tmp_path: Path) -> None:
+    place, row = str(tmp_path), Types.ROW_NAMED(["id"], [Types.INT()])
+    field = '{"name": "id", "type": "int"}'
+    avro = AvroSchema.parse_string(f'{{"type": "record", "name": "R", "fields": [{field}]}}')
+    lines = CsvSchema.builder().add_number_column("id")
+    with_header = CsvSchema.builder().add_number_column("id").set_use_header().build()
+    for builder in (
+        FileSink.for_row_format(place, Encoder.csv(["id"], header=True)),
+        FileSink.for_bulk_format(place, ParquetBulkWriters.for_row_type(row)),
+        FileSink.for_bulk_format(place, OrcBulkWriters.for_row_type(row)),
+        FileSink.for_bulk_format(place, AvroBulkWriters.for_generic_record(avro)),
+        FileSink.for_bulk_format(place, AvroParquetWriters.for_generic_record(avro)),
+        FileSink.for_bulk_format(place, CsvBulkWriters.for_schema(with_header)),
+    ):
+        with pytest.raises(UnsupportedOperationError, match="cannot be put one behind the other"):
+            builder.enable_compact(strategy(1), CONCAT).build()
+        builder.enable_compact(strategy(1), FileCompactor.identical_file_compactor()).build()
+    csv = FileSink.for_bulk_format(place, CsvBulkWriters.for_schema(lines.build()))
+    csv.enable_compact(strategy(1), CONCAT).build()
 
-    builder.enable_compact(strategy(1), FileCompactor.identical_file_compactor()).build()
-    builder.disable_compact().build()
+
+def test_what_stands_between_files_is_bytes() -> None:
+    text: Any = "|"
+    with pytest.raises(InvalidArgumentError, match="cannot stand between files"):
+        FileCompactor.concat_file_compactor(text)
 
 
 @pytest.mark.parametrize("parallelism", [1, 2])

@@ -109,11 +109,19 @@ class FileCompactor:
     def concat_file_compactor(file_delimiter: bytes | None = None) -> FileCompactor:
         """Return a compactor that puts files one behind the other.
 
-        That is for formats whose files may be put together so, as lines, and not for Parquet, ORC or Avro.
+        That is for formats whose files may be put together so, as lines; Parquet, ORC, Avro and files with headers
+        are refused by `build` of the sink.
 
         Args:
             file_delimiter: What stands between two files. Flink writes it behind the last one, too.
+
+        Raises:
+            InvalidArgumentError: If these are no bytes.
         """
+        if not isinstance(file_delimiter, bytes | None):
+            raise InvalidArgumentError(
+                f"{file_delimiter!r} cannot stand between files.", hint="Give bytes, as b'\\n'."
+            )
         return FileCompactor(joins=True, delimiter=file_delimiter or b"")
 
     @staticmethod

@@ -89,15 +89,14 @@ class FileSink(SinkOfFiles):
             """Return the sink.
 
             Raises:
-                UnsupportedOperationError: If files that begin with a header are to be put together.
+                UnsupportedOperationError: If files are to be put together whose format does not allow it.
             """
-            joins = self._compactor is not None and self._compactor.joins
-            if joins and isinstance(self._format, RowFiles) and self._format.encoder.header():
+            if self._compactor is not None and self._compactor.joins and self._format.is_whole:
                 raise UnsupportedOperationError(
-                    "Files that begin with a header cannot be put one behind the other: it would stand among the "
-                    "records.",
-                    hint="Leave the header out, as Encoder.csv(columns) does, or files as they are: "
-                    "FileCompactor.identical_file_compactor().",
+                    "Files of Parquet, ORC and Avro, and such that begin with a header, cannot be put one behind the "
+                    "other: who reads them would miss records, or find headers among them.",
+                    hint="Let files be as they are, FileCompactor.identical_file_compactor(), and fewer by longer "
+                    "epochs, env.enable_checkpointing(...); or leave the header out.",
                 )
             return FileSink(self._settings())
 

@@ -58,6 +58,10 @@ class FileFormat(Protocol):
     def of_type(self, type_info: TypeInformation | None) -> FileFormat:
         """Return the format for records of a declared type; None for none."""
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether two files, one behind the other, are none."""
+
     def begin(self, file: BinaryIO, *, is_first: bool) -> BulkWriter:
         """Return the writer for a piece of a file; `is_first` if the file begins with it."""
 
@@ -69,6 +73,11 @@ class RowFiles:
     encoder: Encoder
     has_pieces: ClassVar[bool] = True
     keeps_records: ClassVar[bool] = False
+
+    @property
+    def is_whole(self) -> bool:
+        """See `FileFormat.is_whole`."""
+        return bool(self.encoder.header())
 
     def of_type(self, type_info: TypeInformation | None) -> RowFiles:
         """See `FileFormat.of_type`."""
@@ -100,6 +109,11 @@ class BulkFiles:
     factory: BulkWriterFactory
     has_pieces: ClassVar[bool] = False
     keeps_records: ClassVar[bool] = True
+
+    @property
+    def is_whole(self) -> bool:
+        """See `FileFormat.is_whole`."""
+        return self.factory.is_whole
 
     def of_type(self, type_info: TypeInformation | None) -> BulkFiles:
         """See `FileFormat.of_type`: what makes its writers knows the type."""

@@ -54,6 +54,8 @@ class AvroBulkWriters:
 
 
 class _AvroFactory(BulkWriterFactory):
+    is_whole = True
+
     def __init__(self, schema: AvroSchema) -> None:
         self._schema = schema
 

@@ -53,6 +53,7 @@ class _CsvFactory(RowDataBulkWriterFactory):
     def __init__(self, schema: CsvSchema) -> None:
         super().__init__(schema.type_info)
         self._schema = schema
+        self.is_whole = schema.use_header
 
     def create(self, file: BinaryIO) -> BulkWriter:
         return _CsvBulkWriter(file, self._schema)

@@ -64,6 +64,8 @@ class AvroParquetWriters:
 
 
 class _AvroParquetFactory(BulkWriterFactory):
+    is_whole = True
+
     def __init__(self, schema: AvroSchema, columns: pa.Schema) -> None:
         self._schema = schema
         self._columns = columns

@@ -111,6 +111,8 @@ class ParquetFactory(RowDataBulkWriterFactory):
         row_group_size: How many rows are written together.
     """
 
+    is_whole = True
+
     def __init__(
         self,
         row_type: RowTypeInfo | pa.Schema,
