@@ -15,7 +15,11 @@ from penstock.datastream.connectors.file_system import (
     StreamFormat,
 )
 from penstock.datastream.window import TumblingEventTimeWindows
-from penstock.errors import InvalidArgumentError, SourceNotReadableError
+from penstock.errors import (
+    InvalidArgumentError,
+    SourceNotReadableError,
+    UnsupportedOperationError,
+)
 from penstock.testing import local_environment
 
 TEXT = StreamFormat.text_line_format()
@@ -136,3 +140,12 @@ FILES = FILE_SOURCE.for_record_stream_format
 def test_what_cannot_be_is_refused(build: Any) -> None:
     with pytest.raises(InvalidArgumentError, match="Hint: "):
         build()
+
+
+def test_a_place_that_nobody_could_look_at_is_refused() -> None:
+    with pytest.raises(
+        UnsupportedOperationError, match=r"(?s)nothing is known of hdfs://.*readStream"
+    ):
+        FileSource.for_record_stream_format(StreamFormat.text_line_format(), "/in", "hdfs://nn/in")
+    for place in ("file:///in", "s3a://bucket/in", "/in/a:b"):
+        FileSource.for_record_stream_format(StreamFormat.text_line_format(), place).build()

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from penstock.checkpoint.object_storage import SCHEMES
 from penstock.common.time import Duration
 from penstock.datastream.connectors.base import Source
-from penstock.errors import InvalidArgumentError
+from penstock.errors import InvalidArgumentError, UnsupportedOperationError
 from penstock.runtime.planned.files import FilesSource
 from penstock.runtime.planned.reader_format import BulkFormat, ReaderFormat, StreamFormat
 
@@ -203,4 +204,12 @@ def _places(paths: tuple[str | os.PathLike[str], ...]) -> tuple[str, ...]:
             f"A FileSource was given the paths {list(paths)!r}.",
             hint="Give one path of a file or folder, or several.",
         )
+    for place in places:
+        scheme, separator, _ = place.partition("://")
+        if separator and scheme not in {"file", *SCHEMES}:
+            raise UnsupportedOperationError(
+                f"A FileSource cannot read {place!r}: nothing is known of {scheme}://.",
+                hint="Give a path, or a URL of s3://, gs:// or abfss://, or read it with Spark: "
+                f"env.from_data_frame(spark.readStream.text({place!r})).",
+            )
     return places
