@@ -30,6 +30,11 @@ def passed_on(plan: Plan) -> str:
     return found
 
 
+def test_kinds_are_called_as_checkpoints_call_them() -> None:
+    kinds = FilesSource(LINES, []).kind, FilesSource(LINES, [], 1).kind
+    assert kinds == ("a fixed set of files", "a growing set of files")
+
+
 class TestFilesThatAreThere:
     def test_are_read_at_once_each_but_once(self, tmp_path: Path) -> None:
         write(tmp_path, "a", "b")

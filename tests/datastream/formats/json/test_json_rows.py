@@ -116,6 +116,15 @@ def test_values_are_read_as_flink_does(kind: TypeInformation, text: str, expecte
     assert (found, type(found)) == (expected, type(expected))
 
 
+def test_characters_and_times_of_a_zone() -> None:
+    # PyFlink reads and writes neither.
+    assert read(Types.CHAR(), '"é"') == "é"
+    with pytest.raises(MalformedMessageError, match="'ab' is not one character"):
+        read(Types.CHAR(), '"ab"')
+    east = AT.replace(tzinfo=datetime.timezone(datetime.timedelta(hours=2)))
+    assert writer(Types.SQL_TIMESTAMP()).serialize(Row(east)) == b'{"c":"2020-01-02T01:04:05Z"}'
+
+
 def test_decimal_numbers_are_read_exactly() -> None:
     # Flink reads them by way of a double.
     assert read(Types.BIG_DEC(), "12345678901234567.890") == Decimal("12345678901234567.890")
