@@ -1,8 +1,13 @@
 """Runs PyFlink's own unit tests of `pyflink.common` and `pyflink.datastream` on penstock: their import is changed.
 
 `python benchmarks/pyflink_tests.py --tests FOLDER` takes files `test_*.py` of Flink's repository, from the folders
-`flink-python/pyflink/common/tests` and `flink-python/pyflink/datastream/tests`, which are not in this one. Tests that
-need Java are left out; which of the others fail, and why, is in `pyflink_cases/expected_failures.txt`.
+`tests` below `flink-python/pyflink/common` and `flink-python/pyflink/datastream`, which are not in this one. All run in
+this process, without Spark.
+
+Where tests take a row, a schema or a configuration to Java and back, `pyflink_cases/java.py` stands in for it; a test
+that asks more of Java is left out. If a test does so only at its end, as those of connectors which look into the fields
+of Java's objects, take these lines out of the file, and the rest of it is run. Which of the others fail, and why, is in
+`pyflink_cases/expected_failures.txt`.
 """
 
 from __future__ import annotations
@@ -21,13 +26,18 @@ from typing import Any, Final, cast
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks.pyflink_cases.stand_ins import get_j_env_configuration, of_java
+from benchmarks.pyflink_cases.java import STAND_INS_FOR_JAVA, java_stood_in_for, of_java
 
 EXPECTED: Final = Path(__file__).parent / "pyflink_cases" / "expected_failures.txt"
 STAND_INS: Final = "benchmarks.pyflink_cases.stand_ins"
 MOVED: Final = re.compile(r"\bpyflink\.(testing\.test_case_utils|datastream\.tests\.test_util)\b")
-STAND_INS_BY_NAME: Final = {"get_j_env_configuration": get_j_env_configuration}
-INSIDES: Final = ("penstock.java_gateway", "penstock.util", "penstock.fn_execution")
+INSIDES: Final = (
+    "penstock.java_gateway",
+    "penstock.pyflink_gateway_server",
+    "penstock.util",
+    "penstock.fn_execution",
+    "penstock.table",
+)
 OF_JAVA: Final = re.compile(r"_?get_java_|\b_?j_\w+")
 PACKAGE: Final = re.compile(r"\bpyflink\b")
 
@@ -50,7 +60,7 @@ def stand_in_for_insides(text: str) -> None:
             for name in node.names:
                 if is_inside(node.module or "", name.name):
                     module = stand_in_module(node.module or "")
-                    setattr(module, name.name, STAND_INS_BY_NAME.get(name.name, of_java))
+                    setattr(module, name.name, STAND_INS_FOR_JAVA.get(name.name, of_java))
 
 
 def stand_in_module(name: str) -> ModuleType:
@@ -98,7 +108,7 @@ class Result(unittest.TextTestResult):
 
 def run(source: Path) -> tuple[unittest.TestResult, set[str]]:
     """Run the tests of a folder; return what came of them, and the names of those that failed."""
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, java_stood_in_for():
         suite = unittest.TestSuite(suites(Path(folder), source))
         result = unittest.TextTestRunner(resultclass=cast("Any", Result)).run(suite)
         sys.path.remove(folder)

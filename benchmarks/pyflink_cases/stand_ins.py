@@ -7,9 +7,9 @@ import tempfile
 import unittest
 import uuid
 from decimal import Decimal
-from typing import Any, NoReturn
+from typing import Any
 
-from penstock.common import Configuration, Row
+from penstock.common import Row
 from penstock.common.watermark_strategy import TimestampAssigner
 from penstock.datastream import RuntimeExecutionMode, SinkFunction, StreamExecutionEnvironment
 
@@ -45,11 +45,8 @@ class PyFlinkUTTestCase(PyFlinkTestCase):
 
     def setUp(self) -> None:
         """Make the environment."""
-        configuration = Configuration().set_string("execution.target", "local")
-        self.env = StreamExecutionEnvironment.get_execution_environment(configuration)
+        self.env = StreamExecutionEnvironment.get_execution_environment()
         self.env.set_parallelism(2)
-        # Tests take it to Java, where stand-ins are.
-        vars(self.env)["_j_stream_execution_environment"] = None
         self.env.set_runtime_mode(self.mode)
 
 
@@ -111,17 +108,3 @@ class SecondColumnTimestampAssigner(TimestampAssigner):
     def extract_timestamp(self, value: Any, record_timestamp: int | None) -> int:
         """Return it."""
         return int(value[1])
-
-
-class get_j_env_configuration:  # noqa: N801 - PyFlink's name
-    """The environment's configuration as Java sees it: what tests set there is about Flink's cluster."""
-
-    def __init__(self, environment: Any) -> None: ...
-
-    def setString(self, key: str, value: str) -> None:  # noqa: N802 - Java's name
-        """Forget it."""
-
-
-def of_java(*_: Any, **__: Any) -> NoReturn:
-    """Stand in for what is about Java's objects, or inside of PyFlink: what calls it is no test of penstock."""
-    raise unittest.SkipTest("needs Java, or PyFlink's own insides")

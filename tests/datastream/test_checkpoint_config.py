@@ -114,6 +114,9 @@ def test_state_is_kept_as_changelogs_whatever_is_said(env: StreamExecutionEnviro
     ("storage", "path"),
     [
         (FileSystemCheckpointStorage("/tmp/c"), "/tmp/c"),
+        (FileSystemCheckpointStorage("file:///tmp/c//"), "file:///tmp/c"),
+        (FileSystemCheckpointStorage("file:///"), "file:///"),
+        (FileSystemCheckpointStorage("/"), "/"),
         (JobManagerCheckpointStorage(), None),
         (JobManagerCheckpointStorage("/tmp/c"), "/tmp/c"),
     ],

@@ -19,10 +19,10 @@ class CheckpointStorage:
     """
 
     def __init__(self, checkpoint_path: str | None = None) -> None:
-        self._checkpoint_path = checkpoint_path
+        self._checkpoint_path = _without_last_slash(checkpoint_path)
 
     def get_checkpoint_path(self) -> str | None:
-        """Return the folder or object store of the checkpoints; None for a temporary folder."""
+        """Return the folder or object store of the checkpoints, without a slash at its end; None for a temporary folder."""
         return self._checkpoint_path
 
     def get_savepoint_path(self) -> str | None:
@@ -31,6 +31,11 @@ class CheckpointStorage:
 
     def __str__(self) -> str:
         return f"{type(self).__name__}({self._checkpoint_path!r})"
+
+
+def _without_last_slash(path: str | None) -> str | None:
+    bare = (path or "").rstrip("/")
+    return path if not bare or bare.endswith(":") else bare
 
 
 class JobManagerCheckpointStorage(CheckpointStorage):

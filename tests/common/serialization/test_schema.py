@@ -63,6 +63,10 @@ class TestRowFieldExtractorSchema:
     def test_writes_a_field(self, row: Any) -> None:
         assert [RowFieldExtractorSchema(place).serialize(row) for place in (0, 1)] == [b"a", b"b"]
 
+    @pytest.mark.parametrize("row", [None, Row(None, b"b"), (None,)])
+    def test_writes_no_bytes_for_none(self, row: Any) -> None:
+        assert RowFieldExtractorSchema(0).serialize(row) == b""
+
     def test_is_equal_to_one_of_the_same_field(self) -> None:
         assert (
             RowFieldExtractorSchema(1) == RowFieldExtractorSchema(1) != RowFieldExtractorSchema(0)
@@ -71,7 +75,7 @@ class TestRowFieldExtractorSchema:
 
     def test_says_what_is_wrong(self) -> None:
         schema = RowFieldExtractorSchema(1)
-        for record in (Row(b"a"), "ab", None):
+        for record in (Row(b"a"), "ab"):
             with pytest.raises(TypeMismatchError, match="is no row with a field 1"):
                 schema.serialize(record)
         with pytest.raises(TypeMismatchError, match=r"field 1 of .* is 'b', which is not made"):

@@ -140,7 +140,7 @@ class ByteArraySchema(SerializationSchema, DeserializationSchema):
 
 
 class RowFieldExtractorSchema(SerializationSchema):
-    """Writes one field of a row, which holds bytes: as a message's key, say.
+    """Writes one field of a row, which holds bytes: as a message's key, say. None becomes no bytes, row or field.
 
     Args:
         field_index: The position of the field, from 0.
@@ -163,12 +163,17 @@ class RowFieldExtractorSchema(SerializationSchema):
 
     def serialize(self, element: Any) -> bytes:
         """See `SerializationSchema.serialize`."""
+        if element is None:
+            return b""
         if not isinstance(element, (Row, tuple, list)) or len(element) <= self._index:
             raise TypeMismatchError(
                 f"{element!r} is no row with a field {self._index}.",
                 hint="Let the stream before have rows with a field that holds bytes.",
             )
-        return _checked_bytes(element[self._index], f"field {self._index} of {element!r}")
+        field = element[self._index]
+        return (
+            b"" if field is None else _checked_bytes(field, f"field {self._index} of {element!r}")
+        )
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, RowFieldExtractorSchema) and other._index == self._index

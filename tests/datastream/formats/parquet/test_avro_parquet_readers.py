@@ -74,6 +74,20 @@ def test_each_record_has_defaults_of_its_own() -> None:
     assert first["tags"] is not second["tags"]
 
 
+def test_a_field_may_be_always_null() -> None:
+    fields = '[{"name": "id", "type": "int"}, {"name": "none", "type": "null"}]'
+    schema = AvroSchema.parse_string(f'{{"type": "record", "name": "R", "fields": {fields}}}')
+    file = io.BytesIO()
+    writer = AvroParquetWriters.for_generic_record(schema).create(file)
+    writer.add_element({"id": 1, "none": None})
+    writer.finish()
+    of_flink = io.BytesIO()
+    pq.write_table(pa.table({"id": [1]}), of_flink)
+
+    expected = [{"id": 1, "none": None}]
+    assert read(io.BytesIO(file.getvalue()), schema) == expected == read(of_flink, schema)
+
+
 @pytest.mark.parametrize("columns", [{"unit": ["s"]}, {"id": ["x"]}])
 def test_what_holds_no_such_records_is_told(columns: dict[str, list[Any]]) -> None:
     file = io.BytesIO()

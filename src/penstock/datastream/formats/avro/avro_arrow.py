@@ -38,8 +38,8 @@ class _Columns:
     def field(self, name: str, schema: Any, outer: tuple[str, ...]) -> pa.Field:
         import pyarrow as pa
 
-        is_nullable = isinstance(schema, list) and "null" in schema
         kind, definition = self._resolved(schema)
+        is_nullable = kind == "null" or (isinstance(schema, list) and "null" in schema)
         return pa.field(name, self._type_of(kind, definition, outer), nullable=is_nullable)
 
     def _type_of(

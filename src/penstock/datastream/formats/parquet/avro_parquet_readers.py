@@ -24,7 +24,8 @@ class AvroParquetReaders:
     def for_generic_record(schema: AvroSchema) -> StreamFormat:
         """Return the format of Parquet files that hold records of a schema.
 
-        Records are dicts. A field that a file has not is what the schema says it is by default.
+        Records are dicts. A field that a file has not is what the schema says it is by default; one that is always
+        null needs no default, as files that Flink writes have no column for it.
 
         Args:
             schema: The schema of the records.
@@ -90,4 +91,7 @@ class _AvroParquetFormat(StreamFormat):
     def _defaults(self, names: Iterable[str]) -> dict[str, Any]:
         values = AvroValues(self._schema.parsed())
         fields = {field["name"]: field for field in self._schema.parsed()["fields"]}
-        return {name: values.default_of(fields[name]) for name in names}
+        return {
+            name: None if fields[name]["type"] == "null" else values.default_of(fields[name])
+            for name in names
+        }
