@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import codecs
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, Final
 
 from penstock.common.typeinfo.type_information import TypeInformation
 from penstock.common.typeinfo.types import Types
 from penstock.common.types import Row
-from penstock.errors import InvalidArgumentError, TypeMismatchError
+from penstock.errors import (
+    InvalidArgumentError,
+    SchemaRegistryNotReachableError,
+    SchemaRegistryRefusedError,
+    TypeMismatchError,
+)
 
 __all__ = [
     "ByteArraySchema",
@@ -19,6 +24,14 @@ __all__ = [
     "SimpleStringSchema",
     "charset_named",
 ]
+
+NOT_OF_THE_MESSAGE: Final = (
+    ImportError,
+    MemoryError,
+    SchemaRegistryNotReachableError,
+    SchemaRegistryRefusedError,
+)
+"""What a schema raises whatever the message: the job fails, and no message is given up or blamed."""
 
 
 class SerializationSchema(ABC):

@@ -3,27 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
-from penstock.common.serialization.schema import DeserializationSchema
+from penstock.common.serialization.schema import NOT_OF_THE_MESSAGE, DeserializationSchema
 from penstock.datastream.functions.one_input import ProcessFunction
-from penstock.errors import (
-    InvalidArgumentError,
-    PenstockError,
-    SchemaRegistryNotReachableError,
-    SchemaRegistryRefusedError,
-)
+from penstock.errors import InvalidArgumentError, PenstockError
 from penstock.runtime.output_tag import OutputTag, check_output_tag
 
 __all__ = ["DeadLetter", "DeserializeFunction"]
-
-_NOT_OF_THE_MESSAGE: Final = (
-    ImportError,
-    MemoryError,
-    SchemaRegistryNotReachableError,
-    SchemaRegistryRefusedError,
-)
-"""What is raised whatever the message: the job fails, and no message is given up."""
 
 
 class DeadLetter(NamedTuple):
@@ -100,7 +87,7 @@ class DeserializeFunction(ProcessFunction):
             return
         try:
             record = self._schema.deserialize(message)
-        except _NOT_OF_THE_MESSAGE:
+        except NOT_OF_THE_MESSAGE:
             raise
         except Exception as error:
             if self._dead_letters is None:

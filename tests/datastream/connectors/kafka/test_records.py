@@ -10,7 +10,7 @@ from penstock.datastream.connectors.kafka.records import (
     ValuesOnly,
     WholeRecords,
 )
-from penstock.errors import MalformedMessageError
+from penstock.errors import MalformedMessageError, SchemaRegistryNotReachableError
 
 
 class Message:
@@ -87,3 +87,17 @@ def test_a_message_that_cannot_be_read_is_named(make: Any) -> None:
     ) as raised:
         make([Message(b"1"), Message(b"x" * 999, 3)])
     assert "set_record_deserializer()" in (raised.value.hint or "")
+
+
+class Away(DeserializationSchema):
+    def deserialize(self, message: bytes) -> Any:
+        raise SchemaRegistryNotReachableError("The registry is away.")
+
+
+def test_no_message_is_blamed_because_a_schema_registry_is_away() -> None:
+    for as_block in (
+        ValuesOnly(Away()),
+        WholeRecords(lambda record: Away().deserialize(record.value or b"")),
+    ):
+        with pytest.raises(SchemaRegistryNotReachableError):
+            as_block([Message(b"a")])

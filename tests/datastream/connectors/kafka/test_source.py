@@ -11,14 +11,16 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewPartitions, NewTopic
 
-from penstock.common import Configuration, SimpleStringSchema, WatermarkStrategy
-from penstock.datastream import StreamExecutionEnvironment
+from penstock.common import Configuration, SimpleStringSchema, Types, WatermarkStrategy
+from penstock.datastream import OutputTag, StreamExecutionEnvironment
 from penstock.datastream.connectors.kafka import (
     KafkaOffsetsInitializer,
     KafkaSource,
     KafkaSourceBuilder,
     KafkaTopicPartition,
 )
+from penstock.datastream.formats import DeserializeFunction
+from penstock.datastream.formats.json import JsonRowDeserializationSchema
 from penstock.errors import (
     InvalidArgumentError,
     KafkaClientNotFoundError,
@@ -202,6 +204,23 @@ def test_a_message_that_cannot_be_read_ends_the_job_and_is_named(
 
     with pytest.raises(MalformedMessageError, match=f"'{topic}', partition 0, offset 1"):
         run(local_environment(), source.build())
+
+
+@pytest.mark.kafka
+def test_messages_that_hold_no_record_go_to_dead_letters(kafka: KafkaCluster, topic: str) -> None:
+    write(kafka, topic, '{"id": 1}', "?", '{"id": 2}')
+    write(kafka, topic, "!", partition=1)
+    ids = Types.ROW_NAMED(["id"], [Types.INT()])
+    schema = JsonRowDeserializationSchema.builder().type_info(ids).build()
+    dead = OutputTag("dead letters")
+    source = reading(kafka, topic).set_record_deserializer().set_bounded(LATEST).build()
+
+    messages = local_environment(2).from_source(source, NO_WATERMARKS, "messages")
+    rows = messages.process(DeserializeFunction(schema, dead_letters=dead), ids)
+    places = rows.get_side_output(dead).map(lambda letter: (*letter[2:], letter.message))
+    found = rows.map(lambda row: row.id).union(places).execute_and_collect()
+
+    assert sorted(found, key=str) == [(topic, 0, 1, b"?"), (topic, 1, 0, b"!"), 1, 2]
 
 
 @pytest.mark.kafka

@@ -10,6 +10,7 @@ from penstock.common.serialization import (
     DeserializationSchema,
     SimpleStringSchema,
 )
+from penstock.common.serialization.schema import NOT_OF_THE_MESSAGE
 from penstock.errors import MalformedMessageError, PenstockError
 from penstock.runtime.exchange.elements import Block
 from penstock.runtime.objects.mutability import copied_if_possible
@@ -69,6 +70,8 @@ class ValuesOnly:
                 continue
             try:
                 value = deserialize(raw)
+            except NOT_OF_THE_MESSAGE:
+                raise
             except Exception as error:
                 raise _malformed(error, message) from error
             if value is not None:
@@ -103,6 +106,8 @@ class WholeRecords:
             if self._deserialize is not None:
                 try:
                     value = copied_if_possible(self._deserialize(found))
+                except NOT_OF_THE_MESSAGE:
+                    raise
                 except Exception as error:
                     raise _malformed(error, message) from error
             if value is not None:
@@ -138,7 +143,8 @@ def _malformed(error: Exception, message: Any) -> MalformedMessageError:
         f"The message of topic {message.topic()!r}, partition {message.partition()}, offset {message.offset()}, "
         f"with {shown}, cannot be read: {reason}",
         hint="To go on without it, let the deserializer return None for what it cannot read. To keep such messages, "
-        "read whole records by set_record_deserializer(), and send the malformed ones to a side output.",
+        "read whole records by set_record_deserializer(), and send the malformed ones to a side output: "
+        "stream.process(DeserializeFunction(schema, dead_letters=tag)).",
     )
 
 
