@@ -1,15 +1,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from confluent_kafka import Producer
+from tests.datastream.connectors.kafka import killed_job
 from tests.datastream.connectors.kafka.topics import Topic
 from tests.datastream.connectors.sink_job import SINK_ID, SinkJob
 from tests.servers.kafka_server import KafkaCluster
+from tests.servers.zygote import Zygote
 
 from penstock.common import SimpleStringSchema
 from penstock.datastream.connectors import DeliveryGuarantee
@@ -193,3 +195,14 @@ def test_a_record_that_the_topic_does_not_take_is_named_and_the_job_goes_on(
     with pytest.raises(SinkRowError, match=r"a record of 2000 bytes for the topic .* is too large"):
         job.publish()
     assert topic.values() == []
+
+
+def test_each_record_is_there_once_wherever_in_a_commit_the_driver_is_killed(
+    kafka: KafkaCluster, tmp_path: Path
+) -> None:
+    with closing(Zygote(killed_job.__name__)) as zygote:
+        trial = killed_job.Trial(zygote, kafka, tmp_path)
+        for point in killed_job.POINTS:
+            assert not trial.live(point), f"it was not killed at {point}"
+        assert trial.live()
+    trial.check()
