@@ -32,7 +32,6 @@ from penstock.datastream.connectors.kafka import KafkaRecordSerializationSchema,
 from penstock.datastream.connectors.kafka.client import kafka_client
 from penstock.datastream.connectors.kafka.committer import RecordsCommitter
 from penstock.datastream.connectors.kafka.epochs_topic import EpochsTopic
-from penstock.datastream.connectors.kafka.sender import Sender
 from penstock.testing import TestingSource
 
 EPOCHS: Final = 30
@@ -204,7 +203,9 @@ def prove(kills: int) -> None:
             trial.check()
             jobs += 1
             print(f"{jobs} jobs, {happened.total()} kills", flush=True)
-    print(dict(happened.most_common()), f"{time.monotonic() - began:.0f} s: each record is there once")
+    print(
+        dict(happened.most_common()), f"{time.monotonic() - began:.0f} s: each record is there once"
+    )
 
 
 if __name__ == "__main__":
