@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import platform
 import shutil
+import signal
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.kit.tally import Outcome
@@ -21,6 +26,9 @@ if TYPE_CHECKING:
 VERSION = "2.3.0"
 PYTHONS = ((3, 11), (3, 12))
 """The Python versions that this PyFlink has wheels for and penstock runs on."""
+
+PATIENCE = 5.0
+"""How many seconds PyFlink has to end by itself, before it is killed."""
 
 ROOT = Path(__file__).resolve().parents[2]
 HOME = ROOT / ".benchmarks" / f"pyflink-{VERSION}"
@@ -52,8 +60,14 @@ def install_pyflink() -> None:
     STAMP.write_text(requirement)
 
 
+class PeerHung(Exception):
+    """PyFlink did not answer in time, and is ended; the message says what it was."""
+
+
 class PyFlink:
     """A local Flink with PyFlink, kept running for many jobs.
+
+    It is a group of processes: the program, Flink's Java, Python's workers. They end together.
 
     Args:
         mode: PyFlink's `python.execution-mode`: thread or process.
@@ -65,23 +79,13 @@ class PyFlink:
         self._mode = mode
         self._job = job
         self._arguments = arguments
+        self._process: subprocess.Popen[str] | None = None
 
     def __enter__(self) -> PyFlink:
         install_pyflink()
         ensure_java()
-        # Flink's task managers look for "python" on the PATH.
-        path = os.pathsep.join([str(HOME / "bin"), os.environ["PATH"]])
         self._log = (HOME / f"{self._job}-{self._mode}.log").open("w")
-        python = str(HOME / "bin" / "python")
-        self._process = subprocess.Popen(
-            [python, "-m", f"benchmarks.{self._job}", self._mode, *self._arguments],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._log,
-            text=True,
-            cwd=ROOT,
-            env={**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)},
-        )
+        self._start()
         return self
 
     def __exit__(
@@ -90,8 +94,7 @@ class PyFlink:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._process.terminate()
-        self._process.wait()
+        self._end()
         self._log.close()
 
     def rate(self, records: int) -> float:
@@ -103,19 +106,84 @@ class PyFlink:
         answer = self.ask(records=records, check=True)
         return Outcome(answer["seconds"], int(answer["count"]), int(answer["total"]))
 
-    def ask(self, **order: Any) -> dict[str, Any]:
-        """Has the job do what the order says; returns its answer."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps(order) + "\n")
-        self._process.stdin.flush()
-        for line in self._process.stdout:
-            if line.startswith("answer "):
-                answer: dict[str, Any] = json.loads(line.removeprefix("answer "))
-                return answer
+    def ask(self, within: float | None = None, **order: Any) -> dict[str, Any]:
+        """Has the job do what the order says; returns its answer.
+
+        Args:
+            within: How many seconds it may take; after them PyFlink is ended, and the next order starts it anew.
+                None for as long as it takes.
+            **order: The order.
+
+        Raises:
+            PeerHung: It took longer.
+            PeerUnavailable: It ended.
+        """
+        process = self._process or self._start()
+        assert process.stdin is not None
+        end = None if within is None else time.monotonic() + within
+        process.stdin.write(json.dumps(order) + "\n")
+        process.stdin.flush()
+        try:
+            while line := self._lines.get(timeout=end and max(0, end - time.monotonic())):
+                if line.startswith("answer "):
+                    answer: dict[str, Any] = json.loads(line.removeprefix("answer "))
+                    return answer
+        except Empty:
+            self._end()
+            raise PeerHung(f"PyFlink did not answer within {within:g} s") from None
         raise PeerUnavailable(
             f"PyFlink ended in {self._mode} mode. Its log: {Path(self._log.name).relative_to(ROOT)}"
         )
+
+    def _start(self) -> subprocess.Popen[str]:
+        # Flink's task managers look for "python" on the PATH.
+        path = os.pathsep.join([str(HOME / "bin"), os.environ["PATH"]])
+        python = str(HOME / "bin" / "python")
+        process = subprocess.Popen(
+            [python, "-m", f"benchmarks.{self._job}", self._mode, *self._arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+            text=True,
+            cwd=ROOT,
+            env={**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)},
+            start_new_session=True,
+        )
+        self._process = process
+        self._lines: SimpleQueue[str] = SimpleQueue()
+        self._reader = threading.Thread(target=_read, args=(process, self._lines), daemon=True)
+        self._reader.start()
+        return process
+
+    def _end(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            end_group(process)
+            self._reader.join()
+            assert process.stdin is not None
+            with contextlib.suppress(BrokenPipeError):
+                process.stdin.close()
+
+
+def _read(process: subprocess.Popen[str], lines: SimpleQueue[str]) -> None:
+    assert process.stdout is not None
+    with process.stdout:
+        for line in process.stdout:
+            lines.put(line)
+    lines.put("")
+
+
+def end_group(process: subprocess.Popen[str]) -> None:
+    """Ends a process and all that are in the group that it leads."""
+    with contextlib.suppress(ProcessLookupError):
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            os.killpg(process.pid, number)
+            end = time.monotonic() + PATIENCE
+            while time.monotonic() < end:
+                process.poll()
+                os.killpg(process.pid, 0)
+                time.sleep(0.02)
+    process.wait()
 
 
 def _python() -> str:

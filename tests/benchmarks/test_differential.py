@@ -1,18 +1,24 @@
 from __future__ import annotations
 
+import io
 import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from benchmarks.differential import (
     RECORDED,
+    ProgramHung,
     ProgramsFailed,
     Run,
+    Tally,
     answers,
+    asked,
+    compare,
     numbers,
     on_penstock,
 )
 from benchmarks.flink_programs import kinds, programs
+from benchmarks.kit.peers import PeerHung, PyFlink
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -103,6 +109,85 @@ class TestJobs:
         found = answers(several, run)
         assert found[3] == "the third"
         assert all(isinstance(each, list) for place, each in enumerate(found) if place != 3)
+
+
+class TestCompare:
+    def test_tells_of_differences_and_of_programs_that_hang(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        several = [programs.program(seed) for seed in range(12)]
+        hung, other = (
+            next(each for each in several if each["mode"] == mode)
+            for mode in ("STREAMING", "BATCH")
+        )
+
+        def pyflink(order: dict[str, Any]) -> list[Any]:
+            if order["programs"] == [hung["steps"]]:
+                raise ProgramHung("no answer")
+            results = on_penstock("local")(order)
+            return (
+                [*results, (0, ("z", 1, 1))] if order["programs"] == [other["steps"]] else results
+            )
+
+        tally = Tally(len(several), io.StringIO())
+        compare(several, pyflink, {"local": on_penstock("local")}, tally)
+        told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+        assert {"hung": "no answer", "program": hung} in told
+        (different,) = [each for each in told if "target" in each]
+        assert different["program"] == other
+        assert ["z", 1, 1] in different["pyflink"]
+        assert ["z", 1, 1] not in different["penstock"]
+        assert str(tally) == "11 of 12 programs compared, 1 differences, 1 hung on PyFlink"
+
+    def test_shows_a_line_that_moves_on_a_terminal_and_one_a_job_elsewhere(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        moving, still = Screen(), io.StringIO()
+        for out in (moving, still):
+            tally = Tally(3, out)
+            tally.show()
+            tally.tell({"hung": "once"})
+            tally.show(whole=True)
+        line = "0 of 3 programs compared, 0 differences, 0 hung on PyFlink"
+        shown = f"{line} (0 run there)"
+        assert moving.getvalue().split("\r\033[K") == ["", shown, "", shown, shown]
+        assert still.getvalue() == f"{line}\n"
+        assert capsys.readouterr().out == '{"hung": "once"}\n' * 2
+
+
+class TestAsked:
+    def test_asks_once_more_before_a_program_counts_as_hung(self) -> None:
+        flink = Slow(1)
+        assert asked(flink, 3)({"mode": "BATCH"}) == [(0, 1)]
+        assert flink.orders == [(3, {"mode": "BATCH"})] * 2
+        with pytest.raises(ProgramHung, match="too long"):
+            asked(Slow(2), 3)({})
+
+    def test_fails_with_what_pyflink_says(self) -> None:
+        with pytest.raises(ProgramsFailed, match="no such step"):
+            asked(Slow(0, {"error": "no such step"}), 3)({})
+
+
+class Slow(PyFlink):
+    """Answers from its second or third time on."""
+
+    def __init__(self, hangs: int, answer: dict[str, Any] | None = None) -> None:
+        self._hangs = hangs
+        self._answer = answer or {"results": [(0, 1)]}
+        self.orders: list[tuple[float | None, dict[str, Any]]] = []
+
+    def ask(self, within: float | None = None, **order: Any) -> dict[str, Any]:
+        self.orders.append((within, order))
+        if len(self.orders) <= self._hangs:
+            raise PeerHung("too long")
+        return self._answer
+
+
+class Screen(io.StringIO):
+    """A terminal."""
+
+    def isatty(self) -> bool:
+        return True
 
 
 def test_numbers_are_one_or_a_range() -> None:
