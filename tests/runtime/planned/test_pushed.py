@@ -95,6 +95,21 @@ def test_too_many_have_to_wait_until_some_are_fetched(monkeypatch: pytest.Monkey
     assert (found, inbox.fetch()) == ([1, 2], [3])
 
 
+def test_of_large_ones_fewer_may_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("penstock.runtime.exchange.record_size._HELD_BYTES", 2500)
+    inbox: Inbox[str] = Inbox()
+    large = "x" * 1000
+    inbox.put(large)
+    inbox.put(large)
+    thread = threading.Thread(target=inbox.put, args=("last",))
+    thread.start()
+
+    found = inbox.fetch()
+    thread.join(SECONDS)
+
+    assert (found, inbox.fetch()) == ([large, large], ["last"])
+
+
 def test_nobody_waits_for_an_inbox_that_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("penstock.runtime.planned.pushed._MOST_WAITING", 0)
     numbers = Numbers()

@@ -7,10 +7,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Generic, TypeVar
 
+from penstock.runtime.exchange.elements import Block
+from penstock.runtime.exchange.record_size import RecordSize
 from penstock.runtime.planned.planned_source import Piece, Plan, Planner
 
 _MOST_WAITING: Final = 1 << 14
-"""How many records may wait for an epoch: what brings them has to wait then."""
+"""How many records may wait for an epoch, or fewer if they are large: what brings them has to wait then."""
 _SECONDS_TO_END: Final = 5.0
 
 _T = TypeVar("_T")
@@ -22,6 +24,7 @@ class Inbox(Generic[_T]):
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self._waiting: list[_T] = []
+        self._size = RecordSize()
         self._is_closed = False
 
     @property
@@ -35,14 +38,17 @@ class Inbox(Generic[_T]):
             self._changed.wait_for(self._has_room)
             if not self._is_closed:
                 self._waiting += values
+                self._size.look_at(Block(list(values)))
 
     def _has_room(self) -> bool:
-        return self._is_closed or len(self._waiting) < _MOST_WAITING
+        most = min(_MOST_WAITING, self._size.most_held)
+        return self._is_closed or len(self._waiting) < most
 
     def fetch(self) -> list[_T]:
         """Return what has come since the last time."""
         with self._changed:
             found, self._waiting = self._waiting, []
+            self._size = RecordSize()
             self._changed.notify_all()
             return found
 
