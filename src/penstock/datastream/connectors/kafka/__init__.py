@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from penstock.datastream.connectors.base import DeliveryGuarantee
 from penstock.datastream.connectors.kafka.producer import (
     FlinkKafkaProducer,
     FlinkKafkaProducerBase,
@@ -23,6 +24,7 @@ from penstock.runtime.planned.kafka.offsets import (
 )
 
 __all__ = [
+    "DeliveryGuarantee",
     "FlinkKafkaProducer",
     "FlinkKafkaProducerBase",
     "KafkaConsumerRecord",
