@@ -25,11 +25,6 @@ def main() -> None:
         configuration = Configuration()
         configuration.set_string("python.execution-mode", sys.argv[1])
         configuration.set_string("python.fn-execution.bundle.time", "20")
-        if order["mode"] == "BATCH":
-            # A keyed function with timers hangs there in process mode, now and then: while one thread registers
-            # timers, a change of the key has it wait for a bundle, which another thread ends, and that one wants
-            # to add timers. A bundle of one record never waits.
-            configuration.set_string("python.fn-execution.bundle.size", "1")
         configuration.set_string("rest.bind-port", "0")
         env = StreamExecutionEnvironment.get_execution_environment(configuration)
         answer: dict[str, Any]
