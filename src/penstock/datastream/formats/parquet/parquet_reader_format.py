@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 from penstock.common.configuration import Configuration
-from penstock.common.typeinfo.arrow_types import from_arrow_schema
-from penstock.common.typeinfo.composite_typeinfo import RowTypeInfo
-from penstock.common.types import row_of
-from penstock.datastream.formats.column_writer import schema_of
-from penstock.errors import InvalidArgumentError, SourceNotReadableError
-from penstock.runtime.exchange.elements import Block
-from penstock.runtime.planned.reader_format import BulkFormat
+from penstock.datastream.formats.column_reader import ColumnReader, Columns
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from penstock.common.typeinfo.composite_typeinfo import RowTypeInfo
+
 __all__ = ["ParquetColumnarRowInputFormat"]
 
 
-class ParquetColumnarRowInputFormat(BulkFormat):
+class ParquetColumnarRowInputFormat(ColumnReader):
     """Reads rows of Parquet files: see `FileSource.for_bulk_file_format`.
 
     PyFlink's takes a row type of its Table API.
@@ -57,6 +52,8 @@ class ParquetColumnarRowInputFormat(BulkFormat):
         [Row(id=1, name='a'), Row(id=2, name=None)]
     """
 
+    kind = "Parquet"
+
     def __init__(
         self,
         row_type: RowTypeInfo | pa.Schema,
@@ -66,60 +63,18 @@ class ParquetColumnarRowInputFormat(BulkFormat):
         is_case_sensitive: bool = True,
     ) -> None:
         del hadoop_config
-        if batch_size < 1:
-            raise InvalidArgumentError(
-                f"{batch_size!r} rows are no batch.", hint="Give a number from 1 on."
-            )
-        self._schema = schema_of(row_type)
-        self._batch_size = batch_size
-        self._is_utc = is_utc_timestamp
-        self._is_case_sensitive = is_case_sensitive
-        is_row_type = isinstance(row_type, RowTypeInfo)
-        self.produced_type = row_type if is_row_type else from_arrow_schema(self._schema)
+        super().__init__(
+            row_type,
+            batch_size,
+            is_utc_timestamp=is_utc_timestamp,
+            is_case_sensitive=is_case_sensitive,
+        )
 
-    def read(self, file: IO[bytes], path: str) -> Iterator[Block]:
-        """See `ReaderFormat.read`."""
-        import pyarrow as pa
+    def _columns(self, file: IO[bytes]) -> Columns:
         import pyarrow.parquet as pq
 
-        names = tuple(self._schema.names)
-        try:
-            parquet = pq.ParquetFile(file)
-            places = self._places(parquet.schema_arrow.names)
-            wanted = [name for name in places if name is not None]
-            for batch in parquet.iter_batches(self._batch_size, columns=wanted):
-                columns = [
-                    self._values(None if name is None else batch.column(name), field, len(batch))
-                    for name, field in zip(places, self._schema, strict=True)
-                ]
-                yield Block([row_of(names, values) for values in zip(*columns, strict=True)])
-        except (pa.ArrowException, OSError) as error:
-            raise SourceNotReadableError(
-                f"The file {path!r} cannot be read as Parquet with the columns {list(names)}: {error}.",
-                hint="Give ParquetColumnarRowInputFormat types that the file's columns can be read as.",
-            ) from error
-
-    def _places(self, found: list[str]) -> list[str | None]:
-        """Return what each column is called in a file that has these; None if it has it not."""
-        known: dict[str, str] = {}
-        if not self._is_case_sensitive:
-            known = {name.lower(): name for name in reversed(found)}
-        return [name if name in found else known.get(name.lower()) for name in self._schema.names]
-
-    def _values(self, column: pa.Array | None, field: pa.Field, count: int) -> list[Any]:
-        import pyarrow as pa
-
-        from penstock.runtime.exchange.arrow_columns import column_values
-
-        if column is None:
-            return [None] * count
-        kind = column.type
-        if pa.types.is_timestamp(kind) and kind.tz is not None and field.type.tz is None:
-            if self._is_utc:
-                return column_values(column.cast(pa.timestamp(kind.unit, "UTC")))
-            moments = column.cast(pa.timestamp("us", "UTC")).to_pylist()
-            return [
-                None if moment is None else moment.astimezone().replace(tzinfo=None)
-                for moment in moments
-            ]
-        return column_values(column if kind == field.type else column.cast(field.type))
+        parquet = pq.ParquetFile(file)
+        return Columns(
+            parquet.schema_arrow.names,
+            lambda wanted: parquet.iter_batches(self._batch_size, columns=wanted),
+        )
