@@ -112,6 +112,8 @@ def run(source: Path) -> tuple[unittest.TestResult, set[str]]:
         suite = unittest.TestSuite(suites(Path(folder), source))
         result = unittest.TextTestRunner(resultclass=cast("Any", Result)).run(suite)
         sys.path.remove(folder)
+    for name in [name for name in sys.modules if name.startswith(INSIDES)]:
+        del sys.modules[name]
     return result, {test.id() for test, _ in [*result.errors, *result.failures]}
 
 

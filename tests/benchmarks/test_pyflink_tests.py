@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,7 @@ def test_tests_of_pyflink_are_run(tmp_path: Path) -> None:
     assert (result.testsRun, len(result.skipped)) == (10, 5)
     assert failed == {"test_of_pyflink.SomeTests.test_fails"}
     assert not hasattr(ByteArraySchema(), "_j_serialization_schema")
+    assert find_spec("penstock.java_gateway") is None
 
 
 def test_only_imports_are_changed() -> None:
