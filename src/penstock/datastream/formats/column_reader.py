@@ -54,10 +54,10 @@ class ColumnReader(BulkFormat):
     def __init__(
         self,
         row_type: RowTypeInfo | pa.Schema,
-        batch_size: int,
         *,
-        is_utc_timestamp: bool,
-        is_case_sensitive: bool,
+        batch_size: int = 2048,
+        is_utc_timestamp: bool = False,
+        is_case_sensitive: bool = True,
     ) -> None:
         if batch_size < 1:
             raise InvalidArgumentError(

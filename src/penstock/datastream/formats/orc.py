@@ -142,21 +142,6 @@ class OrcColumnarRowInputFormat(ColumnReader):
 
     kind = "ORC"
 
-    def __init__(
-        self,
-        row_type: RowTypeInfo | pa.Schema,
-        *,
-        batch_size: int = 2048,
-        is_utc_timestamp: bool = False,
-        is_case_sensitive: bool = True,
-    ) -> None:
-        super().__init__(
-            row_type,
-            batch_size,
-            is_utc_timestamp=is_utc_timestamp,
-            is_case_sensitive=is_case_sensitive,
-        )
-
     def _columns(self, file: IO[bytes]) -> Columns:
         from pyarrow import orc
 

@@ -65,7 +65,7 @@ class ParquetColumnarRowInputFormat(ColumnReader):
         del hadoop_config
         super().__init__(
             row_type,
-            batch_size,
+            batch_size=batch_size,
             is_utc_timestamp=is_utc_timestamp,
             is_case_sensitive=is_case_sensitive,
         )
