@@ -58,6 +58,7 @@ OTHERWISE: Final = {
     "datastream.connectors.file_system.FileSink < SupportsPreprocessing": "It takes rows as they are.",
     "datastream.connectors.jdbc.JdbcSink < SinkFunction": "It is a `Sink`, which `add_sink` takes too.",
     "datastream.connectors.file_system.StreamingFileSink < SinkFunction": "It is a `Sink`, which `add_sink` takes too.",
+    "datastream.connectors.kafka.FlinkKafkaConsumerBase < SourceFunction": "It is a `Source`, which `add_source` takes too.",
     "datastream.connectors.kafka.FlinkKafkaProducerBase < SinkFunction": "It is a `Sink`, which `add_sink` takes too.",
     "datastream.data_stream.KeyedStream.broadcast(*args)": "`broadcast` has the parameters of `DataStream.broadcast`.",
     "datastream.functions.SinkFunction(sink_func)": _OF_JAVA,

@@ -62,12 +62,8 @@ INSTEAD: Final = {
     "table": 'Spark has SQL and DataFrames: go on from them by `env.from_data_frame(spark.sql("SELECT ..."))`, and '
     'over to them by `stream.to_data_frame("word string, count long")`. In place of the `DataTypes` of a format there '
     'are `Types`: `Types.ROW_NAMED(["id"], [Types.LONG()])`.',
-    **_of(
-        _CONNECTORS,
-        "dynamic_kafka FlinkKafkaConsumer kafka.FlinkKafkaConsumer kafka.FlinkKafkaConsumerBase",
-        _KAFKA,
-    ),
-    **_of(_CONNECTORS, "DynamicKafkaSource DynamicKafkaSourceBuilder KafkaMetadataService", _KAFKA),
+    **_of(_CONNECTORS, "dynamic_kafka DynamicKafkaSource DynamicKafkaSourceBuilder", _KAFKA),
+    **_of(_CONNECTORS, "KafkaMetadataService", _KAFKA),
     **_of(
         _CONNECTORS,
         "KafkaRecordDeserializationSchema KafkaStreamSetSubscriber KafkaStreamSubscriber",

@@ -341,25 +341,34 @@ class StreamExecutionEnvironment(EnvironmentExecution):
 
     def add_source(
         self,
-        source_func: SourceFunction,
+        source_func: SourceFunction | Source,
         source_name: str = "Custom Source",
         type_info: TypeInformation | None = None,
     ) -> DataStream:
         """Begin a stream with what a function of your own collects on the driver: see `SourceFunction`.
 
         Args:
-            source_func: The function.
+            source_func: The function; or a source, such as a `FlinkKafkaConsumer`, which is read as by `from_source`
+                without watermarks.
             source_name: The name that plans, metrics and messages show.
             type_info: The type of the records: each is made a value of exactly that, as tuples become rows.
-                Default: any.
+                Default: any, or what the source says.
 
         Returns:
-            The stream, of parallelism 1. It ends when the function returns.
+            The stream. That of a function has parallelism 1, and ends when the function returns.
 
         Raises:
-            InvalidArgumentError: If it is no `SourceFunction`.
+            InvalidArgumentError: If it is neither a `SourceFunction` nor a source.
             UnsupportedTypeError: If the type is none.
         """
+        if isinstance(source_func, Source):
+            return self._read(
+                source_name,
+                source_func.description(),
+                type_info or source_func.produced_type,
+                is_bounded=source_func.is_bounded,
+                converts=type_info is not None,
+            )
         if not isinstance(source_func, SourceFunction):
             raise InvalidArgumentError(
                 f"add_source() was given {source_func!r}, which is no SourceFunction.",

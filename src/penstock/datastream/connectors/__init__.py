@@ -21,7 +21,12 @@ from penstock.datastream.connectors.jdbc import (
     JdbcExecutionOptions,
     JdbcSink,
 )
-from penstock.datastream.connectors.kafka import FlinkKafkaProducer, KafkaSource, Semantic
+from penstock.datastream.connectors.kafka import (
+    FlinkKafkaConsumer,
+    FlinkKafkaProducer,
+    KafkaSource,
+    Semantic,
+)
 from penstock.datastream.connectors.number_seq import NumberSequenceSource
 from penstock.datastream.connectors.postgres import PostgresSink
 from penstock.datastream.connectors.spark import SparkSink
@@ -35,6 +40,7 @@ __all__ = [
     "FileSource",
     "FileSourceBuilder",
     "FileSplitAssignerProvider",
+    "FlinkKafkaConsumer",
     "FlinkKafkaProducer",
     "HybridSource",
     "HybridSourceBuilder",

@@ -179,6 +179,16 @@ def test_a_topic_that_was_deleted_is_named() -> None:
         source.plan(state, 1)
 
 
+@pytest.mark.parametrize("keeps", [False, True])
+def test_what_is_no_longer_named_is_read_on_if_it_is_to_be(keeps: bool) -> None:
+    broker = FakeBroker({A0: 2, A1: 3, B0: 4})
+    reading = replace(READING, subscription=Subscription(topics=("b",)), keeps_restored=keeps)
+
+    plan = planner(broker, reading).plan([["a", 0, 1, None], ["a", 7, 1, None]], 1)
+
+    assert ranges(plan) == {"b-0": (0, 4)} | ({"a-0": (1, 2)} if keeps else {})
+
+
 def test_only_the_partitions_that_are_named_are_read() -> None:
     reading = replace(READING, subscription=Subscription(partitions=frozenset({A1})))
 

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from penstock.datastream.connectors.base import DeliveryGuarantee
+from penstock.datastream.connectors.kafka.consumer import (
+    FlinkKafkaConsumer,
+    FlinkKafkaConsumerBase,
+)
 from penstock.datastream.connectors.kafka.producer import (
     FlinkKafkaProducer,
     FlinkKafkaProducerBase,
@@ -25,6 +29,8 @@ from penstock.runtime.planned.kafka.offsets import (
 
 __all__ = [
     "DeliveryGuarantee",
+    "FlinkKafkaConsumer",
+    "FlinkKafkaConsumerBase",
     "FlinkKafkaProducer",
     "FlinkKafkaProducerBase",
     "KafkaConsumerRecord",

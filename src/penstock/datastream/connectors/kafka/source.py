@@ -358,7 +358,7 @@ class KafkaSourceBuilder:
             if offsets is not None and offsets.needs_group and "group.id" not in self._properties:
                 raise InvalidArgumentError(
                     "A KafkaSource is to read from committed offsets, and has no consumer group.",
-                    hint="Say whose they are: set_group_id('name').",
+                    hint="Say whose they are: set_group_id('name'), or the property group.id.",
                 )
         assert self._subscription is not None
         assert self._as_block is not None

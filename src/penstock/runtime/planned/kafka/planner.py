@@ -82,6 +82,8 @@ class Reading:
         patience: How long the broker may be silent before the first answer, and a task wait for records, in
             seconds.
         commits: Whether others learn how far the consumer group has read.
+        keeps_restored: Whether partitions that an earlier start has read are read on, though the subscription no longer
+            has them.
     """
 
     subscription: Subscription
@@ -91,6 +93,7 @@ class Reading:
     most: int | None = None
     patience: float = 60.0
     commits: bool = True
+    keeps_restored: bool = False
 
 
 class Range(NamedTuple):
@@ -193,7 +196,7 @@ class KafkaPlanner(Planner):
             KafkaTopicPartition(topic, partition): Place(offset, stop)
             for topic, partition, offset, stop in state or ()
         }
-        self._discover(broker)
+        self._discover(broker, known if self._reading.keeps_restored else ())
         subscribed = self._subscribed or set()
         places = {one: place for one, place in known.items() if one in subscribed}
         new = subscribed - known.keys()
@@ -219,11 +222,13 @@ class KafkaPlanner(Planner):
         after = [[*_names(one), *place] for one, place in sorted(places.items())]
         return Plan(tuple(pieces), after if pieces else state, is_over)
 
-    def _discover(self, broker: Broker) -> None:
-        """Look for partitions, if it is time to."""
+    def _discover(self, broker: Broker, restored: Collection[KafkaTopicPartition]) -> None:
+        """Look for partitions, if it is time to: for those of the subscription, and those to be read on."""
         if self._clock() < self._next_look:
             return
-        found = self._reading.subscription.among(broker.partitions())
+        there = broker.partitions()
+        found = self._reading.subscription.among(there)
+        found |= {one for one in restored if one.partition in there.get(one.topic, ())}
         if self._subscribed is not None and (new := found - self._subscribed):
             _LOG.info("new partitions are read: %s", ", ".join(map(str, sorted(new))))
         if self._subscribed is not None and (gone := self._subscribed - found):
