@@ -99,18 +99,20 @@ def test_what_is_set_is_what_is_read() -> None:
     assert reading(source).discovery == 500
     reset = KafkaOffsetResetStrategy
     assert what(reading(source).starting)[:2] == ("committed_offsets", reset.EARLIEST)
-    for made, kind in (
-        (source.set_start_from_earliest(), ("earliest", reset.EARLIEST, 0)),
-        (source.set_start_from_timestamp(now), ("timestamp", reset.NONE, now)),
-        (source.set_start_from_latest(), ("latest", reset.LATEST, 0)),
-        (source.set_start_from_group_offsets(), ("committed_offsets", reset.EARLIEST, 0)),
+    for start, kind in (
+        (source.set_start_from_earliest, ("earliest", reset.EARLIEST, 0)),
+        (lambda: source.set_start_from_timestamp(now), ("timestamp", reset.NONE, now)),
+        (source.set_start_from_latest, ("latest", reset.LATEST, 0)),
+        (source.set_start_from_group_offsets, ("committed_offsets", reset.EARLIEST, 0)),
     ):
-        assert made is source
+        assert start() is source
         assert what(reading(source).starting) == kind
     assert not reading(source.set_commit_offsets_on_checkpoints(False)).commits
     assert reading(source.set_commit_offsets_on_checkpoints(True)).commits
     assert not reading(source).keeps_restored
-    assert reading(source.disable_filter_restored_partitions_with_subscribed_topics()).keeps_restored
+    assert reading(
+        source.disable_filter_restored_partitions_with_subscribed_topics()
+    ).keeps_restored
     with pytest.raises(KafkaPropertyError, match=r"auto\.offset\.reset is 'soon'"):
         consumer(auto_offset_reset="soon")
 
@@ -119,7 +121,7 @@ def test_records_have_the_type_of_the_schema() -> None:
     assert consumer().get_produced_type() == Types.STRING()
     env = local_environment()
     stream = env.add_source(consumer(), "fares")
-    assert (stream.get_type(), stream.get_name()) == (Types.STRING(), "Source: fares")
+    assert (stream.get_type(), stream.get_name()) == (Types.STRING(), "fares")
     assert env.add_source(consumer(), type_info=Types.LONG()).get_type() == Types.LONG()
 
 
