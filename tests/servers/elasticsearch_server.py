@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections import Counter, deque
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from tests.servers.local_http import LocalHttp
 
-class ElasticsearchServer:
+
+class ElasticsearchServer(LocalHttp):
     """Listens on a free port of the loopback interface until it is closed.
 
     Attributes:
         major: The version: 6 wants a type for each document, 8 takes none, and 7 does not mind.
         indices: The documents, by index and id.
         requests: How many actions came with each request.
-        headers: Those of the last request.
         path: That of the last request.
         mishaps: What becomes of the next requests: a status, "hang up" before an answer, "lose the answer"
             after all was done, the bytes of an answer, or a set of positions of actions that it is too busy for.
@@ -26,48 +25,14 @@ class ElasticsearchServer:
         self.major = 7
         self.indices: dict[str, dict[str, Any]] = {}
         self.requests: list[int] = []
-        self.headers: dict[str, str] = {}
         self.path = ""
         self.mishaps: deque[int | str | bytes | set[int]] = deque()
         self._made = Counter[str]()
-        server = self
+        super().__init__()
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-            wbufsize = (
-                -1
-            )  # an answer goes out at once, and none waits for the one before to be acknowledged
-
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                server.path, server.headers = self.path, dict(self.headers)
-                status, answer = server.answer(body)
-                if status == 0:
-                    self.close_connection = True
-                    return
-                self.send_response(status)
-                self.send_header("Content-Length", str(len(answer)))
-                self.end_headers()
-                self.wfile.write(answer)
-
-            def log_message(self, format: str, *args: Any) -> None:
-                pass
-
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._http.daemon_threads = True
-        self._thread = threading.Thread(
-            target=self._http.serve_forever, kwargs={"poll_interval": 0.01}
-        )
-        self._thread.start()
-
-    @property
-    def host(self) -> str:
-        return f"127.0.0.1:{self._http.server_address[1]}"
-
-    def close(self) -> None:
-        self._http.shutdown()
-        self._http.server_close()
-        self._thread.join()
+    def respond(self, method: str, path: str, body: bytes) -> tuple[int, bytes]:
+        self.path = path
+        return self.answer(body)
 
     def answer(self, body: bytes) -> tuple[int, bytes]:
         """Return the status and the answer to a request; status 0 for none."""

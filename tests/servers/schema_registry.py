@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections import deque
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from tests.servers.local_http import LocalHttp
 
-class FakeSchemaRegistry:
+
+class FakeSchemaRegistry(LocalHttp):
     """Listens on a free port of the loopback interface until it is closed.
 
     Attributes:
@@ -18,7 +18,6 @@ class FakeSchemaRegistry:
         subjects: The ids under each subject, by version.
         refuses: Subjects whose schemas go with no other.
         requests: Method and path of each request.
-        headers: Those of the last request.
         mishaps: The statuses of the next answers.
     """
 
@@ -27,49 +26,18 @@ class FakeSchemaRegistry:
         self.subjects: dict[str, list[int]] = {}
         self.refuses: set[str] = set()
         self.requests: list[str] = []
-        self.headers: dict[str, str] = {}
         self.mishaps: deque[int] = deque()
-        registry = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-            wbufsize = -1
-
-            def do_GET(self) -> None:
-                self._answer({})
-
-            def do_POST(self) -> None:
-                self._answer(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-
-            def _answer(self, body: dict[str, Any]) -> None:
-                path = unquote(urlsplit(self.path).path)
-                registry.requests.append(f"{self.command} {path}")
-                registry.headers = dict(self.headers)
-                status, answer = registry.answer(self.command, path.strip("/").split("/"), body)
-                data = json.dumps(answer).encode()
-                self.send_response(status)
-                self.send_header("Content-Length", str(len(data)))
-                self.end_headers()
-                self.wfile.write(data)
-
-            def log_message(self, format: str, *args: Any) -> None:
-                pass
-
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._http.daemon_threads = True
-        self._thread = threading.Thread(
-            target=self._http.serve_forever, kwargs={"poll_interval": 0.01}
-        )
-        self._thread.start()
+        super().__init__()
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._http.server_address[1]}"
+        return f"http://{self.host}"
 
-    def close(self) -> None:
-        self._http.shutdown()
-        self._http.server_close()
-        self._thread.join()
+    def respond(self, method: str, path: str, body: bytes) -> tuple[int, bytes]:
+        path = unquote(urlsplit(path).path)
+        self.requests.append(f"{method} {path}")
+        status, answer = self.answer(method, path.strip("/").split("/"), json.loads(body or b"{}"))
+        return status, json.dumps(answer).encode()
 
     def register(
         self,

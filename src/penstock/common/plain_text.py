@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+_SHOWN_BYTES: Final = 200
 _LOGIN: Final = re.compile(r"(?<=//)[^/,@]+@|(?<=:)[^\d/:@][^/:@]*/[^/@]*@")
 
 
@@ -36,6 +37,18 @@ def without_logins(addresses: str) -> str:
         'jdbc:postgresql://db/shop'
     """
     return _LOGIN.sub("", addresses)
+
+
+def shown_bytes(message: bytes) -> str:
+    """Return bytes as Python writes them; of many the first, and how many there are.
+
+    Example:
+        >>> shown_bytes(b"abc" * 1000)[-20:]
+        "bcab'... (3000 bytes)"
+    """
+    if len(message) <= _SHOWN_BYTES:
+        return repr(bytes(message))
+    return f"{bytes(message[:_SHOWN_BYTES])!r}... ({len(message)} bytes)"
 
 
 def in_columns(rows: Iterable[Sequence[str]], is_right: Sequence[bool]) -> list[str]:

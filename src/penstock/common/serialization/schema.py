@@ -6,11 +6,14 @@ import codecs
 from abc import ABC, abstractmethod
 from typing import Any, Final
 
+from penstock.common.plain_text import shown_bytes
 from penstock.common.typeinfo.type_information import TypeInformation
 from penstock.common.typeinfo.types import Types
 from penstock.common.types import Row
 from penstock.errors import (
     InvalidArgumentError,
+    MalformedMessageError,
+    PenstockError,
     SchemaRegistryNotReachableError,
     SchemaRegistryRefusedError,
     TypeMismatchError,
@@ -32,6 +35,21 @@ NOT_OF_THE_MESSAGE: Final = (
     SchemaRegistryRefusedError,
 )
 """What a schema raises whatever the message: the job fails, and no message is given up or blamed."""
+
+
+def malformed_at(
+    error: Exception, message: bytes | None, topic: str, partition: int, offset: int, hint: str
+) -> MalformedMessageError:
+    """Return what says of a message of a topic that it cannot be read, and where it is."""
+    shown = "no value" if message is None else f"the value {shown_bytes(message)}"
+    reason = (
+        error.message if isinstance(error, PenstockError) else f"{type(error).__name__}: {error}"
+    )
+    return MalformedMessageError(
+        f"The message of topic {topic!r}, partition {partition}, offset {offset}, with {shown}, cannot be read: "
+        f"{reason}",
+        hint=hint,
+    )
 
 
 class SerializationSchema(ABC):

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final, NamedTuple
 
-from penstock.common.serialization.schema import NOT_OF_THE_MESSAGE, DeserializationSchema
+from penstock.common.serialization.schema import (
+    NOT_OF_THE_MESSAGE,
+    DeserializationSchema,
+    malformed_at,
+)
 from penstock.datastream.functions.one_input import ProcessFunction
 from penstock.errors import InvalidArgumentError, PenstockError
 from penstock.runtime.output_tag import OutputTag, check_output_tag
@@ -13,15 +18,21 @@ from penstock.runtime.output_tag import OutputTag, check_output_tag
 __all__ = ["DeadLetter", "DeserializeFunction"]
 
 
+_LONGEST_TEXT: Final = 1000
+
+
 class DeadLetter(NamedTuple):
-    """A message that holds no record.
+    """A message that holds no record. What is not known of it, as only its bytes were there, is None.
 
     Attributes:
         message: Its bytes.
-        error: Why, with the class of the error in front.
-        topic: Where it came from; None if that is not known, as for the next two.
+        error: Why, with the class of the error in front; at most about 1,000 characters of it.
+        topic: Where it came from.
         partition: The partition of the topic.
         offset: Where in the partition.
+        timestamp: When it was made, or written, in milliseconds.
+        key: Its key.
+        headers: Names and values of its headers, in their order.
     """
 
     message: bytes
@@ -29,14 +40,17 @@ class DeadLetter(NamedTuple):
     topic: str | None = None
     partition: int | None = None
     offset: int | None = None
+    timestamp: int | None = None
+    key: bytes | None = None
+    headers: tuple[tuple[str, bytes | None], ...] = ()
 
 
 class DeserializeFunction(ProcessFunction):
     """Makes records of messages; those that hold none go to a side output, or are an error without.
 
-    Messages are bytes, or have them as `value`: records of Kafka with `topic`, `partition` and `offset`, which go
-    into the dead letter, and rows with these columns, as Spark reads them. A message without bytes, such as one that
-    deletes a key of a compacted topic, is passed over, and so is one for which the schema returns None.
+    Messages are bytes, or have them as `value`: records of Kafka, whose topic, partition, offset, timestamp, key and
+    headers go into the dead letter, and rows with such columns, as Spark reads them. A message without bytes, such as
+    one that deletes a key of a compacted topic, is passed over, and so is one for which the schema returns None.
 
     That a schema registry is away, refuses requests, or that a library is missing says nothing of the message: then
     the job fails and may be started again, and no message is given up. All else that the schema raises is the
@@ -48,6 +62,8 @@ class DeserializeFunction(ProcessFunction):
             message is an error.
 
     Raises:
+        MalformedMessageError: If a message of a known topic holds no record, and there is no tag. Of a message whose
+            place is not known, it is what the schema raises.
         InvalidArgumentError: If the schema is no `DeserializationSchema`, the tag no `OutputTag`, or a message
             neither bytes nor has any.
 
@@ -90,11 +106,15 @@ class DeserializeFunction(ProcessFunction):
         except NOT_OF_THE_MESSAGE:
             raise
         except Exception as error:
-            if self._dead_letters is None:
+            letter = DeadLetter(message, _text_of(error), **(_origin_of(value) if is_record else {}))
+            if self._dead_letters is not None:
+                yield self._dead_letters, letter
+                return
+            if letter.topic is None or letter.partition is None or letter.offset is None:
                 raise
-            origin = _origin_of(value) if is_record else ()
-            yield self._dead_letters, DeadLetter(message, _text_of(error), *origin)
-            return
+            hint = "Give dead_letters, and such messages go to a side output, or make the schema read them."
+            place = (letter.topic, letter.partition, letter.offset)
+            raise malformed_at(error, message, *place, hint=hint) from error
         if record is not None:
             yield record
 
@@ -108,11 +128,23 @@ def _bytes_of(value: Any) -> bytes | None:
     )
 
 
-def _origin_of(record: Any) -> Iterator[Any]:
-    return (getattr(record, name, None) for name in ("topic", "partition", "offset"))
+def _origin_of(record: Any) -> dict[str, Any]:
+    """Return what is known of where a message came from."""
+    found = {name: getattr(record, name, None) for name in ("topic", "partition", "offset", "key")}
+    timestamp = getattr(record, "timestamp", None)
+    if isinstance(timestamp, datetime):
+        zoned = timestamp if timestamp.tzinfo else timestamp.replace(tzinfo=UTC)
+        timestamp = (zoned - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
+    # Spark reads headers only if told to.
+    headers = getattr(record, "headers", None) or ()
+    return found | {
+        "timestamp": timestamp,
+        "headers": tuple((name, value) for name, value in headers),
+    }
 
 
 def _text_of(error: Exception) -> str:
     """Return class and message of an error, without its hint, which is for whoever writes the program."""
     message = error.message if isinstance(error, PenstockError) else error
-    return f"{type(error).__name__}: {message}"
+    text = f"{type(error).__name__}: {message}"
+    return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}..."

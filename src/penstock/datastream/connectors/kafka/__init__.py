@@ -7,6 +7,7 @@ from penstock.datastream.connectors.kafka.consumer import (
     FlinkKafkaConsumer,
     FlinkKafkaConsumerBase,
 )
+from penstock.datastream.connectors.kafka.dead_letters import DeadLetterSerializationSchema
 from penstock.datastream.connectors.kafka.producer import (
     FlinkKafkaProducer,
     FlinkKafkaProducerBase,
@@ -28,6 +29,7 @@ from penstock.runtime.planned.kafka.offsets import (
 )
 
 __all__ = [
+    "DeadLetterSerializationSchema",
     "DeliveryGuarantee",
     "FlinkKafkaConsumer",
     "FlinkKafkaConsumerBase",

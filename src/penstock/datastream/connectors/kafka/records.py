@@ -10,12 +10,11 @@ from penstock.common.serialization import (
     DeserializationSchema,
     SimpleStringSchema,
 )
-from penstock.common.serialization.schema import NOT_OF_THE_MESSAGE
-from penstock.errors import MalformedMessageError, PenstockError
+from penstock.common.serialization.schema import NOT_OF_THE_MESSAGE, malformed_at
+from penstock.errors import MalformedMessageError
 from penstock.runtime.exchange.elements import Block
 from penstock.runtime.objects.mutability import copied_if_possible
 
-_SHOWN_BYTES: Final = 200
 _PLAIN: Final = frozenset({SimpleStringSchema, ByteArraySchema})
 """What makes records that nobody can change."""
 
@@ -134,20 +133,13 @@ def _whole(message: Any) -> KafkaConsumerRecord:
 
 
 def _malformed(error: Exception, message: Any) -> MalformedMessageError:
-    raw = message.value()
-    shown = "no value" if raw is None else f"the value {_shown(raw)}"
-    reason = (
-        error.message if isinstance(error, PenstockError) else f"{type(error).__name__}: {error}"
-    )
-    return MalformedMessageError(
-        f"The message of topic {message.topic()!r}, partition {message.partition()}, offset {message.offset()}, "
-        f"with {shown}, cannot be read: {reason}",
+    return malformed_at(
+        error,
+        message.value(),
+        message.topic(),
+        message.partition(),
+        message.offset(),
         hint="To go on without it, let the deserializer return None for what it cannot read. To keep such messages, "
         "read whole records by set_record_deserializer(), and send the malformed ones to a side output: "
         "stream.process(DeserializeFunction(schema, dead_letters=tag)).",
     )
-
-
-def _shown(raw: bytes) -> str:
-    more = f"... ({len(raw)} bytes)" if len(raw) > _SHOWN_BYTES else ""
-    return f"{raw[:_SHOWN_BYTES]!r}{more}"

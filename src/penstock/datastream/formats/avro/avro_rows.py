@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from typing import Any
 
+from penstock.common.plain_text import shown_bytes
 from penstock.common.serialization.schema import DeserializationSchema, SerializationSchema
 from penstock.common.typeinfo.type_information import TypeInformation
 from penstock.datastream.formats.avro.avro_schema import NO_RECORD, AvroSchema, fastavro
@@ -98,7 +99,7 @@ class AvroRowDeserializationSchema(DeserializationSchema):
             return self._convert(datum)
         except NO_RECORD as error:
             raise MalformedMessageError(
-                f"The message {bytes(message)!r} is no record of the Avro schema {self._schema}: "
+                f"The message {shown_bytes(message)} is no record of the Avro schema {self._schema}: "
                 f"{str(error) or type(error).__name__}.",
                 hint="Give the schema with which it was written. What a schema registry puts before a "
                 "record is none of Avro's.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final, Self
 
+from penstock.common.plain_text import shown_bytes
 from penstock.common.serialization.schema import DeserializationSchema, SerializationSchema
 from penstock.common.typeinfo.composite_typeinfo import RowTypeInfo
 from penstock.common.typeinfo.type_information import TypeInformation
@@ -203,7 +204,7 @@ class CsvRowDeserializationSchema(DeserializationSchema):
             if self._ignores_errors:
                 return None
             raise MalformedMessageError(
-                f"The message {bytes(message)!r} is no line of CSV of the declared type: {error}.",
+                f"The message {shown_bytes(message)} is no line of CSV of the declared type: {error}.",
                 hint="Declare the type that messages have, set how lines look, or call "
                 "set_ignore_parse_errors(True).",
             ) from error

@@ -6,6 +6,7 @@ import json
 from decimal import Decimal
 from typing import Any, NoReturn, Self
 
+from penstock.common.plain_text import shown_bytes
 from penstock.common.serialization.schema import DeserializationSchema, SerializationSchema
 from penstock.common.typeinfo.composite_typeinfo import RowTypeInfo
 from penstock.common.typeinfo.type_information import TypeInformation
@@ -177,7 +178,7 @@ class JsonRowDeserializationSchema(DeserializationSchema):
             if self._ignores_errors:
                 return None
             raise MalformedMessageError(
-                f"The message {bytes(message)!r} is no JSON object of the declared type: {error}.",
+                f"The message {shown_bytes(message)} is no JSON object of the declared type: {error}.",
                 hint="Declare the type that messages have, or call ignore_parse_errors().",
             ) from error
 

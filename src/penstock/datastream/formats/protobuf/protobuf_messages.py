@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock.common.plain_text import shown_bytes
 from penstock.common.serialization.schema import DeserializationSchema, SerializationSchema
 from penstock.errors import InvalidArgumentError, MalformedMessageError, TypeMismatchError
 
@@ -81,14 +82,14 @@ class ProtobufDeserializationSchema(DeserializationSchema):
             record = self._message_class.FromString(bytes(message))
         except DecodeError as error:
             raise MalformedMessageError(
-                f"The message {bytes(message)!r} is none of the class {name}: {error}.",
+                f"The message {shown_bytes(message)} is none of the class {name}: {error}.",
                 hint="Give the class with which it was written. What a schema registry puts before a message is "
                 "none of Protobuf's.",
             ) from error
         if not record.IsInitialized():
             missing = ", ".join(record.FindInitializationErrors())
             raise MalformedMessageError(
-                f"The message {bytes(message)!r} is none of the class {name}: it lacks {missing}.",
+                f"The message {shown_bytes(message)} is none of the class {name}: it lacks {missing}.",
                 hint="Give the class with which it was written.",
             )
         return record

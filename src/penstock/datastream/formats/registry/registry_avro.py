@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
+from penstock.common.plain_text import shown_bytes
 from penstock.common.serialization.schema import DeserializationSchema, SerializationSchema
 from penstock.common.typeinfo.type_information import TypeInformation
 from penstock.datastream.formats.avro.avro_schema import (
@@ -238,7 +239,7 @@ class ConfluentRegistryAvroDeserializationSchema(DeserializationSchema):
             ) from error
         except NO_RECORD as error:
             raise MalformedMessageError(
-                f"The message {bytes(message)!r} is no record of the schema with the id {schema_id}, which it "
+                f"The message {shown_bytes(message)} is no record of the schema with the id {schema_id}, which it "
                 f"names: {str(error) or type(error).__name__}.",
                 hint="Let it go to dead letters, and ask whoever wrote it.",
             ) from error

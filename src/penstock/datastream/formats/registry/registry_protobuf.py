@@ -6,6 +6,7 @@ import base64
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from penstock.common.plain_text import shown_bytes
 from penstock.common.serialization.schema import DeserializationSchema, SerializationSchema
 from penstock.datastream.formats.protobuf.protobuf_messages import (
     ProtobufDeserializationSchema,
@@ -133,7 +134,7 @@ class ConfluentRegistryProtobufDeserializationSchema(DeserializationSchema):
         indexes, start = _read(message, _IDS.length)
         if indexes != self._indexes and not self._any_place:
             raise MalformedMessageError(
-                f"The message {bytes(message)!r} is none of the class {self._name}: in the file of the schema with "
+                f"The message {shown_bytes(message)} is none of the class {self._name}: in the file of the schema with "
                 f"the id {schema_id} it has the place {indexes}, and the class has {self._indexes} in its own.",
                 hint="Let other messages go to dead letters. If whoever wrote it has the messages of the file in "
                 "another order, give any_place=True.",
@@ -184,7 +185,7 @@ def _read(message: bytes, start: int) -> tuple[list[int], int]:
             indexes.append(index)
     except StopIteration:
         raise MalformedMessageError(
-            f"The message {bytes(message)!r} ends before it says which message of its file it is.",
+            f"The message {shown_bytes(message)} ends before it says which message of its file it is.",
             hint="Let it go to dead letters. Apicurio's serializers for Protobuf write something else there.",
         ) from None
     return indexes or [0], end

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
-from penstock.common.plain_text import without_logins
+from penstock.common.plain_text import shown_bytes, without_logins
 from penstock.errors import (
     IncompatibleSchemaError,
     InvalidArgumentError,
@@ -56,7 +56,7 @@ class SchemaIds:
         """
         if len(message) < self.length or message[:1] != _MAGIC:
             raise NoSchemaIdError(
-                f"The message {bytes(message)!r} does not begin with the id of a schema: a zero byte, and "
+                f"The message {shown_bytes(message)} does not begin with the id of a schema: a zero byte, and "
                 f"{self.id_bytes} bytes more.",
                 hint="Read it with a schema without registry, if it was written so. With id_bytes=8 ids of "
                 "8 bytes are read. Ids in headers are not read.",
