@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime, timedelta, timezone
 from typing import Any, NamedTuple
 
 import pytest
@@ -27,6 +28,9 @@ class Message(NamedTuple):
     topic: str = "events"
     partition: int = 1
     offset: int = 0
+    timestamp: int | None = 30
+    key: bytes | None = b"k"
+    headers: Any = (("h", None),)
 
 
 class Away(DeserializationSchema):
@@ -60,17 +64,19 @@ def test_a_letter_says_where_the_message_is_and_why() -> None:
     records, letters = outcome(DeserializeFunction(OF_IDS, dead_letters=DEAD), *messages)
     assert records == [Row(id=1), Row(id=2)]
     (letter,) = letters
-    assert letter[:1] + letter[2:] == (b"?", "events", 1, 5)
+    assert letter == DeadLetter(b"?", letter.error, "events", 1, 5, 30, b"k", (("h", None),))
     assert letter.error.startswith("MalformedMessageError: The message b'?' is no JSON object")
 
 
 def test_rows_of_spark_and_plain_bytes_are_messages_too() -> None:
-    rows = Row(value=b"x", topic="t", partition=3, offset=9), Row(value=b"7"), b"8", bytearray(b"y")
+    at = datetime(1970, 1, 1, 0, 0, 1, 5000, tzinfo=timezone(timedelta(hours=1)))
+    of_spark = Row(value=b"x", topic="t", partition=3, offset=9, timestamp=at, key="text")
+    rows = of_spark, Row(value=b"7"), b"8", bytearray(b"y")
     records, letters = outcome(DeserializeFunction(Picky(), dead_letters=DEAD), *rows)
     error = "ValueError: invalid literal for int() with base 10: "
     assert records == [7, 8]
     assert letters == [
-        DeadLetter(b"x", f"{error}b'x'", "t", 3, 9),
+        DeadLetter(b"x", f"{error}b'x'", "t", 3, 9, 1005 - 3_600_000),
         DeadLetter(b"y", f"{error}b'y'"),
     ]
 
@@ -84,6 +90,16 @@ def test_without_a_tag_a_message_that_holds_no_record_is_an_error() -> None:
     records = env.from_collection([b"?"]).process(DeserializeFunction(OF_IDS))
     with pytest.raises(MalformedMessageError, match="is no JSON object"):
         list(records.execute_and_collect())
+
+    function = DeserializeFunction(Picky())
+    with pytest.raises(MalformedMessageError, match=r"topic 'events', partition 1, offset 7, .*'\?'"):
+        outcome(function, Message(b"1"), Message(b"?", offset=7))
+
+
+def test_the_text_of_a_letter_is_short() -> None:
+    _, (letter,) = outcome(DeserializeFunction(Picky(), dead_letters=DEAD), b"x" * 100_000)
+    assert len(letter.error) < 1010
+    assert letter.error.startswith("ValueError: invalid literal")
 
 
 def test_no_message_is_given_up_because_the_registry_is_away() -> None:

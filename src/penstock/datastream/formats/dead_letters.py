@@ -130,17 +130,21 @@ def _bytes_of(value: Any) -> bytes | None:
 
 def _origin_of(record: Any) -> dict[str, Any]:
     """Return what is known of where a message came from."""
-    found = {name: getattr(record, name, None) for name in ("topic", "partition", "offset", "key")}
-    timestamp = getattr(record, "timestamp", None)
-    if isinstance(timestamp, datetime):
-        zoned = timestamp if timestamp.tzinfo else timestamp.replace(tzinfo=UTC)
-        timestamp = (zoned - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
+    key = getattr(record, "key", None)
     # Spark reads headers only if told to.
     headers = getattr(record, "headers", None) or ()
-    return found | {
-        "timestamp": timestamp,
+    return {name: getattr(record, name, None) for name in ("topic", "partition", "offset")} | {
+        "timestamp": _milliseconds(getattr(record, "timestamp", None)),
+        "key": bytes(key) if isinstance(key, (bytes, bytearray)) else None,
         "headers": tuple((name, value) for name, value in headers),
     }
+
+
+def _milliseconds(timestamp: Any) -> int | None:
+    if isinstance(timestamp, datetime):
+        zoned = timestamp if timestamp.tzinfo else timestamp.replace(tzinfo=UTC)
+        return (zoned - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
+    return timestamp if isinstance(timestamp, int) else None
 
 
 def _text_of(error: Exception) -> str:

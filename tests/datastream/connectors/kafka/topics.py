@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 import uuid
+from collections.abc import Iterable
 from contextlib import closing
 from typing import Any, NamedTuple
 
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import Consumer, Producer, TopicPartition
 from tests.servers.kafka_server import KafkaCluster
 
 from penstock.datastream.connectors.kafka.client import kafka_admin
@@ -39,6 +40,13 @@ class Topic:
         deadline = time.monotonic() + PATIENCE
         while self.name not in admin.list_topics(timeout=PATIENCE).topics:
             assert time.monotonic() < deadline
+
+    def write(self, values: Iterable[str | bytes | None], **more: Any) -> None:
+        """Write messages into the first partition."""
+        producer = Producer({"bootstrap.servers": self.servers, "linger.ms": 0})
+        for value in values:
+            producer.produce(self.name, value, partition=0, **more)
+        assert producer.flush(PATIENCE) == 0
 
     def read(self) -> list[Seen]:
         """Return what is there for a consumer that reads what is committed, partition by partition."""

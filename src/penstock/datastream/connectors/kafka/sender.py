@@ -63,10 +63,11 @@ class Sender:
         topic, value, key, timestamp, partition, headers = record
         if partition is None:
             partition = self._fixed(topic, subtask) if self._target.keeps_to_one_partition else -1
+        pairs = list(headers) if headers else None  # the client takes no tuple of them
         while True:
             try:
                 self.producer.produce(
-                    topic, value, key, partition, timestamp=timestamp or 0, headers=headers or None
+                    topic, value, key, partition, timestamp=timestamp or 0, headers=pairs
                 )
             except BufferError:
                 self.producer.poll(_SHORT)
