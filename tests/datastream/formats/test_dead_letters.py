@@ -92,7 +92,9 @@ def test_without_a_tag_a_message_that_holds_no_record_is_an_error() -> None:
         list(records.execute_and_collect())
 
     function = DeserializeFunction(Picky())
-    with pytest.raises(MalformedMessageError, match=r"topic 'events', partition 1, offset 7, .*'\?'"):
+    with pytest.raises(
+        MalformedMessageError, match=r"topic 'events', partition 1, offset 7, .*'\?'"
+    ):
         outcome(function, Message(b"1"), Message(b"?", offset=7))
 
 

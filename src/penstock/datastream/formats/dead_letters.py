@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
+from penstock.common.serialization.dead_letter import DeadLetter
 from penstock.common.serialization.schema import (
     NOT_OF_THE_MESSAGE,
     DeserializationSchema,
@@ -19,30 +20,6 @@ __all__ = ["DeadLetter", "DeserializeFunction"]
 
 
 _LONGEST_TEXT: Final = 1000
-
-
-class DeadLetter(NamedTuple):
-    """A message that holds no record. What is not known of it, as only its bytes were there, is None.
-
-    Attributes:
-        message: Its bytes.
-        error: Why, with the class of the error in front; at most about 1,000 characters of it.
-        topic: Where it came from.
-        partition: The partition of the topic.
-        offset: Where in the partition.
-        timestamp: When it was made, or written, in milliseconds.
-        key: Its key.
-        headers: Names and values of its headers, in their order.
-    """
-
-    message: bytes
-    error: str
-    topic: str | None = None
-    partition: int | None = None
-    offset: int | None = None
-    timestamp: int | None = None
-    key: bytes | None = None
-    headers: tuple[tuple[str, bytes | None], ...] = ()
 
 
 class DeserializeFunction(ProcessFunction):
@@ -106,7 +83,9 @@ class DeserializeFunction(ProcessFunction):
         except NOT_OF_THE_MESSAGE:
             raise
         except Exception as error:
-            letter = DeadLetter(message, _text_of(error), **(_origin_of(value) if is_record else {}))
+            letter = DeadLetter(
+                message, _text_of(error), **(_origin_of(value) if is_record else {})
+            )
             if self._dead_letters is not None:
                 yield self._dead_letters, letter
                 return

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from penstock.common.serialization.dead_letter import DeadLetter
 from penstock.datastream.connectors.kafka.record_serialization import (
     Headers,
     KafkaRecord,
     KafkaRecordSerializationSchema,
 )
-from penstock.datastream.formats.dead_letters import DeadLetter
 from penstock.errors import InvalidArgumentError, TypeMismatchError
 
 _PREFIX: Final = "penstock.errors."
@@ -32,6 +32,7 @@ class DeadLetterSerializationSchema(KafkaRecordSerializationSchema):
         TypeMismatchError: If a record is no dead letter.
 
     Example:
+        >>> from penstock.datastream.formats import DeadLetter
         >>> schema = DeadLetterSerializationSchema("fares-dead")
         >>> record = schema.record(DeadLetter(b"?", "ValueError: no fare", "fares", 0, 7), None)
         >>> record.topic, record.value, record.headers[2]
