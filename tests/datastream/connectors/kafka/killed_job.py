@@ -29,9 +29,9 @@ from penstock.common import Configuration, SimpleStringSchema, WatermarkStrategy
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.datastream.connectors import DeliveryGuarantee
 from penstock.datastream.connectors.kafka import KafkaRecordSerializationSchema, KafkaSink
-from penstock.datastream.connectors.kafka.client import kafka_client
 from penstock.datastream.connectors.kafka.committer import RecordsCommitter
 from penstock.datastream.connectors.kafka.epochs_topic import EpochsTopic
+from penstock.runtime.planned.kafka.client import kafka_client
 from penstock.testing import TestingSource
 
 EPOCHS: Final = 30

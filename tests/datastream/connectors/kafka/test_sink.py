@@ -167,7 +167,7 @@ class TestTheBuilder:
             "sasl.username": "me",
             "sasl.password": 'it is; "so"',
         }
-        with pytest.raises(InvalidArgumentError, match="names a trust store of Java"):
+        with pytest.raises(InvalidArgumentError, match="a keystore of Java"):
             builder().set_property("ssl.truststore.location", "/etc/trust.jks").build()
 
     def test_names_properties_that_the_client_does_not_know(self, new_job: NewJob) -> None:

@@ -9,9 +9,9 @@ from contextlib import closing
 from typing import Any, NamedTuple
 
 from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 from tests.servers.kafka_server import KafkaCluster
-
-from penstock.datastream.connectors.kafka.client import kafka_admin
 
 PATIENCE = 60.0
 
@@ -34,8 +34,8 @@ class Topic:
         self.name = f"topic-{uuid.uuid4().hex}"
         self._partitions = partitions
         settings = {key.replace("_", "."): value for key, value in config.items()}
-        admin = kafka_admin().AdminClient({"bootstrap.servers": self.servers})
-        new = kafka_admin().NewTopic(self.name, num_partitions=partitions, config=settings)
+        admin = AdminClient({"bootstrap.servers": self.servers})
+        new = NewTopic(self.name, num_partitions=partitions, config=settings)
         admin.create_topics([new])[self.name].result(PATIENCE)
         deadline = time.monotonic() + PATIENCE
         while self.name not in admin.list_topics(timeout=PATIENCE).topics:

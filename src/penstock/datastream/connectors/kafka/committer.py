@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any, Final
 
-from penstock.datastream.connectors.kafka.client import kafka_client
 from penstock.datastream.connectors.kafka.epochs_topic import EpochsTopic, owner
 from penstock.datastream.connectors.kafka.record_serialization import KafkaRecord
 from penstock.datastream.connectors.kafka.sender import Sender
@@ -21,6 +20,7 @@ from penstock.errors import (
     SinkError,
     SinkNotWritableError,
 )
+from penstock.runtime.planned.kafka.client import kafka_client
 from penstock.runtime.sinks import CommitContext, Committer, Uncommitted
 
 _PATIENCE: Final = 10.0

@@ -6,15 +6,10 @@ import time
 from contextlib import closing
 from typing import Any, Final
 
-from penstock.datastream.connectors.kafka.client import (
-    LOGGER,
-    kafka_admin,
-    kafka_client,
-    new_client,
-)
 from penstock.datastream.connectors.kafka.sender import described
 from penstock.datastream.connectors.kafka.target import KafkaTarget
 from penstock.errors import SinkNotWritableError
+from penstock.runtime.planned.kafka.client import kafka_client, new_client
 
 _PATIENCE: Final = 30.0
 _SHORT: Final = 1.0
@@ -47,7 +42,7 @@ class EpochsTopic:
         client, admin = kafka_client(), self._admin()
         if self._is_there(admin):
             return
-        topic = kafka_admin().NewTopic(self.name, num_partitions=1, config=dict(_SETTINGS))
+        topic = client.admin.NewTopic(self.name, num_partitions=1, config=dict(_SETTINGS))
         future = admin.create_topics([topic], operation_timeout=_PATIENCE)[self.name]
         try:
             future.result()
@@ -61,7 +56,7 @@ class EpochsTopic:
                 ) from error
 
     def _admin(self) -> Any:
-        return kafka_admin().AdminClient(self._target.connection, logger=LOGGER)
+        return new_client("AdminClient", self._target.connection)
 
     def _is_there(self, admin: Any) -> bool:
         try:
@@ -105,7 +100,7 @@ class EpochsTopic:
         client = kafka_client()
         wanted = client.TopicPartition(self.name, 0)
         found = admin.list_offsets(
-            {wanted: kafka_admin().OffsetSpec.latest()},
+            {wanted: client.admin.OffsetSpec.latest()},
             isolation_level=client.IsolationLevel.READ_UNCOMMITTED,
             request_timeout=_PATIENCE,
         )

@@ -6,7 +6,6 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, Final
 
-from penstock.datastream.connectors.kafka.client import LOGGER, kafka_client, new_client
 from penstock.datastream.connectors.kafka.record_serialization import KafkaRecord
 from penstock.datastream.connectors.kafka.target import KafkaTarget
 from penstock.errors import (
@@ -16,6 +15,7 @@ from penstock.errors import (
     SinkRowError,
     SinkTopicError,
 )
+from penstock.runtime.planned.kafka.client import LOGGER, kafka_client, new_client
 from penstock.runtime.user_code import record_text
 
 _PATIENCE: Final = 30.0

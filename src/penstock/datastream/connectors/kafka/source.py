@@ -9,13 +9,13 @@ from typing import Any, Final
 from penstock.common.serialization import DeserializationSchema
 from penstock.common.typeinfo.type_information import TypeInformation
 from penstock.datastream.connectors.base import Source
-from penstock.datastream.connectors.kafka.client_properties import client_properties
 from penstock.datastream.connectors.kafka.records import (
     KafkaConsumerRecord,
     ValuesOnly,
     WholeRecords,
 )
 from penstock.errors import InvalidArgumentError, KafkaPropertyError
+from penstock.runtime.planned.kafka.client import client_properties
 from penstock.runtime.planned.kafka.offsets import KafkaOffsetsInitializer, KafkaTopicPartition
 from penstock.runtime.planned.kafka.planner import Reading, Subscription
 from penstock.runtime.planned.kafka.source import AsBlock, KafkaRecords

@@ -6,12 +6,13 @@ import re
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final
 
-from penstock.datastream.connectors.kafka.client import client_settings, connection_settings
 from penstock.datastream.connectors.kafka.record_serialization import (
     KafkaRecordSerializationSchema,
 )
+from penstock.runtime.planned.kafka.client import client_properties, connection_properties
 
 _NOT_IN_NAMES: Final = re.compile(r"[^\w.-]", re.ASCII)
 _LONGEST: Final = 200
@@ -48,14 +49,14 @@ class KafkaTarget:
         servers = str(self.properties.get("bootstrap.servers", ""))
         return f"{servers} {self.serializer.place}".strip()
 
-    @property
+    @cached_property
     def settings(self) -> dict[str, str]:
         """What a producer is given, as the C client calls it.
 
         Where the C client's defaults are not those of Java's, they are Java's: records with equal keys go
         to the same partition, and what is sent again is not there twice.
         """
-        given = client_settings(self.properties)
+        given = client_properties(self.properties)
         defaults = {"partitioner": "murmur2_random"}
         if not _ALWAYS_IDEMPOTENT & given.keys():
             defaults["enable.idempotence"] = "true"
@@ -66,7 +67,7 @@ class KafkaTarget:
     @property
     def connection(self) -> dict[str, str]:
         """What any client is given to reach the cluster."""
-        return connection_settings(client_settings(self.properties))
+        return connection_properties(self.settings)
 
     @property
     def transaction_timeout(self) -> float:

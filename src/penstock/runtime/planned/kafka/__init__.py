@@ -1,1 +1,1 @@
-"""Reading of Kafka's topics."""
+"""Reading of Kafka's topics, and the client, which sinks use as well."""

@@ -10,11 +10,14 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from penstock.errors import (
-    KafkaClientNotFoundError,
     KafkaNotReachableError,
-    KafkaPropertyError,
     KafkaTopicNotFoundError,
     SourceNotReadableError,
+)
+from penstock.runtime.planned.kafka.client import (
+    connection_properties,
+    kafka_client,
+    new_client,
 )
 from penstock.runtime.planned.kafka.offsets import KafkaTopicPartition
 
@@ -71,50 +74,6 @@ class Broker(ABC):
         """Let go of connections, when what was to be committed is."""
 
 
-def kafka_client() -> Any:
-    """Return the module confluent_kafka.
-
-    Raises:
-        KafkaClientNotFoundError: If it is not installed.
-    """
-    try:
-        import confluent_kafka
-        import confluent_kafka.admin
-    except ImportError as error:
-        raise KafkaClientNotFoundError(
-            "A topic of Kafka is read or written, but confluent-kafka is not installed.",
-            hint='Install "penstock[kafka]" for the driver and where the workers run.',
-        ) from error
-    return confluent_kafka
-
-
-def opened(make: Any, properties: Mapping[str, Any], **others: Any) -> Any:
-    """Return a client.
-
-    Args:
-        make: Its class.
-        properties: Its properties, as librdkafka has them.
-        **others: Callbacks, and what else is no text.
-
-    Raises:
-        KafkaPropertyError: If it does not take one of them.
-    """
-    try:
-        return make({"log_level": _LOG_LEVEL, **properties, **others}, logger=_CLIENT_LOG)
-    except (kafka_client().KafkaException, ValueError, TypeError) as error:
-        reason = error.args[0].str() if hasattr(error.args[0], "str") else error
-        raise KafkaPropertyError(
-            f"The client of Kafka does not take its properties: {reason}.",
-            hint="Give names of librdkafka, or those of the Java client that it has too: "
-            "https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md.",
-        ) from error
-
-
-_CLIENT_LOG: Final = logging.getLogger("penstock.kafka")
-_LOG_LEVEL: Final = 2
-"""What is worse than a broker that does not answer, which the client would say several times a second."""
-
-
 class KafkaBroker(Broker):
     """A Kafka, asked by librdkafka.
 
@@ -132,20 +91,11 @@ class KafkaBroker(Broker):
         self._is_sent = False
         self._has_complained = False
         base = {"group.id": "penstock", **properties, "enable.auto.commit": False}
-        self._consumer = opened(
-            self._client.Consumer,
-            base,
-            error_cb=self._note,
-            on_commit=self._on_commit,
+        self._consumer = new_client(
+            "Consumer", base, error_cb=self._note, on_commit=self._on_commit
         )
-        make = self._client.admin.AdminClient
-        self._admin = opened(make, self._of_admin(properties), error_cb=self._note)
-
-    @staticmethod
-    def _of_admin(properties: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the properties that are not a consumer's alone, which an admin's client warns of."""
-        prefixes = ("bootstrap.", "security.", "ssl.", "sasl.", "socket.", "client.", "enable.ssl")
-        return {key: value for key, value in properties.items() if key.startswith(prefixes)}
+        own = connection_properties(properties)
+        self._admin = new_client("AdminClient", own, error_cb=self._note)
 
     def _note(self, error: Any) -> None:
         self._trouble = error.str()

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
 
-from penstock.runtime.planned.kafka.broker import kafka_client, opened
+from penstock.runtime.planned.kafka.client import new_client
 
 _KEPT_SECONDS: Final = 300.0
 """How long a consumer is kept that nobody uses."""
@@ -82,7 +82,7 @@ def _connected(properties: Mapping[str, Any]) -> Any:
         "enable.partition.eof": True,
         "auto.offset.reset": "error",
     }
-    return opened(kafka_client().Consumer, own, error_cb=_unheard)
+    return new_client("Consumer", own, error_cb=_unheard)
 
 
 def _unheard(error: Any) -> None:

@@ -10,7 +10,8 @@ from typing import Any, Final
 
 from penstock.errors import KafkaNotReachableError, KafkaOffsetNotFoundError
 from penstock.runtime.exchange.elements import BLOCK_SIZE, Block
-from penstock.runtime.planned.kafka.broker import KafkaBroker, failure, kafka_client
+from penstock.runtime.planned.kafka.broker import KafkaBroker, failure
+from penstock.runtime.planned.kafka.client import kafka_client
 from penstock.runtime.planned.kafka.consumers import CONSUMERS
 from penstock.runtime.planned.kafka.offsets import KafkaOffsetResetStrategy
 from penstock.runtime.planned.kafka.planner import KafkaPlanner, Range, Reading

@@ -1,18 +1,24 @@
-"""Properties of Kafka's client in Java, as the client has them that penstock uses, librdkafka."""
+"""The client of Kafka, librdkafka, and what properties of Kafka's client in Java are called there."""
 
 from __future__ import annotations
 
 import logging
 import re
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
-from penstock.errors import KafkaPropertyError
+from penstock.errors import KafkaClientNotFoundError, KafkaPropertyError
+
+LOGGER: Final = logging.getLogger("penstock.kafka")
+"""Takes what the client has to say."""
 
 _LOG: Final = logging.getLogger("penstock")
+_LOG_LEVEL: Final = 2
+"""What is worse than a broker that does not answer, which the client would say several times a second."""
 
 _RENAMED: Final = {
     "fetch.max.wait.ms": "fetch.wait.max.ms",
+    "max.request.size": "message.max.bytes",
     "receive.buffer.bytes": "socket.receive.buffer.bytes",
     "request.timeout.ms": "socket.timeout.ms",
     "send.buffer.bytes": "socket.send.buffer.bytes",
@@ -27,6 +33,7 @@ _OF_JAVA: Final = frozenset(
         "interceptor.classes",
         "key.deserializer",
         "key.serializer",
+        "max.block.ms",
         "max.poll.records",
         "metric.reporters",
         "metrics.num.samples",
@@ -47,9 +54,74 @@ _OF_JAVA: Final = frozenset(
 """What says how the client in Java is made, and nothing about what is read or written."""
 _LOGIN: Final = re.compile(r"""\b(username|password)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|'([^']*)')""")
 _PEM: Final = "PEM"
+_MEMORY: Final = "buffer.memory"
+_CONNECTION: Final = (
+    *(
+        "api.",
+        "bootstrap.",
+        "broker.",
+        "client.",
+        "connections.",
+        "debug",
+        "enable.sasl.",
+        "enable.ssl.",
+    ),
+    *("https.", "log_level", "metadata.", "reconnect.", "sasl.", "security.", "socket.", "ssl."),
+)
 
 
-def client_properties(properties: Mapping[str, str]) -> dict[str, str]:
+def kafka_client() -> Any:
+    """Return the module confluent_kafka.
+
+    Raises:
+        KafkaClientNotFoundError: If it is not installed.
+    """
+    try:
+        import confluent_kafka
+        import confluent_kafka.admin
+    except ImportError as error:
+        raise KafkaClientNotFoundError(
+            "A topic of Kafka is read or written, but confluent-kafka is not installed.",
+            hint='Install "penstock[kafka]" for the driver and where the workers run.',
+        ) from error
+    return confluent_kafka
+
+
+def new_client(kind: str, properties: Mapping[str, Any], **others: Any) -> Any:
+    """Return a "Consumer", a "Producer" or an "AdminClient".
+
+    Args:
+        kind: Which.
+        properties: Its properties, as librdkafka has them.
+        **others: Callbacks, and what else is no text.
+
+    Raises:
+        KafkaClientNotFoundError: If confluent-kafka is not installed.
+        KafkaPropertyError: If the client does not know a property, or does not take its value.
+    """
+    client = kafka_client()
+    make = getattr(client.admin if kind == "AdminClient" else client, kind)
+    try:
+        return make({"log_level": _LOG_LEVEL, **properties, **others}, logger=LOGGER)
+    except (client.KafkaException, ValueError, TypeError) as error:
+        reason = error.args[0].str() if hasattr(error.args[0], "str") else error
+        raise KafkaPropertyError(
+            f"The client of Kafka does not take its properties: {reason}.",
+            hint="Give names of librdkafka, or those of the Java client that it has too: "
+            "https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md.",
+        ) from error
+
+
+def connection_properties(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those properties that say where Kafka is and how it is reached, for clients of any kind.
+
+    Args:
+        properties: Properties as librdkafka has them.
+    """
+    return {key: value for key, value in properties.items() if key.startswith(_CONNECTION)}
+
+
+def client_properties(properties: Mapping[str, Any]) -> dict[str, str]:
     """Return properties with the names that librdkafka has for them.
 
     What only says how Java does something is left out; the log says so. What neither knows goes through, for the
@@ -65,15 +137,30 @@ def client_properties(properties: Mapping[str, str]) -> dict[str, str]:
         >>> client_properties({"fetch.max.wait.ms": "100", "group.id": "counts"})
         {'fetch.wait.max.ms': '100', 'group.id': 'counts'}
     """
-    left = dict(properties)
+    left = {
+        key: str(value).lower() if isinstance(value, bool) else str(value)
+        for key, value in properties.items()
+    }
     unused = sorted(_OF_JAVA & left.keys())
     if unused:
         _LOG.info("properties of Kafka's client in Java have no effect: %s", ", ".join(unused))
     found = _security(left)
+    if _MEMORY in left:
+        found["queue.buffering.max.kbytes"] = _kilobytes(left.pop(_MEMORY))
     for key, value in left.items():
         if key not in _OF_JAVA:
             found[_RENAMED.get(key, key)] = value
     return found
+
+
+def _kilobytes(size: str) -> str:
+    try:
+        return str(max(int(size) // 1024, 1))
+    except ValueError as error:
+        raise KafkaPropertyError(
+            f"{_MEMORY} is {size!r}, which is no number.",
+            hint="Give bytes, such as '33554432'.",
+        ) from error
 
 
 def _security(left: dict[str, str]) -> dict[str, str]:
@@ -85,10 +172,10 @@ def _security(left: dict[str, str]) -> dict[str, str]:
     for store, key in (("truststore", "ssl.ca.location"), ("keystore", "ssl.keystore.location")):
         kind = left.pop(f"ssl.{store}.type", "").upper()
         place = left.pop(f"ssl.{store}.location", None)
-        if place is None:
-            continue
         if store == "truststore":
             left.pop("ssl.truststore.password", None)
+        if place is None:
+            continue
         if not _is_readable(store, kind, place):
             raise KafkaPropertyError(
                 f"ssl.{store}.location is {place!r}, a keystore of Java, which librdkafka cannot read.",

@@ -1,11 +1,16 @@
 from __future__ import annotations
 
 import logging
+from typing import Any
 
 import pytest
 
-from penstock.datastream.connectors.kafka.client_properties import client_properties
 from penstock.errors import KafkaPropertyError
+from penstock.runtime.planned.kafka.client import (
+    client_properties,
+    connection_properties,
+    new_client,
+)
 
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule required"
 
@@ -15,6 +20,11 @@ SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule required"
     [
         ({"group.id": "g", "made.up": "x"}, {"group.id": "g", "made.up": "x"}),
         ({"fetch.max.wait.ms": "5"}, {"fetch.wait.max.ms": "5"}),
+        (
+            {"max.request.size": 5, "enable.idempotence": True},
+            {"message.max.bytes": "5", "enable.idempotence": "true"},
+        ),
+        ({"buffer.memory": "33554432"}, {"queue.buffering.max.kbytes": "32768"}),
         (
             {"sasl.jaas.config": f'{SCRAM} username="a b" password="c\\"d;";'},
             {"sasl.username": "a b", "sasl.password": 'c"d;'},
@@ -38,7 +48,7 @@ SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule required"
     ],
 )
 def test_names_of_java_become_those_of_librdkafka(
-    given: dict[str, str], found: dict[str, str]
+    given: dict[str, Any], found: dict[str, str]
 ) -> None:
     assert client_properties(given) == found
 
@@ -58,8 +68,29 @@ def test_what_is_about_java_alone_is_left_out_and_told(caplog: pytest.LogCapture
         {"ssl.keystore.location": "/key.jks"},
         {"sasl.jaas.config": "com.sun.security.auth.module.Krb5LoginModule required;"},
         {"sasl.jaas.config": ""},
+        {"buffer.memory": "32 MB"},
     ],
 )
 def test_what_only_java_can_read_is_refused(given: dict[str, str]) -> None:
     with pytest.raises(KafkaPropertyError):
         client_properties(given)
+
+
+def test_any_client_takes_what_says_how_to_reach_kafka(caplog: pytest.LogCaptureFixture) -> None:
+    given = {
+        "bootstrap.servers": "localhost:1",
+        "broker.address.family": "v4",
+        "client.id": "me",
+        "security.protocol": "plaintext",
+        "socket.timeout.ms": "9000",
+    }
+    only = {"group.id": "g", "linger.ms": "5", "partitioner": "random"}
+    found = connection_properties(given | only)
+    assert found == given
+    for kind, more in (("AdminClient", {}), ("Consumer", {"group.id": "g"}), ("Producer", {})):
+        new_client(kind, {**found, **more, "log_level": 4}).poll(0)
+    assert "will be ignored" not in caplog.text
+    new_client("Producer", {**found, "group.id": "g", "log_level": 4}).poll(0)
+    assert "group.id is a consumer property" in caplog.text
+    with pytest.raises(KafkaPropertyError, match=r'property: "made\.up"'):
+        new_client("AdminClient", {"made.up": "x"})
