@@ -182,6 +182,18 @@ class SinkWriter(ABC):
             timestamp: Its timestamp in milliseconds; None if it has none.
         """
 
+    def write_block(self, values: Sequence[Any], timestamps: Sequence[int | None] | None) -> bool:
+        """Take records that have come together, for writers that are faster so.
+
+        Args:
+            values: The records, in their order.
+            timestamps: Their timestamps in milliseconds; None if they have none.
+
+        Returns:
+            Whether they are taken. If not, none of them is, and `write` is called for each; so it is by default.
+        """
+        return False
+
     def end_input(self) -> None:  # noqa: B027
         """Hear that no record comes any more: what is open has to be prepared now."""
 

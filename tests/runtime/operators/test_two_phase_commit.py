@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -40,6 +41,13 @@ class Writer(SinkWriter):
         self._sink.log.append((value, timestamp, self._context.watermark))
         self._values.append(value)
 
+    def write_block(self, values: Sequence[Any], timestamps: Sequence[int | None] | None) -> bool:
+        if len(values) != self._sink.takes_blocks_of:
+            return False
+        self._sink.log.append((values, timestamps))
+        self._values += values
+        return True
+
     def end_input(self) -> None:
         self._ends = True
 
@@ -69,9 +77,15 @@ class Sink:
     place = ""
 
     def __init__(
-        self, fails_on: Any = None, error: Exception | None = None, *, has_state: bool = True
+        self,
+        fails_on: Any = None,
+        error: Exception | None = None,
+        *,
+        has_state: bool = True,
+        takes_blocks_of: int | None = None,
     ) -> None:
         self.log: Journal = Journal()
+        self.takes_blocks_of = takes_blocks_of
         self.fails_on = fails_on
         self.error = error or ValueError("mine")
         self.has_writer_state = has_state
@@ -125,6 +139,17 @@ def test_records_come_with_timestamps_and_the_watermark() -> None:
     assert end_epoch(harness) == ([2, 4, 6, 8], None)
     assert harness.output.log == [("watermark", 10)]
     assert harness.operator.next_wake_up() == 5
+
+
+def test_a_writer_may_take_blocks() -> None:
+    sink = Sink(takes_blocks_of=2)
+    harness = harness_of(sink)
+    harness.begin_epoch(0)
+    harness.process([2, 4], [7, 8])
+    harness.process([6])
+
+    assert sink.log[2:] == [([2, 4], [7, 8]), (6, None, MIN_TIMESTAMP)]
+    assert end_epoch(harness)[0] == [2, 4, 6]
 
 
 def test_a_writer_lives_from_epoch_to_epoch() -> None:

@@ -128,7 +128,8 @@ class SimpleStringSchema(SerializationSchema, DeserializationSchema):
 
     def serialize(self, element: Any) -> bytes:
         """See `SerializationSchema.serialize`."""
-        Types.STRING().check(element, "a record to write as a string")
+        if type(element) is not str:
+            Types.STRING().check(element, "a record to write as a string")
         try:
             return str(element).encode(self._charset)
         except UnicodeEncodeError as error:

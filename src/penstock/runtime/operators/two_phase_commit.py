@@ -84,6 +84,8 @@ class TwoPhaseCommitOperator(StreamOperator):
         block = block.settled()
         rest = iter(block.values)
         try:
+            if self._writer.write_block(block.values, block.timestamps):
+                return
             if block.timestamps is None:
                 for value in rest:
                     write(value, None)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import pickle
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import Any, Final
 
 from penstock.datastream.connectors.kafka.epochs_topic import EpochsTopic, owner
 from penstock.datastream.connectors.kafka.record_serialization import KafkaRecord
 from penstock.datastream.connectors.kafka.sender import Sender
+from penstock.datastream.connectors.kafka.staged_records import Fields, unstaged
 from penstock.datastream.connectors.kafka.target import KafkaTarget
 from penstock.datastream.connectors.kafka.writers import StagedRecords
 from penstock.errors import (
@@ -89,11 +89,11 @@ class RecordsCommitter(Committer):
             with sender.errors():
                 producer.begin_transaction()
                 for records, subtask in self._parts(committables, context):
-                    for record in records:
-                        sender.send(record, subtask)
+                    sender.send(records, subtask)
                     producer.poll(0)
                     sender.check()
-                sender.send(KafkaRecord(self._topic.name, b"%d" % context.epoch, key.encode()), 0)
+                marker = KafkaRecord(self._topic.name, b"%d" % context.epoch, key.encode())
+                sender.send([marker], 0)
                 _retried(producer.commit_transaction, timeout)
         except Exception as error:
             # What could not be delivered says more than that the transaction has failed of it.
@@ -116,10 +116,10 @@ class RecordsCommitter(Committer):
 
     def _parts(
         self, committables: list[StagedRecords], context: CommitContext
-    ) -> Iterator[tuple[list[KafkaRecord], int]]:
+    ) -> Iterator[tuple[Iterable[Fields], int]]:
         for name, count, subtask in committables:
             try:
-                yield [KafkaRecord(*one) for one in pickle.loads(context.read(name))], subtask
+                yield unstaged(context.read(name)), subtask
             except FileNotFoundError:
                 raise LostOutputError(
                     f"{count} records of epoch {context.epoch} for {self._target.place} are not "

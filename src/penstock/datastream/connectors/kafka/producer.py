@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any, Self
@@ -11,7 +11,12 @@ from typing import Any, Self
 from penstock.common.serialization import SerializationSchema
 from penstock.datastream.connectors.kafka.record_serialization import (
     KafkaRecord,
-    KafkaRecordSerializationSchema,
+    RecordColumns,
+    SerializesColumns,
+    checked_topic,
+    is_own,
+    kafka_timestamp,
+    kafka_timestamps,
 )
 from penstock.datastream.connectors.kafka.sink import SinkOfKafka
 from penstock.datastream.connectors.kafka.target import KafkaTarget
@@ -35,7 +40,7 @@ class Semantic(Enum):
 
 
 @dataclass(frozen=True)
-class _ValueOnly(KafkaRecordSerializationSchema):
+class _ValueOnly(SerializesColumns):
     topic: str
     value: SerializationSchema
     writes_timestamp: bool = False
@@ -45,8 +50,17 @@ class _ValueOnly(KafkaRecordSerializationSchema):
         return self.topic
 
     def record(self, element: Any, timestamp: int | None) -> KafkaRecord:
-        kept = timestamp if self.writes_timestamp else None
+        kept = kafka_timestamp(timestamp) if self.writes_timestamp else None
         return KafkaRecord(self.topic, self.value.serialize(element), timestamp=kept)
+
+    def columns(
+        self, elements: Sequence[Any], timestamps: Sequence[int | None] | None
+    ) -> RecordColumns | None:
+        if not is_own(self.value):
+            return None
+        values = list(map(self.value.serialize, elements))
+        kept = timestamps if self.writes_timestamp else None
+        return RecordColumns(self.topic, values, None, kafka_timestamps(kept, len(values)))
 
 
 class FlinkKafkaProducerBase(SinkOfKafka, ABC):
@@ -137,7 +151,7 @@ class FlinkKafkaProducer(FlinkKafkaProducerBase):
         prefix = str(properties.pop("transactional.id", f"penstock-{topic}"))
         target = KafkaTarget(
             properties,
-            _ValueOnly(topic, serialization_schema),
+            _ValueOnly(checked_topic(topic), serialization_schema),
             semantic is Semantic.EXACTLY_ONCE,
             prefix,
             keeps_to_one_partition=True,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self
 
 from penstock.common.serialization import SerializationSchema
 from penstock.errors import InvalidArgumentError
@@ -16,6 +17,8 @@ __all__ = [
     "KafkaRecordSerializationSchemaBuilder",
     "KafkaTopicSelector",
 ]
+
+_TOPIC: Final = re.compile(r"(?!\.{1,2}\Z)[\w.-]{1,249}", re.ASCII)
 
 Headers = Sequence[tuple[str, bytes | None]]
 
@@ -95,8 +98,54 @@ class KafkaRecordSerializationSchema(SerializationSchema):
         return self.record(element, None).value or b""
 
 
+class RecordColumns(NamedTuple):
+    """What Kafka gets of many records that go into one topic, as columns of equal length.
+
+    Attributes:
+        topic: The topic.
+        values: The values.
+        keys: The keys; None if there are none.
+        timestamps: The timestamps.
+    """
+
+    topic: str
+    values: list[bytes]
+    keys: list[bytes] | None
+    timestamps: Sequence[int | None]
+
+
+class SerializesColumns(KafkaRecordSerializationSchema):
+    """A schema that makes many records at once, where that takes no function of the user's."""
+
+    @abstractmethod
+    def columns(
+        self, elements: Sequence[Any], timestamps: Sequence[int | None] | None
+    ) -> RecordColumns | None:
+        """Return what `record` would return for each of some records; None to have it called.
+
+        Args:
+            elements: The records of the stream.
+            timestamps: Their timestamps in milliseconds; None if they have none.
+        """
+
+
+def is_own(schema: SerializationSchema | None) -> bool:
+    """Whether a schema has nothing of the user's in it, and so makes the same of a record each time."""
+    return schema is None or type(schema).__module__.startswith("penstock.")
+
+
+def kafka_timestamp(timestamp: int | None) -> int | None:
+    """Return the timestamp of a record as Kafka takes it, which has none before 1970."""
+    return None if timestamp is None or timestamp < 0 else timestamp
+
+
+def kafka_timestamps(timestamps: Sequence[int | None] | None, count: int) -> Sequence[int | None]:
+    """Return the timestamps of so many records as Kafka takes them."""
+    return [None] * count if timestamps is None else list(map(kafka_timestamp, timestamps))
+
+
 @dataclass(frozen=True)
-class _Built(KafkaRecordSerializationSchema):
+class _Built(SerializesColumns):
     topic: str | Callable[[Any], str]
     value: SerializationSchema
     key: SerializationSchema | None = None
@@ -114,9 +163,23 @@ class _Built(KafkaRecordSerializationSchema):
             topic if isinstance(topic, str) else topic(element),
             self.value.serialize(element),
             None if key is None else key.serialize(element),
-            None if timestamp is None or timestamp < 0 else timestamp,
+            kafka_timestamp(timestamp),
             None if self.partition is None else self.partition(element),
             tuple(found.items()) if isinstance(found, Mapping) else found,
+        )
+
+    def columns(
+        self, elements: Sequence[Any], timestamps: Sequence[int | None] | None
+    ) -> RecordColumns | None:
+        topic, key = self.topic, self.key
+        has_functions = self.headers is not None or self.partition is not None
+        if not isinstance(topic, str) or has_functions or not is_own(self.value) or not is_own(key):
+            return None
+        return RecordColumns(
+            topic,
+            list(map(self.value.serialize, elements)),
+            None if key is None else list(map(key.serialize, elements)),
+            kafka_timestamps(timestamps, len(elements)),
         )
 
 
@@ -152,9 +215,7 @@ class KafkaRecordSerializationSchemaBuilder:
         Raises:
             InvalidArgumentError: If it is no name, or there is a topic or a selector.
         """
-        if not isinstance(topic, str) or not topic:
-            raise InvalidArgumentError(f"{topic!r} is no topic.", hint="Give its name: 'orders'.")
-        return self._with_topic(topic)
+        return self._with_topic(checked_topic(topic))
 
     def set_topic_selector(self, topic_selector: Callable[[Any], str] | KafkaTopicSelector) -> Self:
         """Set what says into which topic a record goes.
@@ -229,6 +290,25 @@ class KafkaRecordSerializationSchemaBuilder:
         """
         self._partition = partitioner
         return self
+
+
+def is_topic(name: str) -> bool:
+    """Whether a topic of Kafka can have a name."""
+    return _TOPIC.fullmatch(name) is not None
+
+
+def checked_topic(topic: Any) -> str:
+    """Return a topic.
+
+    Raises:
+        InvalidArgumentError: If it cannot be one.
+    """
+    if not isinstance(topic, str) or not is_topic(topic):
+        raise InvalidArgumentError(
+            f"{topic!r} is no topic.",
+            hint="Give its name: 'orders'. It has letters, digits, '.', '_' and '-', and at most 249 of them.",
+        )
+    return topic
 
 
 def _schema(schema: Any) -> SerializationSchema:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import partial
 from typing import Any, Final
 
 from penstock.datastream.connectors.kafka.record_serialization import KafkaRecord
+from penstock.datastream.connectors.kafka.staged_records import Fields
 from penstock.datastream.connectors.kafka.target import KafkaTarget
 from penstock.errors import (
     ProducerFencedError,
@@ -58,24 +60,31 @@ class Sender:
         }
         self.producer = new_client("Producer", {**target.settings, **settings, **reports})
 
-    def send(self, record: KafkaRecord, subtask: int) -> None:
-        """Send a record; whether it arrives shows later."""
-        topic, value, key, timestamp, partition, headers = record
-        if partition is None:
-            partition = self._fixed(topic, subtask) if self._target.keeps_to_one_partition else -1
-        pairs = list(headers) if headers else None  # the client takes no tuple of them
-        while True:
-            try:
-                self.producer.produce(
-                    topic, value, key, partition, timestamp=timestamp or 0, headers=pairs
-                )
-            except BufferError:
-                self.producer.poll(_SHORT)
-                self.check()
-            except self._client.KafkaException as error:
-                raise described(error.args[0], self._target, record) from error
-            else:
-                return
+    def send(self, records: Iterable[Fields], subtask: int) -> None:
+        """Send records; whether they arrive shows later.
+
+        Args:
+            records: What `KafkaRecord`s have, in their order.
+            subtask: Whose they are.
+        """
+        produce, keeps = self.producer.produce, self._target.keeps_to_one_partition
+        for topic, value, key, timestamp, partition, headers in records:
+            place = partition
+            if place is None:
+                place = self._fixed(topic, subtask) if keeps else -1
+            pairs = list(headers) if headers else None  # The client takes no tuple of them.
+            while True:
+                try:
+                    # The client takes twice as long for names of arguments. Two that are about callbacks are None.
+                    produce(topic, value, key, place, None, None, timestamp or 0, pairs)
+                except BufferError:
+                    self.producer.poll(_SHORT)
+                    self.check()
+                except self._client.KafkaException as error:
+                    record = KafkaRecord(topic, value, key)
+                    raise described(error.args[0], self._target, record) from error
+                else:
+                    break
 
     def _fixed(self, topic: str, subtask: int) -> int:
         """Return the partition of a subtask."""
