@@ -1,8 +1,12 @@
-"""A schema registry that answers what Confluent's documentation says, as far as clients of messages ask."""
+"""A schema registry that answers what Confluent's and Apicurio's documentation says, as far as clients ask.
+
+The GUID of a schema is its id.
+"""
 
 from __future__ import annotations
 
 import json
+import uuid
 from collections import deque
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -64,6 +68,11 @@ class FakeSchemaRegistry(LocalHttp):
             case "GET", ["schemas", "ids", number]:
                 found = self.schemas.get(int(number))
                 return (200, found) if found else (404, _error(40403, "Schema not found"))
+            case "GET", ["schemas", "guids", guid]:
+                found = self.schemas.get(uuid.UUID(guid).int)
+                return (200, found) if found else (404, _error(40403, "Schema not found"))
+            case "GET", ["apis", "registry", api, *place]:
+                return self._of_apicurio(api, place)
             case "GET", ["subjects", subject, "versions", version]:
                 return self._version(subject, int(version))
             case "POST", ["subjects", subject, "versions"] if subject in self.refuses:
@@ -76,6 +85,29 @@ class FakeSchemaRegistry(LocalHttp):
                     return 404, _error(40403, "Schema not found")
                 return self._version(subject, known.index(body["schema"]) + 1)
         raise AssertionError(f"{method} {path}")
+
+    def _of_apicurio(self, api: str, place: list[str]) -> tuple[int, Any]:
+        """Answer as Apicurio's own API does. Global ids are larger than content ids by a thousand."""
+        references = place[-1] == "references"
+        match place[:-1] if references else place:
+            case "ids", ("contentIds" | "globalIds") as kind, number:
+                found = self.schemas.get(int(number) - (1000 if kind == "globalIds" else 0))
+            case ["groups", "default", "artifacts", subject, "versions", version]:
+                found = self.schemas[self.subjects[subject][int(version) - 1]]
+                assert references or api == "v2"
+            case ["groups", "default", "artifacts", subject, "versions", version, "content"]:
+                found = self.schemas[self.subjects[subject][int(version) - 1]]
+                assert api == "v3"
+            case _:
+                raise AssertionError(place)
+        if found is None:
+            return 404, {"error_code": 404, "message": "No content with such an id"}
+        if not references:
+            return 200, json.loads(found["schema"])
+        return 200, [
+            {"groupId": None, "artifactId": one["subject"], "version": str(one["version"])}
+            for one in found["references"]
+        ]
 
     def _registered(self, subject: str, body: dict[str, Any]) -> int:
         kind = body.get("schemaType", "AVRO")

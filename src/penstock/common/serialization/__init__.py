@@ -11,6 +11,7 @@ from penstock.common.serialization.encoder import Encoder
 from penstock.common.serialization.schema import (
     ByteArraySchema,
     DeserializationSchema,
+    HeadersDeserializationSchema,
     RowFieldExtractorSchema,
     SerializationSchema,
     SimpleStringSchema,
@@ -22,6 +23,7 @@ __all__ = [
     "ByteArraySchema",
     "DeserializationSchema",
     "Encoder",
+    "HeadersDeserializationSchema",
     "RowDataBulkWriterFactory",
     "RowFieldExtractorSchema",
     "SerializationSchema",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any, Final
 
 from penstock.common.plain_text import shown_bytes
@@ -22,11 +23,14 @@ from penstock.errors import (
 __all__ = [
     "ByteArraySchema",
     "DeserializationSchema",
+    "HeadersDeserializationSchema",
     "RowFieldExtractorSchema",
     "SerializationSchema",
     "SimpleStringSchema",
     "charset_named",
 ]
+
+Headers = Sequence[tuple[str, bytes | None]]
 
 NOT_OF_THE_MESSAGE: Final = (
     ImportError,
@@ -103,6 +107,34 @@ class DeserializationSchema(ABC):
     def get_produced_type(self) -> TypeInformation:
         """Return the type of the records. Default: `Types.PICKLED_BYTE_ARRAY()`, anything that can be pickled."""
         return Types.PICKLED_BYTE_ARRAY()
+
+
+class HeadersDeserializationSchema(DeserializationSchema):
+    r"""Makes a record of a message's bytes and headers; PyFlink has no such class.
+
+    A `KafkaSource` and `DeserializeFunction` give it the headers of Kafka's records. A class of your own defines
+    `deserialize_with_headers`.
+
+    Example:
+        >>> class Text(HeadersDeserializationSchema):
+        ...     def deserialize_with_headers(self, message, headers):
+        ...         return message.decode(dict(headers).get("charset", b"utf-8").decode())
+        >>> Text().deserialize_with_headers(b"\xe9", [("charset", b"latin-1")])
+        'é'
+    """
+
+    @abstractmethod
+    def deserialize_with_headers(self, message: bytes, headers: Headers) -> Any:
+        """Return the record that a message holds; None for a message that holds none, and is passed over.
+
+        Args:
+            message: The bytes.
+            headers: Names and values of its headers, in their order.
+        """
+
+    def deserialize(self, message: bytes) -> Any:
+        """Return the record that a message without headers holds."""
+        return self.deserialize_with_headers(message, ())
 
 
 class SimpleStringSchema(SerializationSchema, DeserializationSchema):

@@ -10,6 +10,7 @@ from penstock.common.serialization.dead_letter import DeadLetter
 from penstock.common.serialization.schema import (
     NOT_OF_THE_MESSAGE,
     DeserializationSchema,
+    HeadersDeserializationSchema,
     malformed_at,
 )
 from penstock.datastream.functions.one_input import ProcessFunction
@@ -27,7 +28,8 @@ class DeserializeFunction(ProcessFunction):
 
     Messages are bytes, or have them as `value`: records of Kafka, whose topic, partition, offset, timestamp, key and
     headers go into the dead letter, and rows with such columns, as Spark reads them. A message without bytes, such as
-    one that deletes a key of a compacted topic, is passed over, and so is one for which the schema returns None.
+    one that deletes a key of a compacted topic, is passed over, and so is one for which the schema returns None. A
+    `HeadersDeserializationSchema` is given the headers as well.
 
     That a schema registry is away, refuses requests, or that a library is missing says nothing of the message: then
     the job fails and may be started again, and no message is given up. All else that the schema raises is the
@@ -79,7 +81,7 @@ class DeserializeFunction(ProcessFunction):
         if message is None:
             return
         try:
-            record = self._schema.deserialize(message)
+            record = self._read(message, value)
         except NOT_OF_THE_MESSAGE:
             raise
         except Exception as error:
@@ -97,6 +99,14 @@ class DeserializeFunction(ProcessFunction):
         if record is not None:
             yield record
 
+    def _read(self, message: bytes, value: Any) -> Any:
+        schema = self._schema
+        if isinstance(schema, HeadersDeserializationSchema):
+            headers = _headers_of(value)
+            if headers:
+                return schema.deserialize_with_headers(message, headers)
+        return schema.deserialize(message)
+
 
 def _bytes_of(value: Any) -> bytes | None:
     if value is None or isinstance(value, (bytes, bytearray)):
@@ -110,13 +120,17 @@ def _bytes_of(value: Any) -> bytes | None:
 def _origin_of(record: Any) -> dict[str, Any]:
     """Return what is known of where a message came from."""
     key = getattr(record, "key", None)
-    # Spark reads headers only if told to.
-    headers = getattr(record, "headers", None) or ()
     return {name: getattr(record, name, None) for name in ("topic", "partition", "offset")} | {
         "timestamp": _milliseconds(getattr(record, "timestamp", None)),
         "key": bytes(key) if isinstance(key, (bytes, bytearray)) else None,
-        "headers": tuple((name, value) for name, value in headers),
+        "headers": _headers_of(record),
     }
+
+
+def _headers_of(record: Any) -> tuple[tuple[str, bytes | None], ...]:
+    """Return the headers of a message; of a row of Spark's there are some only if Spark is told to read them."""
+    headers = getattr(record, "headers", None) or ()
+    return tuple((name, value) for name, value in headers)
 
 
 def _milliseconds(timestamp: Any) -> int | None:

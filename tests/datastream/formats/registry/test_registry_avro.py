@@ -14,6 +14,7 @@ from penstock.datastream.formats.avro import AvroSchema, GenericRecordAvroTypeIn
 from penstock.datastream.formats.registry import (
     ConfluentRegistryAvroDeserializationSchema,
     ConfluentRegistryAvroSerializationSchema,
+    schema_registry,
 )
 from penstock.errors import (
     IncompatibleSchemaError,
@@ -212,3 +213,100 @@ def test_records_and_settings_that_are_none(registry: FakeSchemaRegistry) -> Non
         Writer.for_generic("events-value", schema(OLD), registry.url, {"max.tries": 1})
     with pytest.raises(InvalidArgumentError, match="'localhost' cannot be asked"):
         Writer.for_generic("events-value", schema(OLD), "localhost")
+
+
+@pytest.mark.parametrize("api", ["v2", "v3"])
+def test_apicurios_own_api_knows_content_ids_and_global_ids(
+    registry: FakeSchemaRegistry, api: str
+) -> None:
+    unit = {"type": "enum", "name": "Unit", "symbols": ["ms", "s"]}
+    registry.register("unit", unit)
+    new = event(ID, {"name": "unit", "type": "Unit"})
+    reference = {"name": "Unit", "subject": "unit", "version": 1}
+    content_id = registry.register("events", new, references=(reference,))
+    definition = event(ID, {"name": "unit", "type": unit})
+    whole, datum = schema(definition), message(content_id, definition, {"id": 1, "unit": "s"})
+    url = f"{registry.url}/apis/registry/{api}"
+    found = {"id": 1, "unit": "s"}
+
+    reader = pickle.loads(pickle.dumps(Reader.for_generic(whole, url)))
+    assert [reader.deserialize(datum) for _ in range(2)] == [found] * 2
+    header = ("apicurio.value.globalId", (content_id + 1000).to_bytes(8, "big"))
+    assert reader.deserialize_with_headers(datum[5:], [header]) == found
+    old = Reader.for_generic(whole, url, id_bytes=8, use_id="globalId")
+    assert old.deserialize(b"\0" + header[1] + datum[5:]) == found
+    place = f"GET /apis/registry/{api}/ids"
+    assert [one for one in registry.requests if one.startswith(place)] == [
+        f"{place}/contentIds/{content_id}",
+        f"{place}/contentIds/{content_id}/references",
+        f"{place}/globalIds/{content_id + 1000}",
+        f"{place}/globalIds/{content_id + 1000}/references",
+    ]
+    with pytest.raises(UnknownSchemaError, match="knows no schema with the contentId 99"):
+        reader.deserialize(message(99, OLD, {"id": 1}))
+    with pytest.raises(MalformedMessageError, match="written as JSON"):
+        reader.deserialize_with_headers(b"{}", [header, ("apicurio.value.encoding", b"JSON")])
+    with pytest.raises(InvalidArgumentError, match="use_id is 'id'"):
+        Reader.for_generic(whole, url, use_id="id")
+    with pytest.raises(InvalidArgumentError, match="not registered by Apicurio's own API"):
+        Writer.for_generic("events", whole, url).serialize({"id": 1})
+
+
+def test_ids_in_headers_are_those_of_the_registry_that_is_asked(
+    registry: FakeSchemaRegistry,
+) -> None:
+    schema_id = registry.register("events-value", OLD)
+    body = message(schema_id, OLD, {"id": 1})[5:]
+    reader = Reader.for_generic(schema(OLD), registry.url, 10, AT_ONCE)
+    of_keys = Reader.for_generic(schema(OLD), registry.url, 10, AT_ONCE, is_key=True)
+
+    def confluent(part: str, number: int) -> list[tuple[str, bytes]]:
+        return [(f"__{part}_schema_id", b"\1" + number.to_bytes(16, "big"))]
+
+    assert reader.deserialize_with_headers(body, confluent("value", schema_id)) == {"id": 1}
+    assert of_keys.deserialize_with_headers(body, confluent("key", schema_id)) == {"id": 1}
+    content = [("apicurio.value.contentId", schema_id.to_bytes(8, "big"))]
+    assert reader.deserialize_with_headers(body, content) == {"id": 1}
+    with pytest.raises(UnknownSchemaError, match="the guid 00000000-0000-0000-0000-000000000009"):
+        reader.deserialize_with_headers(body, confluent("value", 9))
+    with pytest.raises(SchemaRegistryRefusedError, match="asked for the globalId 5"):
+        reader.deserialize_with_headers(body, [("apicurio.value.globalId", bytes(7) + b"\5")])
+    native = Reader.for_generic(schema(OLD), f"{registry.url}/apis/registry/v3")
+    with pytest.raises(SchemaRegistryRefusedError, match="asked for the guid"):
+        native.deserialize_with_headers(body, confluent("value", 9))
+
+
+def test_a_registry_that_goes_away_is_not_missed_for_what_is_known(
+    registry: FakeSchemaRegistry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = message(registry.register("events-value", OLD), OLD, {"id": 1})
+    reader = Reader.for_generic(schema(OLD), registry.url, 10, AT_ONCE)
+    assert reader.deserialize(known) == {"id": 1}
+    now = 1000.0
+    monkeypatch.setattr(schema_registry.time, "monotonic", lambda: now)
+    for _ in range(3):
+        with pytest.raises(UnknownSchemaError):
+            reader.deserialize(message(99, OLD, {"id": 1}))
+    assert registry.requests.count("GET /schemas/ids/99") == 1
+    now += 2
+    registry.mishaps.append(503)
+    with pytest.raises(SchemaRegistryNotReachableError):
+        reader.deserialize(message(99, OLD, {"id": 1}))
+
+    # As after a restart in the same worker.
+    again = pickle.loads(pickle.dumps(reader))
+    registry.mishaps.extend([503] * 5)
+    assert [one.deserialize(known) for one in (reader, again)] == [{"id": 1}] * 2
+
+
+def test_what_answers_like_no_registry_is_named(
+    registry: FakeSchemaRegistry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader = Reader.for_generic(schema(OLD), registry.url, 10, AT_ONCE)
+    monkeypatch.setattr(registry, "respond", lambda *request: (200, b"<html>Log in</html>"))
+    with pytest.raises(SchemaRegistryRefusedError, match="answers what none does"):
+        reader.deserialize(message(1, OLD, {"id": 1}))
+    no_schema = registry.register("events", {"type": "object"})
+    monkeypatch.undo()
+    with pytest.raises(MalformedMessageError, match=r"the id 100, .* is none of Avro's: "):
+        reader.deserialize(message(no_schema, OLD, {"id": 1}))

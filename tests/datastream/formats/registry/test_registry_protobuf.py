@@ -106,3 +106,30 @@ def test_a_message_of_another_place_in_the_file_is_another_one() -> None:
 def test_any_place_is_read_as_it_was_written(indexes: list[int], rest: bytes) -> None:
     written = module._written(indexes)
     assert module._read(b"\0" * 5 + written + rest, 5) == (indexes, 5 + len(written))
+
+
+@pytest.mark.parametrize("record", [FileDescriptorProto(name="a"), RANGE(start=5)])
+def test_apicurios_name_of_the_message_is_read_too(record: AnyMessage) -> None:
+    reader, data = Reader(type(record)), record.SerializeToString()
+    name = type(record).DESCRIPTOR.name.encode()
+    ref = bytes([len(name) + 2, 10, len(name)]) + name
+    header = ("apicurio.value.globalId", bytes(8))
+
+    assert reader.deserialize(bytes(5) + ref + data) == record
+    assert Reader(type(record), id_bytes=8).deserialize(bytes(9) + ref + data) == record
+    assert reader.deserialize_with_headers(ref + data, [header]) == record
+    assert reader.deserialize_with_headers(data, [header]) == record
+
+
+def test_confluents_header_has_the_place_behind_the_id() -> None:
+    reader = Reader(FileDescriptorProto)
+    guid = b"\1" + bytes(16)
+    for value in (guid + b"\2\2", b"\0\0\0\0\5\2\2"):
+        headers = [("__value_schema_id", value)]
+        assert reader.deserialize_with_headers(b"\x0a\1a", headers).name == "a"
+    with pytest.raises(
+        MalformedMessageError, match=r"has the place \[0\], and the class has \[1\]"
+    ):
+        reader.deserialize_with_headers(b"\x0a\1a", [("__value_schema_id", guid + b"\0")])
+    with pytest.raises(MalformedMessageError, match="ends before it says which message"):
+        reader.deserialize_with_headers(b"\x0a\1a", [("__value_schema_id", guid)])

@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 from penstock.common.serialization import (
     ByteArraySchema,
     DeserializationSchema,
+    HeadersDeserializationSchema,
     SimpleStringSchema,
 )
 from penstock.common.serialization.schema import NOT_OF_THE_MESSAGE, malformed_at
@@ -60,7 +61,13 @@ class ValuesOnly:
         Raises:
             MalformedMessageError: If one cannot be deserialized.
         """
-        deserialize = self._schema.deserialize
+        schema = self._schema
+        deserialize = schema.deserialize
+        with_headers = (
+            schema.deserialize_with_headers
+            if isinstance(schema, HeadersDeserializationSchema)
+            else None
+        )
         values: list[Any] = []
         timestamps: list[int | None] = []
         for message in messages:
@@ -68,7 +75,10 @@ class ValuesOnly:
             if raw is None:
                 continue
             try:
-                value = deserialize(raw)
+                if with_headers is None:
+                    value = deserialize(raw)
+                else:
+                    value = with_headers(raw, message.headers() or ())
             except NOT_OF_THE_MESSAGE:
                 raise
             except Exception as error:

@@ -9,7 +9,11 @@ from functools import lru_cache
 from typing import Any
 
 from penstock.common.plain_text import shown_bytes
-from penstock.common.serialization.schema import DeserializationSchema, SerializationSchema
+from penstock.common.serialization.schema import (
+    Headers,
+    HeadersDeserializationSchema,
+    SerializationSchema,
+)
 from penstock.common.typeinfo.type_information import TypeInformation
 from penstock.datastream.formats.avro.avro_schema import (
     NO_RECORD,
@@ -23,7 +27,12 @@ from penstock.datastream.formats.avro.avro_values import (
     has_changeable_defaults,
     unshared,
 )
-from penstock.datastream.formats.registry.schema_registry import SchemaIds, SchemaRegistry
+from penstock.datastream.formats.registry.schema_ids import Place, SchemaId, SchemaIds
+from penstock.datastream.formats.registry.schema_registry import (
+    SchemaRegistry,
+    WrittenSchema,
+    schema_registry,
+)
 from penstock.errors import IncompatibleSchemaError, MalformedMessageError
 
 __all__ = [
@@ -94,7 +103,7 @@ class ConfluentRegistryAvroSerializationSchema(SerializationSchema):
             FastavroNotFoundError: If fastavro is not installed.
             SchemaRegistryClientNotFoundError: If the client of registries is not installed.
         """
-        registry = SchemaRegistry(url, registry_configs)
+        registry = schema_registry(url, registry_configs)
         return ConfluentRegistryAvroSerializationSchema(
             subject, schema, registry, SchemaIds(id_bytes), register
         )
@@ -115,15 +124,16 @@ class ConfluentRegistryAvroSerializationSchema(SerializationSchema):
         return type(self), parts
 
 
-class ConfluentRegistryAvroDeserializationSchema(DeserializationSchema):
+class ConfluentRegistryAvroDeserializationSchema(HeadersDeserializationSchema):
     """Reads records of Avro that come behind the id that a schema registry has given their schema.
 
-    Each message is read with the schema with which it was written, for which the registry is asked once in a
-    process, and becomes a record of the schema that is given here: fields that only the writer has are passed
+    Or whose headers have the id: `__value_schema_id` of Confluent's serializers, `apicurio.value.globalId` and
+    `apicurio.value.contentId` of Apicurio's. Each message is read with the schema with which it was written, for which
+    the registry is asked once in a process, and becomes a record of the schema that is given here: fields that only the writer has are passed
     over, those that it lacks have their defaults. Made by `for_generic` or `for_rows`.
 
     Raises:
-        NoSchemaIdError: If a message does not begin with an id.
+        NoSchemaIdError: If neither a message nor a header of it begins with an id.
         UnknownSchemaError: If the registry does not know the id.
         IncompatibleSchemaError: If what was written cannot be read with the schema given here.
         MalformedMessageError: If a message is no record of the schema that it names.
@@ -156,6 +166,8 @@ class ConfluentRegistryAvroDeserializationSchema(DeserializationSchema):
         self._type_info = values.type_info() if rows else GenericRecordAvroTypeInfo(schema)
         self._convert = values.reader() if rows else None
         self._has_changeable_defaults = has_changeable_defaults(schema.definition())
+        self._read_as = schema.parsed()
+        self._datum = fastavro().schemaless_reader
         self._writers_schema = lru_cache(maxsize=capacity)(self._ask_for_schema)
 
     @staticmethod
@@ -166,27 +178,36 @@ class ConfluentRegistryAvroDeserializationSchema(DeserializationSchema):
         registry_configs: Mapping[str, Any] | None = None,
         *,
         id_bytes: int = 4,
+        use_id: str = "contentId",
+        is_key: bool = False,
     ) -> ConfluentRegistryAvroDeserializationSchema:
         """Return a schema that reads records as fastavro has them: dicts.
 
         Args:
             schema: What the records become. The schemas of writers may differ, as far as Avro can resolve it.
             url: The address of the registry, or several with commas between them, to be tried in turn. Of
-                Apicurio's: `http://localhost:8080/apis/ccompat/v7`.
+                Apicurio's: `http://localhost:8080/apis/registry/v3`, or `http://localhost:8080/apis/ccompat/v7`
+                where messages have no global ids.
             identity_map_capacity: How many schemas of writers are kept.
             registry_configs: Settings of confluent-kafka's `SchemaRegistryClient`, such as
                 `basic.auth.user.info`, `ssl.ca.location` and `max.retries`. Default: its defaults.
-            id_bytes: How many bytes the id has: 4, or 8 for Apicurio's serializers before version 3.
+            id_bytes: How many bytes the id before a message has: 4, or 8 for Apicurio's serializers before
+                version 3.
+            use_id: What that id is at Apicurio's own API: "contentId", or "globalId" for its serializers before
+                version 3.
+            is_key: Whether messages are keys of Kafka's records: ids may be in headers, and those of keys have
+                names of their own.
 
         Raises:
-            InvalidArgumentError: If the client lacks a setting, or an id cannot have so many bytes.
+            InvalidArgumentError: If the client lacks a setting, an id cannot have so many bytes, or there is no such
+                id.
             FastavroNotFoundError: If fastavro is not installed.
             SchemaRegistryClientNotFoundError: If the client of registries is not installed.
         """
         return ConfluentRegistryAvroDeserializationSchema(
             schema,
-            SchemaRegistry(url, registry_configs),
-            SchemaIds(id_bytes),
+            schema_registry(url, registry_configs, use_id),
+            SchemaIds(id_bytes, is_key=is_key),
             identity_map_capacity,
             rows=False,
         )
@@ -199,6 +220,8 @@ class ConfluentRegistryAvroDeserializationSchema(DeserializationSchema):
         registry_configs: Mapping[str, Any] | None = None,
         *,
         id_bytes: int = 4,
+        use_id: str = "contentId",
+        is_key: bool = False,
     ) -> ConfluentRegistryAvroDeserializationSchema:
         """Return a schema that reads rows, as `AvroRowDeserializationSchema` does.
 
@@ -209,22 +232,26 @@ class ConfluentRegistryAvroDeserializationSchema(DeserializationSchema):
         """
         return ConfluentRegistryAvroDeserializationSchema(
             schema,
-            SchemaRegistry(url, registry_configs),
-            SchemaIds(id_bytes),
+            schema_registry(url, registry_configs, use_id),
+            SchemaIds(id_bytes, is_key=is_key),
             identity_map_capacity,
             rows=True,
         )
 
-    def deserialize(self, message: bytes) -> Any:
-        """See `DeserializationSchema.deserialize`."""
-        schema_id = self._ids.of(message)
-        written = self._writers_schema(schema_id)
-        reader = self._schema.parsed()
+    def deserialize_with_headers(self, message: bytes, headers: Headers) -> Any:
+        """See `HeadersDeserializationSchema.deserialize_with_headers`."""
+        place, start = self._ids.place(message, headers)
+        written = self._writers_schema(place)
+        if not start and self._ids.is_json(headers):
+            raise MalformedMessageError(
+                f"The message {shown_bytes(message)} is written as JSON, as its headers say.",
+                hint="Only Avro's binary form is read: let the writers set apicurio.registry.avro.encoding to BINARY.",
+            )
         stream = io.BytesIO(message)
-        stream.seek(self._ids.length)
+        stream.seek(start)
         try:
-            datum = fastavro().schemaless_reader(
-                stream, written, None if written == reader else reader
+            datum = self._datum(
+                stream, written, None if written == self._read_as else self._read_as
             )
             if left := len(message) - stream.tell():
                 raise ValueError(f"{left} bytes are left")
@@ -233,31 +260,39 @@ class ConfluentRegistryAvroDeserializationSchema(DeserializationSchema):
             return datum if self._convert is None else self._convert(datum)
         except fastavro().read.SchemaResolutionError as error:
             raise IncompatibleSchemaError(
-                f"Records of the schema with the id {schema_id} cannot be read with {self._schema}: "
+                f"Records of the schema with {self._ids.named(place)} cannot be read with {self._schema}: "
                 f"{str(error).strip()}.",
                 hint="Give a schema that reads both, such as one with a default for what writers lack.",
             ) from error
         except NO_RECORD as error:
             raise MalformedMessageError(
-                f"The message {shown_bytes(message)} is no record of the schema with the id {schema_id}, which it "
-                f"names: {str(error) or type(error).__name__}.",
+                f"The message {shown_bytes(message)} is no record of the schema with {self._ids.named(place)}, "
+                f"which it names: {str(error) or type(error).__name__}.",
                 hint="Let it go to dead letters, and ask whoever wrote it.",
             ) from error
 
-    def _ask_for_schema(self, schema_id: int) -> Any:
-        named: dict[str, Any] = {}
-        return self._parsed(self._registry.schema(schema_id), schema_id, named)
-
-    def _parsed(self, schema: Any, schema_id: int, named: dict[str, Any]) -> Any:
-        if schema.schema_type not in {None, "AVRO"}:
+    def _ask_for_schema(self, place: Place) -> Any:
+        schema_id = self._ids.named(place)
+        written = self._registry.schema(schema_id)
+        schema = fastavro().schema
+        try:
+            return self._parsed(written, schema_id, {})
+        except (schema.SchemaParseException, schema.UnknownType, ValueError) as error:
             raise MalformedMessageError(
-                f"The schema with the id {schema_id}, which a message names, is none of Avro's: it is of the kind "
-                f"{schema.schema_type}.",
+                f"The schema with {schema_id}, which a message names, is none of Avro's: {error}",
+                hint="Read such messages with the schema of their format.",
+            ) from error
+
+    def _parsed(self, written: WrittenSchema, schema_id: SchemaId, named: dict[str, Any]) -> Any:
+        if written.kind not in {None, "AVRO"}:
+            raise MalformedMessageError(
+                f"The schema with {schema_id}, which a message names, is none of Avro's: it is of the kind "
+                f"{written.kind}.",
                 hint="Read such messages with the schema of their format.",
             )
-        for reference in schema.references or ():
-            self._parsed(self._registry.referred(reference), schema_id, named)
-        return fastavro().parse_schema(json.loads(schema.schema_str), named_schemas=named)
+        for referred in written.referred:
+            self._parsed(referred, schema_id, named)
+        return fastavro().parse_schema(json.loads(written.text), named_schemas=named)
 
     def get_produced_type(self) -> TypeInformation:
         """Return the type of the records."""

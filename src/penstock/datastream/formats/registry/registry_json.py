@@ -6,13 +6,18 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from penstock.common.serialization.schema import DeserializationSchema, SerializationSchema
+from penstock.common.serialization.schema import (
+    Headers,
+    HeadersDeserializationSchema,
+    SerializationSchema,
+)
 from penstock.common.typeinfo.type_information import TypeInformation
 from penstock.datastream.formats.json.json_rows import (
     JsonRowDeserializationSchema,
     JsonRowSerializationSchema,
 )
-from penstock.datastream.formats.registry.schema_registry import SchemaIds, SchemaRegistry
+from penstock.datastream.formats.registry.schema_ids import SchemaIds
+from penstock.datastream.formats.registry.schema_registry import schema_registry
 from penstock.errors import InvalidArgumentError
 
 __all__ = [
@@ -78,7 +83,7 @@ class ConfluentRegistryJsonSerializationSchema(SerializationSchema):
         self._rows = rows
         self._subject = subject
         self._json_schema = json_schema
-        self._registry = SchemaRegistry(url, registry_configs)
+        self._registry = schema_registry(url, registry_configs)
         self._register = register
         self._ids = SchemaIds(id_bytes)
         self._before: bytes | None = None
@@ -93,19 +98,21 @@ class ConfluentRegistryJsonSerializationSchema(SerializationSchema):
         return self._before + self._rows.serialize(element)
 
 
-class ConfluentRegistryJsonDeserializationSchema(DeserializationSchema):
-    r"""Reads rows of JSON objects that come behind the id of a schema registry.
+class ConfluentRegistryJsonDeserializationSchema(HeadersDeserializationSchema):
+    r"""Reads rows of JSON objects that come behind the id of a schema registry, or with it in a header.
 
     The registry is not asked: JSON can be read without the schema with which it was written. The type of the rows
     says what becomes of older and newer objects, see `JsonRowDeserializationSchema`.
 
     Args:
         rows: Reads the objects.
-        id_bytes: How many bytes the id has: 4, or 8 for Apicurio's serializers before version 3.
+        id_bytes: How many bytes the id before a message has: 4, or 8 for Apicurio's serializers before version 3.
+        is_key: Whether messages are keys of Kafka's records: ids may be in headers, and those of keys have names of
+            their own.
 
     Raises:
         InvalidArgumentError: If an id cannot have so many bytes.
-        NoSchemaIdError: If a message does not begin with an id.
+        NoSchemaIdError: If neither a message nor a header of it begins with an id.
         MalformedMessageError: If what follows is no such object.
 
     Example:
@@ -117,14 +124,15 @@ class ConfluentRegistryJsonDeserializationSchema(DeserializationSchema):
         Row(id=5)
     """
 
-    def __init__(self, rows: JsonRowDeserializationSchema, *, id_bytes: int = 4) -> None:
+    def __init__(
+        self, rows: JsonRowDeserializationSchema, *, id_bytes: int = 4, is_key: bool = False
+    ) -> None:
         self._rows = rows
-        self._ids = SchemaIds(id_bytes)
+        self._ids = SchemaIds(id_bytes, is_key=is_key)
 
-    def deserialize(self, message: bytes) -> Any:
-        """See `DeserializationSchema.deserialize`."""
-        self._ids.of(message)
-        return self._rows.deserialize(message[self._ids.length :])
+    def deserialize_with_headers(self, message: bytes, headers: Headers) -> Any:
+        """See `HeadersDeserializationSchema.deserialize_with_headers`."""
+        return self._rows.deserialize(message[self._ids.start(message, headers) :])
 
     def get_produced_type(self) -> TypeInformation:
         """Return the type of the rows."""

@@ -7,12 +7,17 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from penstock.common.plain_text import shown_bytes
-from penstock.common.serialization.schema import DeserializationSchema, SerializationSchema
+from penstock.common.serialization.schema import (
+    Headers,
+    HeadersDeserializationSchema,
+    SerializationSchema,
+)
 from penstock.datastream.formats.protobuf.protobuf_messages import (
     ProtobufDeserializationSchema,
     ProtobufSerializationSchema,
 )
-from penstock.datastream.formats.registry.schema_registry import SchemaIds, SchemaRegistry
+from penstock.datastream.formats.registry.schema_ids import SchemaIds
+from penstock.datastream.formats.registry.schema_registry import schema_registry
 from penstock.errors import MalformedMessageError
 
 __all__ = [
@@ -66,7 +71,7 @@ class ConfluentRegistryProtobufSerializationSchema(SerializationSchema):
         self._messages = ProtobufSerializationSchema(message_class)
         self._message_class = message_class
         self._subject = subject
-        self._registry = SchemaRegistry(url, registry_configs)
+        self._registry = schema_registry(url, registry_configs)
         self._register = register
         self._before: bytes | None = None
 
@@ -99,20 +104,24 @@ class ConfluentRegistryProtobufSerializationSchema(SerializationSchema):
         ]
 
 
-class ConfluentRegistryProtobufDeserializationSchema(DeserializationSchema):
-    r"""Reads messages of Protobuf that come behind the id of a schema registry.
+class ConfluentRegistryProtobufDeserializationSchema(HeadersDeserializationSchema):
+    r"""Reads messages of Protobuf that come behind the id of a schema registry, or with it in a header.
 
     The registry is not asked: Protobuf can be read without the schema with which it was written, and fields that the
-    class lacks are kept in the message. What says which message of its file it is, is compared with the class.
+    class lacks are kept in the message. What says which message of its file it is, is compared with the class: Confluent's
+    serializers write its place there, Apicurio's its name.
 
     Args:
         message_class: The class of the messages, as protoc generates it; workers import it by name.
         any_place: Whether messages are read whatever their place in the file with which they were written: for
             those whose file had its messages in another order.
+        id_bytes: How many bytes the id before a message has: 4, or 8 for Apicurio's serializers before version 3.
+        is_key: Whether messages are keys of Kafka's records: ids may be in headers, and those of keys have names of
+            their own.
 
     Raises:
-        InvalidArgumentError: If that is no such class.
-        NoSchemaIdError: If a message does not begin with an id.
+        InvalidArgumentError: If that is no such class, or an id cannot have so many bytes.
+        NoSchemaIdError: If neither a message nor a header of it begins with an id.
         MalformedMessageError: If what follows is no such message, or another one of the file.
 
     Example:
@@ -122,24 +131,50 @@ class ConfluentRegistryProtobufDeserializationSchema(DeserializationSchema):
         5
     """
 
-    def __init__(self, message_class: type[Any], *, any_place: bool = False) -> None:
+    def __init__(
+        self,
+        message_class: type[Any],
+        *,
+        any_place: bool = False,
+        id_bytes: int = 4,
+        is_key: bool = False,
+    ) -> None:
         self._messages = ProtobufDeserializationSchema(message_class)
         self._name: str = message_class.DESCRIPTOR.full_name
         self._indexes = _indexes_of(message_class.DESCRIPTOR)
+        self._place = _written(self._indexes)
+        self._ref = _ref(message_class.DESCRIPTOR.name)
         self._any_place = any_place
+        self._ids = SchemaIds(id_bytes, is_key=is_key)
 
-    def deserialize(self, message: bytes) -> Any:
-        """See `DeserializationSchema.deserialize`."""
-        schema_id = _IDS.of(message)
-        indexes, start = _read(message, _IDS.length)
-        if indexes != self._indexes and not self._any_place:
-            raise MalformedMessageError(
-                f"The message {shown_bytes(message)} is none of the class {self._name}: in the file of the schema with "
-                f"the id {schema_id} it has the place {indexes}, and the class has {self._indexes} in its own.",
-                hint="Let other messages go to dead letters. If whoever wrote it has the messages of the file in "
-                "another order, give any_place=True.",
-            )
+    def deserialize_with_headers(self, message: bytes, headers: Headers) -> Any:
+        """See `HeadersDeserializationSchema.deserialize_with_headers`."""
+        start = self._ids.start(message, headers)
+        if not start:
+            header = self._ids.header(headers)
+            place = None if header is None else self._ids.behind_id(header)
+            if place is not None:
+                self._check(message, _read(place, 0)[0])
+            elif message.startswith(self._ref):
+                start = len(self._ref)
+        elif message.startswith(self._place, start):
+            start += len(self._place)
+        elif message.startswith(self._ref, start):
+            start += len(self._ref)
+        else:
+            indexes, start = _read(message, start)
+            self._check(message, indexes)
         return self._messages.deserialize(message[start:])
+
+    def _check(self, message: bytes, indexes: list[int]) -> None:
+        if indexes == self._indexes or self._any_place:
+            return
+        raise MalformedMessageError(
+            f"The message {shown_bytes(message)} is none of the class {self._name}: in the file of its schema it has "
+            f"the place {indexes}, and the class has {self._indexes} in its own.",
+            hint="Let other messages go to dead letters. If whoever wrote it has the messages of the file in "
+            "another order, give any_place=True.",
+        )
 
 
 def _text_of(file: Any) -> str:
@@ -160,9 +195,20 @@ def _written(indexes: list[int]) -> bytes:
     return b"\0" if indexes == [0] else b"".join(map(_varint, [len(indexes), *indexes]))
 
 
+def _ref(name: str) -> bytes:
+    """Return what Apicurio's serializers put before a message: how long its name's message is, and that."""
+    encoded = name.encode()
+    inner = b"\x0a" + _plain_varint(len(encoded)) + encoded
+    return _plain_varint(len(inner)) + inner
+
+
 def _varint(number: int) -> bytes:
-    """Return a number from 0 on, twice as large as signed numbers are, seven bits a byte, the lowest first."""
-    number <<= 1
+    """Return a number from 0 on, twice as large as signed numbers are."""
+    return _plain_varint(number << 1)
+
+
+def _plain_varint(number: int) -> bytes:
+    """Return a number, seven bits a byte, the lowest first."""
     found = bytearray()
     while number > 127:
         found.append(number & 127 | 128)
@@ -186,7 +232,7 @@ def _read(message: bytes, start: int) -> tuple[list[int], int]:
     except StopIteration:
         raise MalformedMessageError(
             f"The message {shown_bytes(message)} ends before it says which message of its file it is.",
-            hint="Let it go to dead letters. Apicurio's serializers for Protobuf write something else there.",
+            hint="Let it go to dead letters.",
         ) from None
     return indexes or [0], end
 

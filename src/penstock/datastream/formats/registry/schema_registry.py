@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import math
+import re
+import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
+from urllib.parse import quote
 
-from penstock.common.plain_text import shown_bytes, without_logins
+from penstock.common.plain_text import without_logins
+from penstock.datastream.formats.registry.schema_ids import APICURIO_IDS, SchemaId
 from penstock.errors import (
     IncompatibleSchemaError,
     InvalidArgumentError,
-    NoSchemaIdError,
+    PenstockError,
     SchemaRegistryClientNotFoundError,
     SchemaRegistryNotReachableError,
     SchemaRegistryRefusedError,
@@ -18,50 +24,54 @@ from penstock.errors import (
 
 T = TypeVar("T")
 
-_MAGIC: Final = b"\0"
+_APICURIO: Final = re.compile(r"/apis/registry/v\d")
+_APICURIO_3: Final = re.compile(r"/apis/registry/v3")
+_TIMEOUT_SECONDS: Final = 30
+"""The client itself waits for an answer for as long as it takes."""
+_MISSING_SECONDS: Final = 1.0
+_MOST_MISSING: Final = 10_000
+
 _NOT_FOUND: Final = 404
 _CONFLICT: Final = 409
 _PASSING: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
 """What a registry answers that may answer otherwise later."""
 
 
-class SchemaIds:
-    """The id of a schema before a message: a zero byte, then the id, the highest byte first.
+class WrittenSchema(NamedTuple):
+    """A schema that a registry has.
 
-    Args:
-        id_bytes: How many bytes the id has.
-
-    Raises:
-        InvalidArgumentError: If that is neither 4 nor 8.
+    Attributes:
+        kind: "AVRO", "JSON" or "PROTOBUF"; None if the registry does not say.
+        text: The schema.
+        referred: Those that it refers to.
     """
 
-    def __init__(self, id_bytes: int) -> None:
-        if id_bytes not in {4, 8}:
-            raise InvalidArgumentError(
-                f"The id of a schema has 4 bytes or 8, not {id_bytes!r}.",
-                hint="Confluent's has 4, as Apicurio's from version 3; before that, Apicurio's had 8.",
-            )
-        self.id_bytes = id_bytes
-        self.length = 1 + id_bytes
+    kind: str | None
+    text: str
+    referred: tuple[WrittenSchema, ...]
 
-    def before(self, schema_id: int) -> bytes:
-        """Return what stands before a message."""
-        return _MAGIC + schema_id.to_bytes(self.id_bytes, "big")
 
-    def of(self, message: bytes) -> int:
-        """Return the id that stands before a message.
+def schema_registry(
+    url: str, configs: Mapping[str, Any] | None, use_id: str = "contentId"
+) -> SchemaRegistry:
+    """Return the registry at an address: one that speaks Confluent's protocol, or Apicurio's own.
 
-        Raises:
-            NoSchemaIdError: If none does.
-        """
-        if len(message) < self.length or message[:1] != _MAGIC:
-            raise NoSchemaIdError(
-                f"The message {shown_bytes(message)} does not begin with the id of a schema: a zero byte, and "
-                f"{self.id_bytes} bytes more.",
-                hint="Read it with a schema without registry, if it was written so. With id_bytes=8 ids of "
-                "8 bytes are read. Ids in headers are not read.",
-            )
-        return int.from_bytes(message[1 : self.length], "big")
+    Args:
+        url: See `SchemaRegistry`.
+        configs: See `SchemaRegistry`.
+        use_id: What an id before a message is at Apicurio's own API: "contentId" or "globalId".
+
+    Raises:
+        InvalidArgumentError: If there is no address, a setting that the client lacks, or no such id.
+        SchemaRegistryClientNotFoundError: If the client is not installed.
+    """
+    is_own = isinstance(url, str) and _APICURIO.search(url)
+    if use_id not in APICURIO_IDS:
+        raise InvalidArgumentError(
+            f"use_id is {use_id!r}.",
+            hint="Give 'contentId' or 'globalId', as apicurio.registry.use-id of the writers says.",
+        )
+    return ApicurioRegistry(url, configs, use_id) if is_own else SchemaRegistry(url, configs)
 
 
 class SchemaRegistry:
@@ -79,37 +89,66 @@ class SchemaRegistry:
     def __init__(self, url: str, configs: Mapping[str, Any] | None) -> None:
         self._url = url
         self._configs = dict(configs or {})
-        self._client()
+        self._place = without_logins(str(url))
+        self._known()
 
-    def schema(self, schema_id: int) -> Any:
-        """Return the schema of an id, as the client has it.
+    def schema(self, schema_id: SchemaId) -> WrittenSchema:
+        """Return the schema of an id.
 
         Raises:
-            UnknownSchemaError: If there is none.
+            UnknownSchemaError: If there is none; for a second after that the registry is not asked again.
+            SchemaRegistryRefusedError: If ids of this kind are none of this registry's.
         """
+        known = self._known()
+        if schema_id in known.schemas:
+            return known.schemas[schema_id]
+        missing = UnknownSchemaError(
+            f"The schema registry at {self._place} knows no schema with {schema_id}.",
+            hint="Give the registry that the producer of the message has. If only some messages name such a "
+            "schema, they are none of it: let them go to dead letters.",
+        )
+        if known.missing.get(schema_id, -math.inf) > time.monotonic() - _MISSING_SECONDS:
+            raise missing
+        try:
+            found = self._ask(lambda client: self._fetched(client, schema_id), missing)
+        except UnknownSchemaError:
+            if len(known.missing) >= _MOST_MISSING:
+                known.missing.clear()
+            known.missing[schema_id] = time.monotonic()
+            raise
+        known.schemas[schema_id] = found
+        return found
+
+    def _fetched(self, client: Any, schema_id: SchemaId) -> WrittenSchema:
+        if schema_id.kind == "globalId":
+            raise SchemaRegistryRefusedError(
+                f"The schema registry at {self._place} cannot be asked for {schema_id}, as it speaks Confluent's "
+                "protocol.",
+                hint="Give the address of Apicurio's own API: 'http://localhost:8080/apis/registry/v3'.",
+            )
+        if schema_id.kind == "guid":
+            return self._with_references(client, client.get_schema_by_guid(schema_id.value))
+        return self._with_references(client, client.get_schema(schema_id.value))
+
+    def _with_references(self, client: Any, schema: Any) -> WrittenSchema:
+        referred = tuple(
+            self._referred(one.subject, one.version) for one in schema.references or ()
+        )
+        return WrittenSchema(schema.schema_type, schema.schema_str, referred)
+
+    def _referred(self, subject: str, version: int) -> WrittenSchema:
         return self._ask(
-            lambda client: client.get_schema(schema_id),
-            UnknownSchemaError(
-                f"The schema registry at {without_logins(self._url)} knows no schema with the id {schema_id}.",
-                hint="Give the registry that the producer of the message has. If only some messages name such a "
-                "schema, they are none of it: let them go to dead letters.",
+            lambda client: self._with_references(
+                client, client.get_version(subject, version).schema
             ),
+            self._no_version(subject, version),
         )
 
-    def referred(self, reference: Any) -> Any:
-        """Return the schema that another refers to.
-
-        Raises:
-            UnknownSchemaError: If there is none.
-        """
-        subject, version = reference.subject, reference.version
-        return self._ask(
-            lambda client: client.get_version(subject, version).schema,
-            UnknownSchemaError(
-                f"The schema registry at {without_logins(self._url)} knows no version {version} of {subject!r}, to which "
-                "another schema refers.",
-                hint="Register it again, or do not delete what others refer to.",
-            ),
+    def _no_version(self, subject: str, version: object) -> UnknownSchemaError:
+        return UnknownSchemaError(
+            f"The schema registry at {self._place} knows no version {version} of {subject!r}, to which another schema "
+            "refers.",
+            hint="Register it again, or do not delete what others refer to.",
         )
 
     def id_of(
@@ -156,7 +195,7 @@ class SchemaRegistry:
 
     def _missing(self, subject: str, text: str) -> UnknownSchemaError:
         return UnknownSchemaError(
-            f"The schema registry at {without_logins(self._url)} has not the schema {text} under {subject!r}.",
+            f"The schema registry at {self._place} has not the schema {text} under {subject!r}.",
             hint="Register it, or give register=True.",
         )
 
@@ -164,7 +203,9 @@ class SchemaRegistry:
         from confluent_kafka.schema_registry.error import SchemaRegistryError
 
         try:
-            return question(self._client())
+            return question(self._known().client)
+        except PenstockError:
+            raise
         except SchemaRegistryError as error:
             status = error.http_status_code
             if status == _NOT_FOUND:
@@ -172,6 +213,12 @@ class SchemaRegistry:
             if status in _PASSING:
                 raise self._away(error) from error
             raise self._refused(status, error) from error
+        except (KeyError, TypeError, ValueError) as error:
+            raise SchemaRegistryRefusedError(
+                f"The schema registry at {self._place} cannot be asked, or answers what none does: "
+                f"{type(error).__name__}: {error}",
+                hint="Look at the address, which may be one of a proxy, and at registry_configs.",
+            ) from error
         except Exception as error:
             # Those of its HTTP library, which is not the same in all versions.
             raise self._away(error) from error
@@ -181,30 +228,100 @@ class SchemaRegistry:
     ) -> IncompatibleSchemaError | SchemaRegistryRefusedError:
         if status == _CONFLICT:
             return IncompatibleSchemaError(
-                f"The schema registry at {without_logins(self._url)} refused the schema: {error}.",
+                f"The schema registry at {self._place} refused the schema: {error}.",
                 hint="Change it so that it goes with the versions before it, such as by a default for a new "
                 "field, or write to another subject.",
             )
         return SchemaRegistryRefusedError(
-            f"The schema registry at {without_logins(self._url)} refused the request: {error}.",
-            hint='Look at registry_configs: "basic.auth.user.info" is the user with the password.',
+            f"The schema registry at {self._place} refused the request: {error}.",
+            hint='Look at registry_configs: "basic.auth.user.info" is the user with the password, and '
+            '"bearer.auth.credentials.source" says where a token comes from.',
         )
 
     def _away(self, error: Exception) -> SchemaRegistryNotReachableError:
         return SchemaRegistryNotReachableError(
-            f"The schema registry at {without_logins(self._url)} does not answer: {error}.",
+            f"The schema registry at {self._place} does not answer: {error}.",
             hint='Look whether it runs. "max.retries" and "retries.max.wait.ms" in registry_configs say how long '
             "it is asked again; a restart strategy of the job comes after that.",
         )
 
-    def _client(self) -> Any:
-        known = self._url, repr(sorted(self._configs.items()))
-        if known not in _CLIENTS:
-            _CLIENTS[known] = _new_client(self._url, self._configs)
-        return _CLIENTS[known]
+    def _known(self) -> _Known:
+        name = self._url, repr(sorted(self._configs.items()))
+        if name not in _KNOWN:
+            _KNOWN[name] = _Known(_new_client(self._url, self._configs), {}, {})
+        return _KNOWN[name]
 
 
-_CLIENTS: Final[dict[tuple[str, str], Any]] = {}
+class ApicurioRegistry(SchemaRegistry):
+    """Asks Apicurio's registry by its own API, version 2 or 3, which alone knows global ids. It only reads.
+
+    For other arguments and errors see `SchemaRegistry`.
+
+    Args:
+        url: Its address.
+        configs: Settings of the client.
+        use_id: What an id before a message is.
+    """
+
+    def __init__(self, url: str, configs: Mapping[str, Any] | None, use_id: str) -> None:
+        super().__init__(url, configs)
+        self._use_id = use_id
+
+    def schema(self, schema_id: SchemaId) -> WrittenSchema:
+        """See `SchemaRegistry.schema`."""
+        is_plain = schema_id.kind == "id"
+        return super().schema(schema_id._replace(kind=self._use_id) if is_plain else schema_id)
+
+    def id_of(
+        self, subject: str, kind: str, text: str, references: Sequence[Any] = (), *, registers: bool
+    ) -> int:
+        """Refuse to.
+
+        Raises:
+            InvalidArgumentError: In any case.
+        """
+        raise InvalidArgumentError(
+            f"Schemas are not registered by Apicurio's own API, at {self._place}.",
+            hint="Give the address of the one that speaks Confluent's protocol: "
+            "'http://localhost:8080/apis/ccompat/v7'. Its ids are content ids.",
+        )
+
+    def _fetched(self, client: Any, schema_id: SchemaId) -> WrittenSchema:
+        if schema_id.kind not in APICURIO_IDS:
+            raise SchemaRegistryRefusedError(
+                f"The schema registry at {self._place} cannot be asked for {schema_id}, as it speaks Apicurio's "
+                "protocol.",
+                hint="Give the address of the registry that the producer of the messages has.",
+            )
+        place = f"ids/{schema_id.kind}s/{schema_id.value}"
+        return self._at(client, place, f"{place}/references")
+
+    def _at(self, client: Any, place: str, references: str) -> WrittenSchema:
+        get = client._rest_client.get  # noqa: SLF001 - has the settings, tries again, and knows no more of Confluent
+        text = json.dumps(get(place))
+        referred = tuple(self._artifact(one) for one in get(references) or ())
+        return WrittenSchema(None, text, referred)
+
+    def _artifact(self, reference: Mapping[str, Any]) -> WrittenSchema:
+        group, artifact, version = (
+            str(reference.get(name) or "default") for name in ("groupId", "artifactId", "version")
+        )
+        names = (quote(name, safe="") for name in (group, artifact, version))
+        place = "groups/{}/artifacts/{}/versions/{}".format(*names)
+        content = f"{place}/content" if _APICURIO_3.search(self._url) else place
+        return self._ask(
+            lambda client: self._at(client, content, f"{place}/references"),
+            self._no_version(f"{group}/{artifact}", version),
+        )
+
+
+class _Known(NamedTuple):
+    client: Any
+    schemas: dict[SchemaId, WrittenSchema]
+    missing: dict[SchemaId, float]
+
+
+_KNOWN: Final[dict[tuple[str, str], _Known]] = {}
 """A process has one client, and one memory of schemas, for all that ask the same registry."""
 
 
@@ -224,7 +341,7 @@ def _new_client(url: str, configs: Mapping[str, Any]) -> Any:
             "pip install 'penstock[schema-registry]'.",
         ) from error
     try:
-        return SchemaRegistryClient({"url": url, **configs})
+        return SchemaRegistryClient({"url": url, "timeout": _TIMEOUT_SECONDS, **configs})
     except (TypeError, ValueError, OSError) as error:
         raise InvalidArgumentError(
             f"A schema registry at {without_logins(str(url))!r} cannot be asked: {error}.",
