@@ -3,6 +3,8 @@ from __future__ import annotations
 import io
 import json
 import pickle
+from threading import Event
+from types import SimpleNamespace
 from typing import Any
 
 import fastavro
@@ -174,6 +176,20 @@ def test_a_registry_that_is_away_for_a_while(registry: FakeSchemaRegistry) -> No
     assert patient.deserialize(whole) == {"id": 1}
 
 
+def test_a_registry_that_gives_no_answer(
+    registry: FakeSchemaRegistry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    released = Event()
+    monkeypatch.setattr(registry, "respond", lambda *request: (int(released.wait()) * 0, b""))
+    monkeypatch.setattr(schema_registry, "_TIMEOUT_SECONDS", 0.01)
+    reader = Reader.for_generic(schema(OLD), registry.url, 10, AT_ONCE)
+    try:
+        with pytest.raises(SchemaRegistryNotReachableError, match=r"does not answer: .*timed out"):
+            reader.deserialize(message(1, OLD, {"id": 1}))
+    finally:
+        released.set()
+
+
 def test_a_registry_that_is_away_for_good() -> None:
     reader = Reader.for_generic(schema(OLD), "http://me:secret@127.0.0.1:1", 10, AT_ONCE)
     with pytest.raises(
@@ -283,7 +299,7 @@ def test_a_registry_that_goes_away_is_not_missed_for_what_is_known(
     reader = Reader.for_generic(schema(OLD), registry.url, 10, AT_ONCE)
     assert reader.deserialize(known) == {"id": 1}
     now = 1000.0
-    monkeypatch.setattr(schema_registry.time, "monotonic", lambda: now)
+    monkeypatch.setattr(schema_registry, "time", SimpleNamespace(monotonic=lambda: now))
     for _ in range(3):
         with pytest.raises(UnknownSchemaError):
             reader.deserialize(message(99, OLD, {"id": 1}))
