@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import re
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from examples import bank
+from tests.examples.running import started
+
+if TYPE_CHECKING:
+    import subprocess
+    from pathlib import Path
+
+    from tests.servers.kafka_server import KafkaCluster
+
+PATIENCE = 100.0
+
+
+@pytest.mark.kafka
+@pytest.mark.spark
+def test_counts_each_payment_once_whenever_the_job_is_killed(
+    kafka: KafkaCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    servers = kafka.bootstrap_servers
+    bank.make_topics(servers)
+    with started("bank.py", "score", "--port", "0") as service:
+        job = "kafka_payments.py", str(tmp_path), "--servers", servers, "--service", url_of(service)
+        for begin, end in (0, 4), (4, 8):
+            bank.pay(servers, begin, end)
+            with started(*job) as run:  # killed at its end, as by a power cut
+                wait_for_counts(servers, end, run)
+
+    *_, unreadable, counts = capsys.readouterr().out.splitlines()
+    assert unreadable == "12 messages that hold no payment"
+    assert counts == "42 counts, the right ones, and each once: yes"
+
+
+def url_of(service: subprocess.Popen[str]) -> str:
+    assert service.stdout is not None
+    for line in service.stdout:
+        if found := re.search(r"http://\S+", line):
+            return found[0]
+    raise AssertionError("the service does not start")
+
+
+def wait_for_counts(servers: str, minutes: int, run: subprocess.Popen[str]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while bank.check(servers, 0, minutes):
+        assert run.poll() is None, run.communicate()
+        assert time.monotonic() < deadline
