@@ -41,12 +41,12 @@ from penstock.datastream import (
 )
 from penstock.datastream.connectors import DeliveryGuarantee
 from penstock.datastream.connectors.kafka import (
-    KafkaRecord,
+    DeadLetterSerializationSchema,
     KafkaRecordSerializationSchema,
     KafkaSink,
     KafkaSource,
 )
-from penstock.datastream.formats import DeadLetter, DeserializeFunction
+from penstock.datastream.formats import DeserializeFunction
 from penstock.datastream.formats.json import (
     JsonRowDeserializationSchema,
     JsonRowSerializationSchema,
@@ -116,24 +116,18 @@ class Merchant(SerializationSchema):
         return str(element[0]).encode()
 
 
-class Unreadable(KafkaRecordSerializationSchema):
-    """Sends a message that holds no payment as it is, with headers that say where it was and why it is here."""
-
-    def record(self, element: DeadLetter, timestamp: int | None) -> KafkaRecord:
-        place = f"{element.topic}/{element.partition}/{element.offset}"
-        headers = [("error", element.error.encode()), ("place", place.encode())]
-        return KafkaRecord("unreadable-payments", element.message, headers=headers)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("location", help="where checkpoints go")
     parser.add_argument("--servers", default="localhost:9092", help="of Kafka")
     parser.add_argument("--service", default="http://localhost:8080", help="that scores cards")
+    parser.add_argument("--local", action="store_true", help="run in this process, without Spark")
     arguments = parser.parse_args()
     configuration = Configuration()
     configuration.set_string("execution.checkpointing.dir", arguments.location)
     configuration.set_string("execution.checkpointing.interval", "1 min")
+    if arguments.local:
+        configuration.set_string("execution.target", "local")
     env = StreamExecutionEnvironment.get_execution_environment(configuration)
     build(env, arguments.servers, arguments.service)
     env.execute("payments")
@@ -164,8 +158,9 @@ def build(env: StreamExecutionEnvironment, servers: str, service: str) -> None:
         .build()
     )
     counts.sink_to(sink(servers, as_json, "payment-counts"))
+    as_they_came = DeadLetterSerializationSchema("unreadable-payments")
     unreadable = payments.get_side_output(UNREADABLE)
-    unreadable.sink_to(sink(servers, Unreadable(), "unreadable-payments"))
+    unreadable.sink_to(sink(servers, as_they_came, "unreadable-payments"))
 
 
 def read(env: StreamExecutionEnvironment, servers: str) -> DataStream:

@@ -19,16 +19,16 @@ PATIENCE = 100.0
 
 @pytest.mark.kafka
 @pytest.mark.spark
-def test_counts_each_payment_once_whenever_the_job_is_killed(
+def test_counts_each_payment_once_though_it_is_killed_and_goes_on_with_spark(
     kafka: KafkaCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     servers = kafka.bootstrap_servers
     bank.make_topics(servers)
     with started("bank.py", "score", "--port", "0") as service:
         job = "kafka_payments.py", str(tmp_path), "--servers", servers, "--service", url_of(service)
-        for begin, end in (0, 4), (4, 8):
+        for options, begin, end in (["--local"], 0, 4), ([], 4, 8):
             bank.pay(servers, begin, end)
-            with started(*job) as run:  # killed at its end, as by a power cut
+            with started(*job, *options) as run:  # which ends with SIGKILL
                 wait_for_counts(servers, end, run)
 
     *_, unreadable, counts = capsys.readouterr().out.splitlines()
