@@ -85,6 +85,8 @@ def _text_of_decimal(value: Any) -> str:
 
 
 def _whole(text: str, kind: BasicTypeInfo) -> int:
+    if text.isascii() and text.isdigit():
+        return whole_of(int(text), kind)
     stripped = text.strip()
     if not _WHOLE.fullmatch(stripped):
         raise ValueError(f"{text!r} is no {kind!r}")

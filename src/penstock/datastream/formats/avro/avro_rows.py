@@ -88,12 +88,14 @@ class AvroRowDeserializationSchema(DeserializationSchema):
         values = AvroValues(self._schema.parsed())
         self._type_info = values.type_info()
         self._convert = values.reader()
+        self._datum = fastavro().schemaless_reader
+        self._parsed = self._schema.parsed()
 
     def deserialize(self, message: bytes) -> Any:
         """See `DeserializationSchema.deserialize`."""
         stream = io.BytesIO(message)
         try:
-            datum = fastavro().schemaless_reader(stream, self._schema.parsed(), None)
+            datum = self._datum(stream, self._parsed, None)
             if left := len(message) - stream.tell():
                 raise ValueError(f"{left} bytes are left")
             return self._convert(datum)

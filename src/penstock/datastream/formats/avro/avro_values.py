@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import uuid
 from collections.abc import Callable
+from operator import itemgetter
 from typing import Any, Final
 
 from penstock.common.rows.row_values import row_fields
@@ -133,6 +134,11 @@ class AvroValues:
     def _record_writer(self, definition: dict[str, Any]) -> Convert:
         names = [field["name"] for field in definition["fields"]]
         writers = [self._writer_of(field["type"]) for field in definition["fields"]]
+        converted = [
+            (name, convert)
+            for name, convert in zip(names, writers, strict=True)
+            if convert is not _as_it_is
+        ]
         defaults = {
             field["name"]: self.default_of(field)
             for field in definition["fields"]
@@ -148,11 +154,10 @@ class AvroValues:
                     for name, convert in zip(names, writers, strict=True)
                     if name in record
                 }
-            fields = row_fields(record, names)
-            return {
-                name: convert(field)
-                for name, convert, field in zip(names, writers, fields, strict=True)
-            }
+            datum = dict(zip(names, row_fields(record, names), strict=True))
+            for name, convert in converted:
+                datum[name] = convert(datum[name])
+            return datum
 
         return write
 
@@ -170,16 +175,7 @@ class AvroValues:
     def _reader_of(self, schema: Any) -> Convert:
         kind, definition = self.resolved(schema)
         if kind == "record":
-            names = tuple(field["name"] for field in definition["fields"])
-            readers = [self._reader_of(field["type"]) for field in definition["fields"]]
-            return lambda value: (
-                None
-                if value is None
-                else row_of(
-                    names,
-                    tuple([read(value[name]) for name, read in zip(names, readers, strict=True)]),
-                )
-            )
+            return self._record_reader(definition)
         if kind == "array":
             item = self._reader_of(definition["items"])
             return lambda value: None if value is None else [item(one) for one in value]
@@ -192,6 +188,32 @@ class AvroValues:
         if logical in _TIMESTAMPS:
             return lambda value: None if value is None else value.replace(tzinfo=None)
         return _as_text if logical == "uuid" else _as_it_is
+
+    def _record_reader(self, definition: dict[str, Any]) -> Convert:
+        names = tuple(field["name"] for field in definition["fields"])
+        readers = [self._reader_of(field["type"]) for field in definition["fields"]]
+        converted = [(place, read) for place, read in enumerate(readers) if read is not _as_it_is]
+        fields_of = _fields_by_name(names)
+
+        def read_some(value: Any) -> Row | None:
+            if value is None:
+                return None
+            fields = list(fields_of(value))
+            for place, read in converted:
+                fields[place] = read(fields[place])
+            return row_of(names, tuple(fields))
+
+        def read_none(value: Any) -> Row | None:
+            return None if value is None else row_of(names, fields_of(value))
+
+        return read_some if converted else read_none
+
+
+def _fields_by_name(names: tuple[str, ...]) -> Callable[[dict[str, Any]], tuple[Any, ...]]:
+    """Return what gives the fields of a record in the order of names."""
+    if len(names) > 1:
+        return itemgetter(*names)
+    return lambda record: tuple([record[name] for name in names])
 
 
 def datum_writer(schema: AvroSchema) -> Convert:

@@ -62,6 +62,17 @@ class CsvForm:
         last = max(self.delimiter, self.quote or "", "\r")
         return re.compile(rf"[\0-{re.escape(last)}\\]|.{{{_LONGEST_BARE + 1}}}").search
 
+    def is_plain(self, text: str) -> bool:
+        """Whether a line is nothing but values with delimiters between them."""
+        return (
+            text != ""
+            and (self.quote is None or self.quote not in text)
+            and (self.escape is None or self.escape not in text)
+            and "\n" not in text
+            and "\r" not in text
+            and "\0" not in text
+        )
+
     def dialect(self) -> dict[str, Any]:
         """Return the arguments of `csv.reader` and `csv.writer`."""
         quoting = csv.QUOTE_NONE if self.quote is None else csv.QUOTE_MINIMAL
@@ -102,7 +113,7 @@ class CsvLineWriter:
         self._names = row_type.get_field_names()
         delimiters = array_delimiters or [form.array_delimiter] * len(self._names)
         self._columns = [
-            (name, kind, _text_writer(kind, form, delimiter))
+            (f"the field {name!r}", kind, _text_writer(kind, form, delimiter))
             for name, kind, delimiter in zip(
                 self._names, row_type.get_field_types(), delimiters, strict=True
             )
@@ -125,8 +136,8 @@ class CsvLineWriter:
         """
         values = row_fields(row, self._names)
         texts = []
-        for value, (name, kind, text) in zip(values, self._columns, strict=True):
-            kind.check(value, f"the field {name!r}")
+        for value, (where, kind, text) in zip(values, self._columns, strict=True):
+            kind.check(value, where)
             texts.append(self._null if value is None else self._quoted(text(value)))
         try:
             return self._joined(texts)
@@ -237,10 +248,18 @@ class CsvLineReader:
         columns = self._columns
         if len(texts) > len(columns) or (len(texts) < len(columns) and not self._ignores_errors):
             raise ValueError(f"it has {len(texts)} values, not {len(columns)}")
-        fields = [
-            self._field(text, name, read)
-            for text, (name, read) in zip(texts, columns, strict=False)
-        ]
+        null = self._form.null_literal
+        try:
+            fields = [
+                None if text == null else read(text)
+                for text, (_, read) in zip(texts, columns, strict=False)
+            ]
+        except ValueError:
+            # Once more, for a field that is none, or for what is wrong with it.
+            fields = [
+                self._field(text, name, read)
+                for text, (name, read) in zip(texts, columns, strict=False)
+            ]
         missing = [None] * (len(columns) - len(fields))
         return row_of(self._names, (*fields, *missing))
 
@@ -261,6 +280,8 @@ def values_of_line(text: str, form: CsvForm) -> list[str]:
     Raises:
         ValueError: If it is no line of CSV, or several.
     """
+    if form.is_plain(text):
+        return text.split(form.delimiter)
     if len(text) > csv.field_size_limit():
         csv.field_size_limit(len(text))
     try:

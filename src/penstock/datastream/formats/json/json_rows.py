@@ -173,7 +173,13 @@ class JsonRowDeserializationSchema(DeserializationSchema):
     def deserialize(self, message: bytes) -> Any:
         """See `DeserializationSchema.deserialize`."""
         try:
-            return self._read(self._json.decode(bytes(message).decode()))
+            text = bytes(message).decode()
+            try:
+                found, end = self._json.scan_once(text, 0)
+            except StopIteration:
+                end = -1
+            # The decoder passes over spaces, and says what is wrong.
+            return self._read(found if end == len(text) else self._json.decode(text))
         except (ValueError, RecursionError) as error:
             if self._ignores_errors:
                 return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from decimal import Decimal
 from typing import Any, Final
 
@@ -96,14 +97,16 @@ def object_writer(kind: RowTypeInfo) -> Write:
     """Return what makes a JSON object of rows. Their fields are checked."""
     names, kinds = kind.get_field_names(), kind.get_field_types()
     fields = [
-        (name, f"{_string(name)}:", field, writer_of(field))
+        (f"the field {name!r}", f"{_string(name)}:", field, writer_of(field))
         for name, field in zip(names, kinds, strict=True)
     ]
 
     def write(row: Any) -> str:
         parts = []
-        for value, (name, label, field, writer) in zip(row_fields(row, names), fields, strict=True):
-            field.check(value, f"the field {name!r}")
+        for value, (where, label, field, writer) in zip(
+            row_fields(row, names), fields, strict=True
+        ):
+            field.check(value, where)
             parts.append(label + writer(value))
         return f"{{{','.join(parts)}}}"
 
@@ -138,7 +141,10 @@ def reader_of(
         UnsupportedTypeError: If JSON has nothing for the type.
     """
     read = _reader_of(kind, fails_on_missing=fails_on_missing, ignores_errors=ignores_errors)
-    return lambda node: None if node is None else read(node)
+    as_it_is = _AS_IT_IS.get(kind.basic_type) if isinstance(kind, BasicTypeInfo) else None
+    if as_it_is is None:
+        return lambda node: None if node is None else read(node)
+    return lambda node: node if node is None or type(node) is as_it_is else read(node)
 
 
 def _reader_of(kind: TypeInformation, **options: bool) -> Read:
@@ -165,13 +171,10 @@ def _reader_of(kind: TypeInformation, **options: bool) -> Read:
 
 
 def _scalar_reader(kind: BasicTypeInfo, value: Read) -> Read:
-    as_it_is = _AS_IT_IS.get(kind.basic_type)
     is_text = kind.basic_type in {BasicType.STRING, BasicType.CHAR}
     is_limited = kind.basic_type in _LIMITED
 
     def read(node: Any) -> Any:
-        if type(node) is as_it_is:
-            return node
         if is_limited and type(node) is int:
             return whole_of(node, kind)
         if isinstance(node, str):
@@ -244,12 +247,16 @@ def _object_reader(kind: RowTypeInfo, *, fails_on_missing: bool, ignores_errors:
                 return None
             raise ValueError(f"field {name!r}: {error}") from None
 
+    pairs = list(zip(names, readers, strict=True))
+
     def read(node: Any) -> Any:
         if not isinstance(node, dict):
             raise _mismatch(node, "JSON object")
-        return row_of(
-            names, tuple([field(node, name, one) for name, one in zip(names, readers, strict=True)])
-        )
+        if not fails_on_missing:
+            with suppress(ValueError):
+                return row_of(names, tuple([one(node.get(name)) for name, one in pairs]))
+        # Once more, for a field that is none, or for what is wrong with it.
+        return row_of(names, tuple([field(node, name, one) for name, one in pairs]))
 
     return read
 

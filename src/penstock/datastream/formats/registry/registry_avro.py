@@ -166,9 +166,8 @@ class ConfluentRegistryAvroDeserializationSchema(HeadersDeserializationSchema):
         self._type_info = values.type_info() if rows else GenericRecordAvroTypeInfo(schema)
         self._convert = values.reader() if rows else None
         self._has_changeable_defaults = has_changeable_defaults(schema.definition())
-        self._read_as = schema.parsed()
         self._datum = fastavro().schemaless_reader
-        self._writers_schema = lru_cache(maxsize=capacity)(self._ask_for_schema)
+        self._schemas = lru_cache(maxsize=capacity)(self._ask_for_schema)
 
     @staticmethod
     def for_generic(
@@ -241,7 +240,7 @@ class ConfluentRegistryAvroDeserializationSchema(HeadersDeserializationSchema):
     def deserialize_with_headers(self, message: bytes, headers: Headers) -> Any:
         """See `HeadersDeserializationSchema.deserialize_with_headers`."""
         place, start = self._ids.place(message, headers)
-        written = self._writers_schema(place)
+        written = self._schemas(place)
         if not start and self._ids.is_json(headers):
             raise MalformedMessageError(
                 f"The message {shown_bytes(message)} is written as JSON, as its headers say.",
@@ -250,9 +249,7 @@ class ConfluentRegistryAvroDeserializationSchema(HeadersDeserializationSchema):
         stream = io.BytesIO(message)
         stream.seek(start)
         try:
-            datum = self._datum(
-                stream, written, None if written == self._read_as else self._read_as
-            )
+            datum = self._datum(stream, *written)
             if left := len(message) - stream.tell():
                 raise ValueError(f"{left} bytes are left")
             if self._has_changeable_defaults:
@@ -271,17 +268,21 @@ class ConfluentRegistryAvroDeserializationSchema(HeadersDeserializationSchema):
                 hint="Let it go to dead letters, and ask whoever wrote it.",
             ) from error
 
-    def _ask_for_schema(self, place: Place) -> Any:
+    def _ask_for_schema(self, place: Place) -> tuple[Any, Any]:
+        """Return the schema of a writer, and that of the reader if it is another."""
         schema_id = self._ids.named(place)
         written = self._registry.schema(schema_id)
         schema = fastavro().schema
         try:
-            return self._parsed(written, schema_id, {})
+            parsed = self._parsed(written, schema_id, {})
         except (schema.SchemaParseException, schema.UnknownType, ValueError) as error:
             raise MalformedMessageError(
                 f"The schema with {schema_id}, which a message names, is none of Avro's: {error}",
                 hint="Read such messages with the schema of their format.",
             ) from error
+
+        reader = self._schema.parsed()
+        return parsed, None if parsed == reader else reader
 
     def _parsed(self, written: WrittenSchema, schema_id: SchemaId, named: dict[str, Any]) -> Any:
         if written.kind not in {None, "AVRO"}:

@@ -83,6 +83,8 @@ class SchemaIds:
         Raises:
             NoSchemaIdError: If neither the message nor a header names a schema.
         """
+        if not headers and message[:1] == _MAGIC and len(message) >= self.length:
+            return self.length
         place, start = self.place(message, headers)
         if not start or len(place) < self.length or place[:1] != _MAGIC:
             self.named(place)
