@@ -129,8 +129,8 @@ def _origin_of(record: Any) -> dict[str, Any]:
 
 def _headers_of(record: Any) -> tuple[tuple[str, bytes | None], ...]:
     """Return the headers of a message; of a row of Spark's there are some only if Spark is told to read them."""
-    headers = getattr(record, "headers", None) or ()
-    return tuple((name, value) for name, value in headers)
+    headers = getattr(record, "headers", None)
+    return tuple((name, value) for name, value in headers) if headers else ()
 
 
 def _milliseconds(timestamp: Any) -> int | None:
