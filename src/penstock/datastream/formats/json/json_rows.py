@@ -174,11 +174,8 @@ class JsonRowDeserializationSchema(DeserializationSchema):
         """See `DeserializationSchema.deserialize`."""
         try:
             text = bytes(message).decode()
-            try:
-                found, end = self._json.scan_once(text, 0)
-            except StopIteration:
-                end = -1
-            # The decoder passes over spaces, and says what is wrong.
+            # All of a decoder looks for spaces around the object, and says what else is there.
+            found, end = self._json.raw_decode(text) if text.startswith("{") else (None, -1)
             return self._read(found if end == len(text) else self._json.decode(text))
         except (ValueError, RecursionError) as error:
             if self._ignores_errors:
