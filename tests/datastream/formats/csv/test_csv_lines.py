@@ -11,13 +11,12 @@ from penstock.datastream.formats.csv.csv_lines import CsvForm, values_of_line
 FORMS = [CsvForm(), CsvForm(delimiter=";", quote="'"), CsvForm(quote=None, escape="\\")]
 
 
-@given(st.text("a1,;'\"\\ \r\n\0", max_size=8), st.sampled_from(FORMS))
+@given(st.text("a1,;'\"\\ \0", min_size=1, max_size=8), st.sampled_from(FORMS))
 def test_a_line_has_the_values_that_csv_finds(text: str, form: CsvForm) -> None:
     try:
-        (expected,) = csv.reader([text] if text else [], **form.dialect())
-    except (csv.Error, ValueError):
-        if "\n" not in text and "\r" not in text:
-            with pytest.raises(ValueError, match=r"."):
-                values_of_line(text, form)
-        return
-    assert values_of_line(text, form) == expected
+        (expected,) = csv.reader([text], **form.dialect())
+    except csv.Error:
+        with pytest.raises(ValueError, match=r"."):
+            values_of_line(text, form)
+    else:
+        assert values_of_line(text, form) == expected
