@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from penstock.common import Row, SimpleStringSchema, Types
-from penstock.common.serialization import DeserializationSchema
+from penstock.common.serialization import DeserializationSchema, HeadersDeserializationSchema
 from penstock.datastream import OutputTag
 from penstock.datastream.formats import DeadLetter, DeserializeFunction
 from penstock.datastream.formats.json import JsonRowDeserializationSchema
@@ -83,6 +83,17 @@ def test_rows_of_spark_and_plain_bytes_are_messages_too() -> None:
 
 def test_what_the_schema_passes_over_is_no_dead_letter() -> None:
     assert outcome(DeserializeFunction(Picky(), dead_letters=DEAD), b"0", b"1") == ([1], [])
+
+
+class Header(HeadersDeserializationSchema):
+    def deserialize_with_headers(self, message: bytes, headers: Any) -> Any:
+        return dict(headers).get("h", b"none"), message
+
+
+def test_a_schema_that_wants_headers_is_given_those_that_there_are() -> None:
+    of_spark = Row(value=b"b", headers=[Row(key="h", value=b"1")])
+    found, _ = outcome(DeserializeFunction(Header()), Message(b"a"), of_spark, b"c")
+    assert found == [(None, b"a"), (b"1", b"b"), (b"none", b"c")]
 
 
 def test_without_a_tag_a_message_that_holds_no_record_is_an_error() -> None:

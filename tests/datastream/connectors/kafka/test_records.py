@@ -4,7 +4,12 @@ from typing import Any
 
 import pytest
 
-from penstock.common import ByteArraySchema, DeserializationSchema, SimpleStringSchema
+from penstock.common import (
+    ByteArraySchema,
+    DeserializationSchema,
+    HeadersDeserializationSchema,
+    SimpleStringSchema,
+)
 from penstock.datastream.connectors.kafka.records import (
     KafkaConsumerRecord,
     ValuesOnly,
@@ -52,6 +57,18 @@ class Pairs(DeserializationSchema):
     def deserialize(self, message: bytes) -> Any:
         self.last[:] = [int(message)]
         return self.last if int(message) else None
+
+
+class Marked(HeadersDeserializationSchema):
+    """Gives message and headers."""
+
+    def deserialize_with_headers(self, message: bytes, headers: Any) -> Any:
+        return message, tuple(headers)
+
+
+def test_a_schema_that_wants_headers_is_given_them() -> None:
+    block = ValuesOnly(Marked())([Message(b"a"), Message(b"b", offset=1)])
+    assert block.values == [(b"a", ()), (b"b", (("h", b"1"),))]
 
 
 def test_values_come_with_the_timestamps_of_their_messages() -> None:
