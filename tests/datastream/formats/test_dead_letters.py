@@ -96,6 +96,16 @@ def test_a_schema_that_wants_headers_is_given_those_that_there_are() -> None:
     assert found == [(None, b"a"), (b"1", b"b"), (b"none", b"c")]
 
 
+def test_keys_are_read_too_where_they_have_a_schema() -> None:
+    function = DeserializeFunction(OF_IDS, key_schema=Picky(), dead_letters=DEAD)
+    value = b'{"id": 1}'
+    messages = Message(value, key=b"7"), Message(value, key=None), Message(value), value
+    found, (letter,) = outcome(function, *messages)
+    assert found == [(7, Row(id=1)), (None, Row(id=1)), (None, Row(id=1))]
+    assert (letter.message, letter.key) == (value, b"k")
+    assert letter.error == "ValueError: invalid literal for int() with base 10: b'k'"
+
+
 def test_without_a_tag_a_message_that_holds_no_record_is_an_error() -> None:
     env = local_environment()
     records = env.from_collection([b"?"]).process(DeserializeFunction(OF_IDS))
@@ -123,6 +133,8 @@ def test_no_message_is_given_up_because_the_registry_is_away() -> None:
 def test_arguments_are_checked() -> None:
     with pytest.raises(InvalidArgumentError, match="'JSON' is no DeserializationSchema"):
         DeserializeFunction("JSON")  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgumentError, match="5 is no DeserializationSchema"):
+        DeserializeFunction(SimpleStringSchema(), key_schema=5)  # type: ignore[arg-type]
     with pytest.raises(InvalidArgumentError, match="no OutputTag"):
         DeserializeFunction(SimpleStringSchema(), dead_letters="dead")  # type: ignore[arg-type]
     with pytest.raises(InvalidArgumentError, match="5 is no message"):

@@ -37,6 +37,8 @@ class DeserializeFunction(ProcessFunction):
 
     Args:
         schema: Makes records of messages' bytes.
+        key_schema: Makes something of their keys too; then a record is a pair, of what the key became, None for a
+            message without a key, and what the value became. Default: keys are not looked at.
         dead_letters: Names the side output for a `DeadLetter` of each message that holds no record. Default: such a
             message is an error.
 
@@ -61,17 +63,23 @@ class DeserializeFunction(ProcessFunction):
     """
 
     def __init__(
-        self, schema: DeserializationSchema, *, dead_letters: OutputTag | None = None
+        self,
+        schema: DeserializationSchema,
+        *,
+        key_schema: DeserializationSchema | None = None,
+        dead_letters: OutputTag | None = None,
     ) -> None:
-        if not isinstance(schema, DeserializationSchema):
-            raise InvalidArgumentError(
-                f"{schema!r} is no DeserializationSchema.",
-                hint="Give one, such as SimpleStringSchema().",
-            )
+        for given in (schema,) if key_schema is None else (schema, key_schema):
+            if not isinstance(given, DeserializationSchema):
+                raise InvalidArgumentError(
+                    f"{given!r} is no DeserializationSchema.",
+                    hint="Give one, such as SimpleStringSchema().",
+                )
         if dead_letters is not None:
             hint = 'Give an OutputTag("dead letters").'
             check_output_tag(dead_letters, "DeserializeFunction", hint)
         self._schema = schema
+        self._key_schema = key_schema
         self._dead_letters = dead_letters
 
     def process_element(self, value: Any, ctx: ProcessFunction.Context) -> Iterator[Any]:
@@ -80,8 +88,11 @@ class DeserializeFunction(ProcessFunction):
         message = _bytes_of(value.value if is_record and hasattr(value, "value") else value)
         if message is None:
             return
+        key = None if self._key_schema is None else _bytes_of(getattr(value, "key", None))
         try:
-            record = self._read(message, value)
+            record = _read(self._schema, message, value)
+            if self._key_schema is not None and record is not None:
+                record = None if key is None else _read(self._key_schema, key, value), record
         except NOT_OF_THE_MESSAGE:
             raise
         except Exception as error:
@@ -99,13 +110,13 @@ class DeserializeFunction(ProcessFunction):
         if record is not None:
             yield record
 
-    def _read(self, message: bytes, value: Any) -> Any:
-        schema = self._schema
-        if isinstance(schema, HeadersDeserializationSchema):
-            headers = _headers_of(value)
-            if headers:
-                return schema.deserialize_with_headers(message, headers)
-        return schema.deserialize(message)
+
+def _read(schema: DeserializationSchema, message: bytes, record: Any) -> Any:
+    if isinstance(schema, HeadersDeserializationSchema):
+        headers = _headers_of(record)
+        if headers:
+            return schema.deserialize_with_headers(message, headers)
+    return schema.deserialize(message)
 
 
 def _bytes_of(value: Any) -> bytes | None:
