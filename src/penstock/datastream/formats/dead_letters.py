@@ -84,10 +84,11 @@ class DeserializeFunction(ProcessFunction):
 
     def process_element(self, value: Any, ctx: ProcessFunction.Context) -> Iterator[Any]:
         """See `ProcessFunction.process_element`."""
-        is_record = not isinstance(value, (bytes, bytearray))
-        message = _bytes_of(value.value if is_record and hasattr(value, "value") else value)
-        if message is None:
-            return
+        message = getattr(value, "value", value)
+        if type(message) is not bytes:
+            message = _bytes_of(message)
+            if message is None:
+                return
         key = None if self._key_schema is None else _bytes_of(getattr(value, "key", None))
         try:
             record = _read(self._schema, message, value)
@@ -96,9 +97,7 @@ class DeserializeFunction(ProcessFunction):
         except NOT_OF_THE_MESSAGE:
             raise
         except Exception as error:
-            letter = DeadLetter(
-                message, _text_of(error), **(_origin_of(value) if is_record else {})
-            )
+            letter = DeadLetter(message, _text_of(error), **_origin_of(value))
             if self._dead_letters is not None:
                 yield self._dead_letters, letter
                 return
@@ -129,7 +128,9 @@ def _bytes_of(value: Any) -> bytes | None:
 
 
 def _origin_of(record: Any) -> dict[str, Any]:
-    """Return what is known of where a message came from."""
+    """Return what is known of where a message came from; nothing of one that is bytes alone."""
+    if isinstance(record, (bytes, bytearray)):
+        return {}
     key = getattr(record, "key", None)
     return {name: getattr(record, name, None) for name in ("topic", "partition", "offset")} | {
         "timestamp": _milliseconds(getattr(record, "timestamp", None)),

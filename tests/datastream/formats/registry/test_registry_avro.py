@@ -208,6 +208,23 @@ def test_who_may_ask(registry: FakeSchemaRegistry) -> None:
     assert registry.headers["Authorization"] == "Basic bWU6c2VjcmV0"
 
 
+def test_a_token_may_be_given(registry: FakeSchemaRegistry) -> None:
+    token = {
+        "bearer.auth.credentials.source": "STATIC_TOKEN",
+        "bearer.auth.token": "secret",
+        "bearer.auth.logical.cluster": "any",
+        "bearer.auth.identity.pool.id": "any",
+    }
+    schema_id = registry.register("events-value", OLD)
+    for url in (registry.url, f"{registry.url}/apis/registry/v3"):
+        reader = Reader.for_generic(schema(OLD), url, 10, token)
+        assert reader.deserialize(message(schema_id, OLD, {"id": 1})) == {"id": 1}
+        assert registry.headers["Authorization"] == "Bearer secret"
+    del token["bearer.auth.token"]
+    with pytest.raises(InvalidArgumentError, match=r"bearer\.auth\.token"):
+        Reader.for_generic(schema(OLD), registry.url, 10, token)
+
+
 def test_a_schema_that_may_not_be_registered(registry: FakeSchemaRegistry) -> None:
     registry.refuses.add("events-value")
     writer = Writer.for_generic("events-value", schema(NEW), registry.url)
