@@ -280,8 +280,9 @@ def values_of_line(text: str, form: CsvForm) -> list[str]:
     Raises:
         ValueError: If it is no line of CSV, or several.
     """
-    if form.is_plain(text):
-        return text.split(form.delimiter)
+    bare = text.removesuffix("\n").removesuffix("\r")
+    if form.is_plain(bare):
+        return bare.split(form.delimiter)
     if len(text) > csv.field_size_limit():
         csv.field_size_limit(len(text))
     try:
