@@ -78,7 +78,10 @@ class FakeSchemaRegistry(LocalHttp):
             case "POST", ["subjects", subject, "versions"] if subject in self.refuses:
                 return 409, _error(409, "Schema being registered is incompatible")
             case "POST", ["subjects", subject, "versions"]:
-                return 200, {"id": self._registered(subject, body)}
+                schema_id = self._registered(subject, body)
+                return 200, {"id": schema_id, "guid": str(uuid.UUID(int=schema_id))}
+            case "GET", ["associations", *_]:
+                return 404, _error(404, "HTTP 404 Not Found")
             case "POST", ["subjects", subject]:
                 known = [self.schemas[one]["schema"] for one in self.subjects.get(subject, [])]
                 if body["schema"] not in known:

@@ -309,6 +309,22 @@ def test_ids_in_headers_are_those_of_the_registry_that_is_asked(
         native.deserialize_with_headers(body, confluent("value", 9))
 
 
+def test_what_confluents_own_serializer_writes_is_read(registry: FakeSchemaRegistry) -> None:
+    from confluent_kafka.schema_registry import SchemaRegistryClient, header_schema_id_serializer
+    from confluent_kafka.schema_registry.avro import AvroSerializer
+    from confluent_kafka.serialization import MessageField, SerializationContext
+
+    with SchemaRegistryClient({"url": registry.url}) as client:
+        for part, is_key in ((MessageField.VALUE, False), (MessageField.KEY, True)):
+            reader = Reader.for_generic(schema(OLD), registry.url, is_key=is_key)
+            for conf in ({}, {"schema.id.serializer": header_schema_id_serializer}):
+                headers: list[Any] = []
+                write = AvroSerializer(client, json.dumps(OLD), conf=conf)
+                written = write({"id": 5}, SerializationContext("events", part, headers))
+                assert bool(headers) == bool(conf)
+                assert reader.deserialize_with_headers(written, headers) == {"id": 5}
+
+
 def test_a_registry_that_goes_away_is_not_missed_for_what_is_known(
     registry: FakeSchemaRegistry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
