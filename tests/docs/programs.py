@@ -23,18 +23,18 @@ class Finished:
     stderr: str
 
 
-def run_as_main(script: Path) -> Finished:
+def run_as_main(script: Path, *arguments: str) -> Finished:
     """Run a script in its folder as `python -W error` would, in a process of its own."""
     written = [script.with_suffix(f".{stream}") for stream in ("stdout", "stderr")]
-    process = PROCESSES.Process(target=_run, args=(script, *written))
+    process = PROCESSES.Process(target=_run, args=(script, *written, *arguments))
     process.start()
     process.join()
     return Finished(process.exitcode, *(path.read_text(encoding="utf-8") for path in written))
 
 
-def _run(script: Path, stdout: Path, stderr: Path) -> None:
+def _run(script: Path, stdout: Path, stderr: Path, *arguments: str) -> None:
     sys.stdout, sys.stderr = (path.open("w", encoding="utf-8") for path in (stdout, stderr))
     os.chdir(script.parent)
-    sys.argv[:] = [str(script)]
+    sys.argv[:] = [str(script), *arguments]
     warnings.simplefilter("error")
     runpy.run_path(str(script), run_name="__main__")
