@@ -60,6 +60,7 @@ class Topic:
         }
         found: list[Seen] = []
         ended: set[int] = set()
+        ends = self._ends()
         with closing(Consumer(settings)) as consumer:
             consumer.assign([TopicPartition(self.name, n, 0) for n in range(self._partitions)])
             while len(ended) < self._partitions:
@@ -79,8 +80,18 @@ class Topic:
                         )
                     else:
                         assert error.name() == "_PARTITION_EOF", error
-                        ended.add(partition)
+                        # A transaction may be committed before its partitions know of it.
+                        if (message.offset() or 0) >= ends[partition]:
+                            ended.add(partition)
         return sorted(found, key=lambda one: one.partition)
+
+    def _ends(self) -> list[int]:
+        """Return where partitions end, transactions that are open included."""
+        settings = {"bootstrap.servers": self.servers, "group.id": uuid.uuid4().hex}
+        settings["isolation.level"] = "read_uncommitted"
+        with closing(Consumer(settings)) as consumer:
+            places = [TopicPartition(self.name, n) for n in range(self._partitions)]
+            return [consumer.get_watermark_offsets(place, PATIENCE)[1] for place in places]
 
     def values(self) -> list[str]:
         return [(one.value or b"").decode() for one in self.read()]
