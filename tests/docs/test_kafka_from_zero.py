@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from tests.servers.kafka_server import KafkaCluster
 
 PAGE = Path(__file__).parents[2] / "docs" / "kafka.md"
-FILE = re.compile(r'^```python title="(?P<name>\w+\.py)"\n(?P<program>.*?)^```$', re.MULTILINE | re.DOTALL)
+FILE = re.compile(
+    r'^```python title="(?P<name>\w+\.py)"\n(?P<program>.*?)^```$', re.MULTILINE | re.DOTALL
+)
 CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 RUN = re.compile(r"^\$ python (?P<command>.*)\n(?P<output>(?:(?!\$ ).*\n)*)", re.MULTILINE)
 
