@@ -1,6 +1,7 @@
 """Fetches the jars of a Kafka broker into the project's cache, once: `python -m scripts.kafka_jars`.
 
-They come from Maven Central, by the resolver that PySpark's wheel carries, on whatever Java Spark runs on.
+They come from Maven Central, by the resolver that PySpark's wheel carries, on whatever Java Spark runs on. So do
+others that benchmarks compare with.
 """
 
 from __future__ import annotations
@@ -17,37 +18,53 @@ from penstock.errors import JavaNotFoundError
 from penstock.executors.spark.java import ensure_java
 
 VERSION: Final = "4.1.0"
-FOLDER: Final = Path(__file__).parents[1] / ".cache" / f"kafka-{VERSION}"
-_MODULE: Final = ("org.apache.kafka", "kafka_2.13", VERSION)
+_CACHE: Final = Path(__file__).parents[1] / ".cache"
 _PATIENCE: Final = 600.0
 
 
 class JarsNotFetched(Exception):
-    """There are no jars of Kafka; the message says why."""
+    """The jars are not there; the message says why."""
 
 
 def fetch() -> Path:
-    """Returns the folder with the jars, which is filled if it is not there.
+    """Returns the folder with the broker's jars, which is filled if it is not there.
 
     Raises:
         JarsNotFetched: If it is not there, and nothing can be fetched.
     """
-    FOLDER.parent.mkdir(exist_ok=True)
-    with FOLDER.with_name(f"{FOLDER.name}.lock").open("w") as lock:
+    return fetched("org.apache.kafka", "kafka_2.13", VERSION, folder=f"kafka-{VERSION}")
+
+
+def fetched(organisation: str, module: str, version: str, *, folder: str = "") -> Path:
+    """Returns the folder with the jars of a module and all that it needs, which is filled if it is not there.
+
+    Args:
+        organisation: Whose the module is.
+        module: Its name.
+        version: Its version.
+        folder: What the folder is called, in the project's cache; the module and its version, if not said.
+
+    Raises:
+        JarsNotFetched: If it is not there, and nothing can be fetched.
+    """
+    found = _CACHE / (folder or f"{module}-{version}")
+    _CACHE.mkdir(exist_ok=True)
+    with found.with_name(f"{found.name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not FOLDER.is_dir():
-            with tempfile.TemporaryDirectory(dir=FOLDER.parent, prefix="fetching-") as draft:
-                _fetch_into(Path(draft))
-                Path(draft, "jars").replace(FOLDER)
-    return FOLDER
+        if not found.is_dir():
+            with tempfile.TemporaryDirectory(dir=_CACHE, prefix="fetching-") as draft:
+                _fetch_into(Path(draft), organisation, module, version)
+                Path(draft, "jars").replace(found)
+    return found
 
 
-def _fetch_into(folder: Path) -> None:
+def _fetch_into(folder: Path, *module: str) -> None:
+    name = module[1]
     try:
         java = ensure_java().path / "bin" / "java"
     except JavaNotFoundError as error:
-        raise JarsNotFetched(f"Kafka needs Java: {error}") from error
-    command: list[str | Path] = [java, "-jar", _resolver(), "-dependency", *_MODULE]
+        raise JarsNotFetched(f"{name} needs Java: {error}") from error
+    command: list[str | Path] = [java, "-jar", _resolver(), "-dependency", *module]
     command += ["-confs", "default", "-cache", folder / "cache"]
     command += ["-retrieve", f"{folder}/jars/[artifact]-[revision].[ext]"]
     try:
@@ -55,10 +72,12 @@ def _fetch_into(folder: Path) -> None:
             command, capture_output=True, text=True, timeout=_PATIENCE, check=False
         )
     except subprocess.TimeoutExpired as error:
-        raise JarsNotFetched(f"Kafka's jars did not come within {_PATIENCE:.0f} s.") from error
-    if done.returncode or not any(folder.glob("jars/kafka-server-*.jar")):
         raise JarsNotFetched(
-            f"Kafka's jars cannot be fetched:\n{(done.stdout + done.stderr)[-2000:]}"
+            f"The jars of {name} did not come within {_PATIENCE:.0f} s."
+        ) from error
+    if done.returncode or not any(folder.glob(f"jars/{name}-*.jar")):
+        raise JarsNotFetched(
+            f"The jars of {name} cannot be fetched:\n{(done.stdout + done.stderr)[-2000:]}"
         )
 
 
@@ -67,7 +86,7 @@ def _resolver() -> Path:
     places = found.submodule_search_locations if found is not None else None
     jars = [jar for place in places or () for jar in Path(place, "jars").glob("ivy-*.jar")]
     if not jars:
-        raise JarsNotFetched("There is no PySpark here, whose resolver fetches Kafka's jars.")
+        raise JarsNotFetched("There is no PySpark here, whose resolver fetches jars.")
     return jars[0]
 
 

@@ -16,7 +16,16 @@ from benchmarks.kit.entries import (
 from benchmarks.kit.machine import ROOT
 from benchmarks.nexmark import queries
 
-SCRIPTS = ["chain", "keyed_state", "timers", "checkpoints", "windows", "async_io", "latency"]
+SCRIPTS = [
+    "chain",
+    "keyed_state",
+    "timers",
+    "checkpoints",
+    "windows",
+    "async_io",
+    "latency",
+    "kafka",
+]
 """Those with numbered parts."""
 
 
