@@ -31,7 +31,7 @@ check: .setup-check  ## format, lint, types, import rules, documentation
 
 test: .setup-test  ## the whole test suite
 	$(VENV)/python -m pytest -m "not spark and not kafka" -n 3 --dist worksteal
-	$(VENV)/python -m pytest -m "spark or kafka"
+	$(VENV)/python -m pytest -m "spark or kafka" -n 2 --dist loadgroup
 
 demo: .setup-demo  ## the main job: a year of flights streamed through Spark, and a picture
 	$(VENV)/python examples/flights/main.py

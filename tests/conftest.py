@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parent.parent
 
+_APART = [ROOT / "tests" / each for each in ("crash", "docs", "examples", "executors/spark/clusters")]
+"""Whose tests start programs, each with a Spark of its own."""
+
 # Spark's workers import test modules by name, as this process does.
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
 os.environ["PYSPARK_PYTHON"] = sys.executable
@@ -100,6 +103,20 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.freeze()
         gc.enable()
         gc.set_threshold(10_000, 10, 10)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Say which tests stay in one process: those that share a session of Spark, and those that share a Kafka.
+
+    Others that start a Spark start one of their own, and run wherever there is room.
+    """
+    for item in items:
+        if item.get_closest_marker("kafka") is not None:
+            item.add_marker(pytest.mark.xdist_group("kafka"))
+        elif item.get_closest_marker("spark") is not None and not any(
+            item.path.is_relative_to(folder) for folder in _APART
+        ):
+            item.add_marker(pytest.mark.xdist_group("session"))
 
 
 @pytest.hookimpl(wrapper=True)
