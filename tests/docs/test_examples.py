@@ -23,6 +23,11 @@ EXAMPLE = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 LOCAL = re.compile(r'"execution.target", "local"|local_environment')
+SPARK = re.compile(r"get_execution_environment|pyspark|penstock\.spark")
+
+
+def needs_spark(program: str) -> bool:
+    return SPARK.search(program) is not None and LOCAL.search(program) is None
 
 
 def examples() -> list[object]:
@@ -31,7 +36,7 @@ def examples() -> list[object]:
         text = page.read_text(encoding="utf-8")
         for match in EXAMPLE.finditer(text):
             line = text.count("\n", 0, match.start()) + 1
-            marks = [] if LOCAL.search(match["program"]) else [pytest.mark.spark]
+            marks = [pytest.mark.spark] if needs_spark(match["program"]) else []
             found.append(
                 pytest.param(
                     match["program"], match["output"], id=f"{page.name}:{line}", marks=marks
@@ -44,7 +49,7 @@ def examples() -> list[object]:
 def test_example(program: str, output: str | None, tmp_path: Path) -> None:
     script = tmp_path / "program.py"
     script.write_text(program, encoding="utf-8")
-    run = run_as_main(script) if LOCAL.search(program) else run_on_spark(script)
+    run = run_on_spark(script) if needs_spark(program) else run_as_main(script)
     assert run.returncode == 0, run.stderr
     if output is not None:
         assert run.stdout.rstrip() == output.rstrip()
