@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parent.parent
 
-_APART = [ROOT / "tests" / each for each in ("crash", "docs", "examples", "executors/spark/clusters")]
+_APART = [
+    ROOT / "tests" / each for each in ("crash", "docs", "examples", "executors/spark/clusters")
+]
 """Whose tests start programs, each with a Spark of its own."""
 
 # Spark's workers import test modules by name, as this process does.

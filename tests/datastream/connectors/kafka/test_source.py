@@ -217,7 +217,9 @@ def test_messages_that_hold_no_record_go_to_dead_letters(kafka: KafkaCluster, to
 
     messages = local_environment(2).from_source(source, NO_WATERMARKS, "messages")
     rows = messages.process(DeserializeFunction(schema, dead_letters=dead), ids)
-    places = rows.get_side_output(dead).map(lambda letter: (letter.topic, letter.partition, letter.offset, letter.message))
+    places = rows.get_side_output(dead).map(
+        lambda letter: (letter.topic, letter.partition, letter.offset, letter.message)
+    )
     found = rows.map(lambda row: row.id).union(places).execute_and_collect()
 
     assert sorted(found, key=str) == [(topic, 0, 1, b"?"), (topic, 1, 0, b"!"), 1, 2]
