@@ -44,7 +44,7 @@ def shown_bytes(message: bytes) -> str:
 
     Example:
         >>> shown_bytes(b"abc" * 1000)[-20:]
-        "bcab'... (3000 bytes)"
+        "cab'... (3000 bytes)"
     """
     if len(message) <= _SHOWN_BYTES:
         return repr(bytes(message))
