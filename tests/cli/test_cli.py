@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.inspection.jobs import remember
 
-from penstock.checkpoint.epoch_record import EpochRecord, JobRecord, OperatorRecord, VertexRecord
+from penstock.checkpoint.epoch_record import (
+    EpochRecord,
+    JobRecord,
+    OperatorRecord,
+    ReadSoFar,
+    VertexRecord,
+)
 from penstock.checkpoint.epoch_store import StoredEpochs
 from penstock.checkpoint.storage import open_storage
 from penstock.cli import main
@@ -21,6 +27,8 @@ from penstock.cli.layout import moment, watermark, write_table
 from penstock.common.plain_text import Size
 from penstock.datastream.connectors.files.committer import FileCommittable
 from penstock.datastream.connectors.files.staging import PublishedFile, StagedFile
+from penstock.datastream.connectors.kafka.writers import StagedRecords
+from penstock.runtime.planned.kafka.source import KafkaRecords
 from penstock.runtime.sinks import committable_to_plain
 from penstock.runtime.timestamp import MAX_TIMESTAMP, MIN_TIMESTAMP
 
@@ -211,6 +219,43 @@ class TestShow:
         found = json.loads(run("show", tmp_path, "--json")[1])["prepared"]
         assert [one["kind"] for one in found] == ["FileCommittable", "Visit", "str", ""]
         assert found[2]["bytes"] > 10_000
+
+    def test_how_far_topics_are_read_and_what_is_to_be_sent(self, tmp_path: Path, run: Run) -> None:
+        operators = (
+            OperatorRecord("in", "Source: fares", None, is_stateful=False),
+            OperatorRecord("out", "Sink", None, False, delivers_to="KafkaSink kafka:9092 counts"),
+        )
+        vertex = VertexRecord(0, operators, 1, 128, is_shared=False)
+        read = [["fares", 0, 12, None], ["fares", 1, 7, 9]]
+        staged = StagedRecords("prepared/out/00000007-1", 15, 2)
+        record = EpochRecord(
+            7,
+            job=JobRecord("job", vertices=(vertex,), sources=("in",)),
+            planned={
+                "in": ReadSoFar(KafkaRecords.kind, read),
+                "new": ReadSoFar(KafkaRecords.kind),
+                "files": ReadSoFar("a growing set of files", [["a", 0, 1, 2]]),
+            },
+            prepared=[("out", committable_to_plain(staged))],
+        )
+        StoredEpochs(open_storage(str(tmp_path))).commit(record)
+
+        for options in ([], ["--import-classes"]):
+            tables = run("show", tmp_path, *options)[1].split("\n\n")
+            assert [line.split() for line in tables[-2].splitlines()] == [
+                ["SOURCE", "PARTITION", "NEXT", "OFFSET", "END", "OFFSET"],
+                ["Source:", "fares", "fares-0", "12", "-"],
+                ["Source:", "fares", "fares-1", "7", "9"],
+            ]
+            assert "Sink  KafkaSink kafka:9092 counts  " in tables[-1]
+            assert "  15 records of subtask 2, in prepared/out/00000007-1\n" in tables[-1]
+        found = json.loads(run("show", tmp_path, "--json")[1])
+        assert found["offsets"][1] == {
+            "source": "Source: fares",
+            "partition": "fares-1",
+            "next_offset": 7,
+            "end_offset": 9,
+        }
 
     def test_a_state_is_found_without_its_operator(self, folder: Path, run: Run) -> None:
         _, named = run("show", folder, "--operator", "memory", "--state", "value")

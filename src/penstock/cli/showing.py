@@ -16,6 +16,7 @@ from penstock.common.plain_text import Size
 from penstock.errors import UnknownOperatorError, UnknownStateError
 from penstock.inspection.checkpoint import Checkpoint
 from penstock.inspection.epochs import file_sizes, read_record
+from penstock.inspection.positions import positions_of
 from penstock.inspection.prepared import prepared_of
 
 _TYPE_INFO: Final = re.compile(r"\b(\w+)TypeInfo\b")
@@ -110,6 +111,11 @@ def _described(
     """Return all that is known of an epoch, as plain data."""
     operators = checkpoint.operators().to_pylist()
     names = {operator["operator_id"]: operator["name"] for operator in operators}
+    targets = {
+        operator.operator_id: operator.delivers_to
+        for vertex in record.job.vertices
+        for operator in vertex.operators
+    }
     files = file_sizes(record)
     return {
         "job": record.job.name,
@@ -130,8 +136,16 @@ def _described(
             {"name": names.get(source, source), "finished": number in record.finished}
             for number, source in enumerate(record.job.sources)
         ],
+        "offsets": [
+            {**one._asdict(), "source": names.get(one.source, one.source)}
+            for one in positions_of(record)
+        ],
         "prepared": [
-            {**one._asdict(), "sink": names.get(one.sink, one.sink)}
+            {
+                **one._asdict(),
+                "sink": names.get(one.sink, one.sink),
+                "delivers_to": targets.get(one.sink) or None,
+            }
             for one in prepared_of(record, import_classes=import_classes)
         ],
     }
@@ -175,22 +189,32 @@ def _write_summary(described: dict[str, Any], record: EpochRecord) -> None:
             for operator in operators
         ],
     )
-    states = [(operator, state) for operator in operators for state in operator["states"]]
-    if states:
+    _write_more(
+        ["operator", "state", "kind", "type", "entries"],
+        [
+            (operator["name"], *{**state, "type": _type_name(state["type"])}.values())
+            for operator in operators
+            for state in operator["states"]
+        ],
+    )
+    _write_more(
+        ["source", "partition", "next offset", "end offset"],
+        [tuple(one.values()) for one in described["offsets"]],
+    )
+    _write_more(
+        ["sink", "to", "bytes", "prepared"],
+        [
+            (one["sink"], one["delivers_to"], one["bytes"], one["text"])
+            for one in described["prepared"]
+        ],
+    )
+
+
+def _write_more(names: list[str], rows: list[tuple[Any, ...]]) -> None:
+    """Write a table below others, if it has rows."""
+    if rows:
         write()
-        write_table(
-            ["operator", "state", "kind", "type", "entries"],
-            [
-                (operator["name"], *{**state, "type": _type_name(state["type"])}.values())
-                for operator, state in states
-            ],
-        )
-    if described["prepared"]:
-        write()
-        write_table(
-            ["sink", "bytes", "prepared"],
-            [(one["sink"], one["bytes"], one["text"]) for one in described["prepared"]],
-        )
+        write_table(names, rows)
 
 
 def _type_name(written: str | None) -> str | None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import io
 import json
 from base64 import b64decode
-from typing import NamedTuple
+from typing import Any, Final, NamedTuple
 
 from penstock.checkpoint.epoch_record import EpochRecord
 from penstock.inspection.opaque import without_classes
 from penstock.runtime.job_pickle import UNPICKLER
 from penstock.runtime.user_code import record_text
+
+_STAGED: Final = "penstock.datastream.connectors.kafka.writers", "StagedRecords"
 
 
 class Prepared(NamedTuple):
@@ -50,4 +52,12 @@ def _prepared(sink: str, plain: object) -> Prepared:
         found = UNPICKLER.get()(io.BytesIO(data)).load()
     except Exception as error:  # noqa: BLE001 - what is shown may be of any version, and anybody's
         return Prepared(sink, "", len(data), f"cannot be shown: {type(error).__name__}")
-    return Prepared(sink, type(found).__qualname__, len(data), record_text(found))
+    return Prepared(sink, type(found).__qualname__, len(data), _text(found))
+
+
+def _text(found: Any) -> str:
+    """Return what a sink prepared as text: of records for Kafka how many they are, and where."""
+    if (type(found).__module__, type(found).__qualname__) == _STAGED and len(found) >= 3:
+        name, records, subtask = found[:3]
+        return f"{records} records of subtask {subtask}, in {name}"
+    return record_text(found)
