@@ -201,7 +201,7 @@ class TestShow:
         assert code == 0
         assert "sources  Files (finished)" in text
         assert "in 0 ms, event time ended\n" in text
-        assert 'Files     13  {"file": "a"}' in text
+        assert 'Files  -      13  {"file": "a"}' in text
         assert " 1234 " in text
 
     def test_what_a_sink_prepared_can_be_read(self, tmp_path: Path, run: Run) -> None:
@@ -223,7 +223,13 @@ class TestShow:
     def test_how_far_topics_are_read_and_what_is_to_be_sent(self, tmp_path: Path, run: Run) -> None:
         operators = (
             OperatorRecord("in", "Source: fares", None, is_stateful=False),
-            OperatorRecord("out", "Sink", None, False, delivers_to="KafkaSink kafka:9092 counts"),
+            OperatorRecord(
+                "out",
+                "Sink",
+                None,
+                is_stateful=False,
+                delivers_to="KafkaSink kafka:9092 counts",
+            ),
         )
         vertex = VertexRecord(0, operators, 1, 128, is_shared=False)
         read = [["fares", 0, 12, None], ["fares", 1, 7, 9]]
