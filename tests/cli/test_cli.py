@@ -201,7 +201,7 @@ class TestShow:
         assert code == 0
         assert "sources  Files (finished)" in text
         assert "in 0 ms, event time ended\n" in text
-        assert 'Files  -      13  {"file": "a"}' in text
+        assert 'Files   -     13  {"file": "a"}' in text
         assert " 1234 " in text
 
     def test_what_a_sink_prepared_can_be_read(self, tmp_path: Path, run: Run) -> None:
