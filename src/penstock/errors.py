@@ -448,6 +448,10 @@ class SinkNotWritableError(SinkError, OSError):
     """Raised when the place that a sink writes to refuses it: no room, no right, not reached."""
 
 
+class SinkNotReachableError(SinkNotWritableError):
+    """Raised when the place that a sink writes to does not answer for too long."""
+
+
 class SinkTableError(SinkError):
     """Raised when the table that a sink writes to, or one of its columns, does not exist."""
 

@@ -43,6 +43,11 @@ class FakeProducer:
     def flush(self, timeout: float) -> int:
         return self.poll(timeout)
 
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def list_topics(self, timeout: float) -> None: ...
+
     def init_transactions(self, timeout: float) -> None: ...
 
     def begin_transaction(self) -> None: ...

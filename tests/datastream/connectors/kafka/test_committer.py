@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
@@ -184,6 +185,25 @@ class TestEpochs:
         job.run([["d"]])
 
         assert topic.values() == ["a", "b", "c", "d"]
+
+
+def test_a_broker_that_goes_away_and_comes_back_is_waited_for(
+    new_job: NewJob, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("penstock.datastream.connectors.kafka.waiting._SECONDS", 0.2)
+    with closing(KafkaCluster()) as cluster:
+        topic = Topic(cluster)
+        job = new_job(sink_of(topic, reconnect_backoff_max_ms="200"))
+        job.run([["a"]])
+        job.prepare([["b"]])()
+        cluster.kill(0)
+        with ThreadPoolExecutor() as threads:
+            done = threads.submit(job.publish)
+            while "waiting for the commit of epoch 1 in Kafka" not in caplog.text:
+                assert wait([done], timeout=0.01).not_done
+            cluster.start(0)
+            done.result()
+        assert topic.values() == ["a", "b"]
 
 
 def test_a_record_that_the_topic_does_not_take_is_named_and_the_job_goes_on(

@@ -28,10 +28,13 @@ from penstock.datastream.connectors.kafka.target import KafkaTarget
 from penstock.errors import (
     InvalidArgumentError,
     KafkaClientNotFoundError,
+    KafkaPropertyError,
+    SinkNotReachableError,
     SinkNotWritableError,
     SinkRowError,
     SinkTopicError,
 )
+from penstock.runtime.sinks import Uncommitted
 from penstock.testing import local_environment
 
 NewJob = Callable[..., SinkJob]
@@ -258,12 +261,18 @@ def test_a_client_that_is_not_installed_is_named(
         new_job(builder().build()).prepare([["a"]])
 
 
-def test_a_kafka_that_is_not_there_is_named(
-    new_job: NewJob, monkeypatch: pytest.MonkeyPatch
+def test_a_kafka_that_is_not_there_is_waited_for_and_named(
+    new_job: NewJob, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("penstock.datastream.connectors.kafka.epochs_topic._PATIENCE", 0.1)
-    with pytest.raises(SinkNotWritableError, match=r"Kafka \(127.0.0.1:1\) did not take"):
-        new_job(exactly_once().build())
+    monkeypatch.setattr("penstock.datastream.connectors.kafka.waiting._SECONDS", 0.1)
+    sink = exactly_once().set_property("max.block.ms", "300").build()
+    with pytest.raises(SinkNotReachableError, match=r"Kafka \(127.0.0.1:1.*\) does not answer"):
+        new_job(sink)
+    assert "waiting for topics in Kafka (127.0.0.1:1" in caplog.text
+    with pytest.raises(SinkNotReachableError):
+        sink.create_committer().drop(Uncommitted("lineage", sink_id="sink"))
+    with pytest.raises(KafkaPropertyError, match=r"max\.block\.ms is 'long'"):
+        exactly_once().set_property("max.block.ms", "long").build()
     job = new_job(builder().set_property("delivery.timeout.ms", "200").build())
     with pytest.raises(SinkNotWritableError, match=r"a record of 1 bytes for the topic 'topic'"):
         job.prepare([["a"]])
@@ -275,16 +284,19 @@ class TestSending:
         topic = Topic(kafka)
         job = new_job(builder(kafka.bootstrap_servers, topic.name).build())
         job.prepare([["a", (b"k", b"b"), KafkaRecord("", None, b"k", 77, 0, [("h", b"x")])]])
+        job.prepare([[KafkaRecord("", b"c", timestamp=0)]])
         seen = topic.read()
         assert [(one.value, one.key) for one in seen] == [
             (b"a", None),
             (b"b", b"k"),
             (None, b"k"),
+            (b"c", None),
         ]
         assert (seen[2].timestamp, seen[2].headers) == (77, [("h", b"x")])
+        assert seen[3].timestamp == 1
         job.kill([0])
         job.run([["a"]])
-        assert topic.values() == ["a", "b", "", "a"]
+        assert topic.values() == ["a", "b", "", "c", "a"]
 
     def test_puts_keys_where_kafkas_java_client_puts_them(
         self, kafka: KafkaCluster, new_job: NewJob
@@ -321,6 +333,23 @@ class TestSending:
             (b"a", 0),
             (b"b", 0),
             (b"c", 1),
+        ]
+
+    def test_a_producer_hears_of_partitions_that_are_added(
+        self, kafka: KafkaCluster, new_job: NewJob, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("penstock.datastream.connectors.kafka.sender._REFRESH", 0)
+        topic = Topic(kafka)
+        config = {"bootstrap.servers": kafka.bootstrap_servers}
+        job = new_job(FlinkKafkaProducer(topic.name, SimpleStringSchema(), config), parallelism=2)
+        job.run([["a"], ["b"]])
+        topic.add_partition()
+        job.run([["c"], ["d"]])
+        assert [(one.value, one.partition) for one in topic.read()] == [
+            (b"a", 0),
+            (b"b", 0),
+            (b"c", 0),
+            (b"d", 1),
         ]
 
     def test_is_what_a_program_does(self, kafka: KafkaCluster) -> None:

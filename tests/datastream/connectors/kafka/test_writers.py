@@ -110,7 +110,8 @@ def test_what_is_sent_is_what_was_written(records: list[KafkaRecord], room: int)
 def as_sent(record: KafkaRecord) -> tuple[Any, ...]:
     topic, value, key, timestamp, partition, headers = record
     place = -1 if partition is None else partition
-    return topic, value, key, timestamp or 0, place, list(headers) or None
+    time_of = 0 if timestamp is None else timestamp or 1
+    return topic, value, key, time_of, place, list(headers) or None
 
 
 @given(st.lists(BLOCKS, min_size=1, max_size=3), st.booleans())

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewTopic
+from confluent_kafka.cimpl import NewPartitions, NewTopic
 from tests.servers.kafka_server import KafkaCluster
 
 PATIENCE = 60.0
@@ -39,6 +39,14 @@ class Topic:
         admin.create_topics([new])[self.name].result(PATIENCE)
         deadline = time.monotonic() + PATIENCE
         while self.name not in admin.list_topics(timeout=PATIENCE).topics:
+            assert time.monotonic() < deadline
+
+    def add_partition(self) -> None:
+        self._partitions += 1
+        admin = AdminClient({"bootstrap.servers": self.servers})
+        admin.create_partitions([NewPartitions(self.name, self._partitions)])[self.name].result()
+        deadline = time.monotonic() + PATIENCE
+        while len(admin.list_topics(timeout=PATIENCE).topics[self.name].partitions) < self._partitions:
             assert time.monotonic() < deadline
 
     def write(self, values: Iterable[str | bytes | None], **more: Any) -> None:

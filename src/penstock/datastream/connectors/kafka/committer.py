@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Any, Final
 
@@ -12,15 +12,16 @@ from penstock.datastream.connectors.kafka.record_serialization import KafkaRecor
 from penstock.datastream.connectors.kafka.sender import Sender
 from penstock.datastream.connectors.kafka.staged_records import Fields, unstaged
 from penstock.datastream.connectors.kafka.target import KafkaTarget
+from penstock.datastream.connectors.kafka.waiting import waited
 from penstock.datastream.connectors.kafka.writers import StagedRecords
 from penstock.errors import (
     LostEpochError,
     LostOutputError,
     ProducerFencedError,
     SinkError,
+    SinkNotReachableError,
     SinkNotWritableError,
 )
-from penstock.runtime.planned.kafka.client import kafka_client
 from penstock.runtime.sinks import CommitContext, Committer, Uncommitted
 
 _PATIENCE: Final = 10.0
@@ -70,8 +71,7 @@ class RecordsCommitter(Committer):
         if self._sender is None:
             target = self._target
             sender = Sender(target, **{"transactional.id": target.transactional_id(sink_id)})
-            with sender.errors():
-                _retried(sender.producer.init_transactions, target.transaction_timeout)
+            sender.fence()
             self._sent = self._topic.read()
             self._sender = sender
         return self._sender
@@ -92,9 +92,12 @@ class RecordsCommitter(Committer):
                     sender.send(records, subtask)
                     producer.poll(0)
                     sender.check()
-                marker = KafkaRecord(self._topic.name, b"%d" % context.epoch, key.encode())
+                marker = KafkaRecord(
+                    self._topic.name, b"%d" % context.epoch, key.encode(), partition=0
+                )
                 sender.send([marker], 0)
-                _retried(producer.commit_transaction, timeout)
+                what = f"the commit of epoch {context.epoch}"
+                waited(producer.commit_transaction, timeout, what, self._target.place)
         except Exception as error:
             # What could not be delivered says more than that the transaction has failed of it.
             producer.poll(0)
@@ -133,9 +136,13 @@ class RecordsCommitter(Committer):
             return
         sent = uncommitted.after
         # What is wrong with Kafka is told when the committer is opened, which may come later.
-        with suppress(SinkError):
+        try:
             found = self._topic.read(waits=False)
             sent = found.get(owner(uncommitted.lineage, uncommitted.sink_id), sent)
+        except SinkNotReachableError:
+            raise
+        except SinkError:
+            pass
         if sent > uncommitted.after:
             raise LostEpochError.after(
                 uncommitted.after,
@@ -149,16 +156,3 @@ class RecordsCommitter(Committer):
         sender, self._sender, self._sent = self._sender, None, {}
         if sender is not None:
             sender.close()
-
-
-def _retried(step: Callable[[float], Any], timeout: float) -> None:
-    """Do what Kafka may ask to be done again."""
-    deadline = time.monotonic() + timeout
-    while True:
-        try:
-            step(timeout)
-        except kafka_client().KafkaException as error:
-            if not error.args[0].retriable() or time.monotonic() > deadline:
-                raise
-        else:
-            return

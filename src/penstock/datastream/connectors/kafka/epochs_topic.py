@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import time
 from contextlib import closing
+from functools import cached_property
 from typing import Any, Final
 
 from penstock.datastream.connectors.kafka.sender import described
 from penstock.datastream.connectors.kafka.target import KafkaTarget
+from penstock.datastream.connectors.kafka.waiting import waited
 from penstock.errors import SinkNotWritableError
 from penstock.runtime.planned.kafka.client import kafka_client, new_client
 
-_PATIENCE: Final = 30.0
 _SHORT: Final = 1.0
 _SETTINGS: Final = {
     "cleanup.policy": "compact",
@@ -39,11 +40,12 @@ class EpochsTopic:
         Raises:
             SinkError: If it cannot be created.
         """
-        client, admin = kafka_client(), self._admin()
-        if self._is_there(admin):
+        client = kafka_client()
+        if self._is_there():
             return
         topic = client.admin.NewTopic(self.name, num_partitions=1, config=dict(_SETTINGS))
-        future = admin.create_topics([topic], operation_timeout=_PATIENCE)[self.name]
+        patience = self._target.patience
+        future = self._admin.create_topics([topic], operation_timeout=patience)[self.name]
         try:
             future.result()
         except client.KafkaException as error:
@@ -55,14 +57,19 @@ class EpochsTopic:
                     "operations Read, Write and Describe on it.",
                 ) from error
 
+    @cached_property
     def _admin(self) -> Any:
         return new_client("AdminClient", self._target.connection)
 
-    def _is_there(self, admin: Any) -> bool:
+    def _is_there(self) -> bool:
+        def ask(seconds: float) -> Any:
+            return self._admin.list_topics(timeout=seconds)
+
+        target = self._target
         try:
-            return self.name in admin.list_topics(timeout=_PATIENCE).topics
+            return self.name in waited(ask, target.patience, "topics", target.place).topics
         except kafka_client().KafkaException as error:
-            raise described(error.args[0], self._target) from error
+            raise described(error.args[0], target) from error
 
     def read(self, *, waits: bool = True) -> dict[str, int]:
         """Return the last epoch that was sent, by history and sink; see `owner`.
@@ -74,8 +81,8 @@ class EpochsTopic:
         Raises:
             SinkError: If Kafka cannot be asked, or a transaction stays open.
         """
-        client, admin = kafka_client(), self._admin()
-        if not self._is_there(admin):
+        client = kafka_client()
+        if not self._is_there():
             return {}
         partition = client.TopicPartition(self.name, 0, client.OFFSET_BEGINNING)
         settings = {
@@ -89,26 +96,28 @@ class EpochsTopic:
         }
         with closing(new_client("Consumer", settings)) as consumer:
             try:
-                end = self._end(admin)
+                end = self._end()
+                # A consumer that has no connection yet would look for the beginning half a second later.
+                consumer.get_watermark_offsets(partition, self._target.patience)
                 consumer.assign([partition])
                 return self._read(consumer, end if waits else 0)
             except client.KafkaException as error:
                 raise described(error.args[0], self._target) from error
 
-    def _end(self, admin: Any) -> int:
+    def _end(self) -> int:
         """Return where the topic ends, open transactions included."""
         client = kafka_client()
         wanted = client.TopicPartition(self.name, 0)
-        found = admin.list_offsets(
+        found = self._admin.list_offsets(
             {wanted: client.admin.OffsetSpec.latest()},
             isolation_level=client.IsolationLevel.READ_UNCOMMITTED,
-            request_timeout=_PATIENCE,
+            request_timeout=self._target.patience,
         )
         return int(found[wanted].result().offset)
 
     def _read(self, consumer: Any, end: int) -> dict[str, int]:
         found: dict[str, int] = {}
-        deadline = time.monotonic() + self._target.transaction_timeout + _PATIENCE
+        deadline = time.monotonic() + self._target.transaction_timeout + self._target.patience
         while True:
             message = consumer.poll(_SHORT)
             if message is not None:

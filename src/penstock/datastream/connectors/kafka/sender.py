@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from contextlib import suppress
 from functools import partial
@@ -10,18 +11,21 @@ from typing import Any, Final
 from penstock.datastream.connectors.kafka.record_serialization import KafkaRecord
 from penstock.datastream.connectors.kafka.staged_records import Fields
 from penstock.datastream.connectors.kafka.target import KafkaTarget
+from penstock.datastream.connectors.kafka.waiting import Waiting, waited
 from penstock.errors import (
     ProducerFencedError,
     SinkError,
+    SinkNotReachableError,
     SinkNotWritableError,
     SinkRowError,
     SinkTopicError,
 )
-from penstock.runtime.planned.kafka.client import LOGGER, kafka_client, new_client
+from penstock.runtime.planned.kafka.client import LOGGER, is_away, kafka_client, new_client
 from penstock.runtime.user_code import record_text
 
-_PATIENCE: Final = 30.0
 _SHORT: Final = 0.1
+_REFRESH: Final = 300.0
+"""For how many seconds the number of a topic's partitions is taken as known, as Kafka's clients do it."""
 _FENCED: Final = frozenset({"_FENCED", "PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH"})
 _TOO_LARGE: Final = frozenset({"MSG_SIZE_TOO_LARGE", "RECORD_LIST_TOO_LARGE"})
 _ABOUT_TOPIC: Final = frozenset(
@@ -54,11 +58,28 @@ class Sender:
         self._target = target
         self._failed: list[tuple[Any, Any]] = []
         self._partitions: dict[str, int] = {}
+        self._known_until = 0.0
         reports = {
             "on_delivery": partial(_note, self._failed),
             "delivery.report.only.error": True,
         }
         self.producer = new_client("Producer", {**target.settings, **settings, **reports})
+
+    def fence(self) -> None:
+        """Take over the transactional id: what others have left open is aborted, and they cannot send any more.
+
+        Raises:
+            SinkError: If Kafka does not let it, or does not answer.
+        """
+
+        def connect(seconds: float) -> None:
+            self.producer.list_topics(timeout=seconds)
+
+        patience, place = self._target.patience, self._target.place
+        with self.errors():
+            # A producer that has no connection yet would look for a coordinator half a second later.
+            waited(connect, patience, "brokers", place)
+            waited(self.producer.init_transactions, patience, "a transactional id", place)
 
     def send(self, records: Iterable[Fields], subtask: int) -> None:
         """Send records; whether they arrive shows later.
@@ -68,18 +89,26 @@ class Sender:
             subtask: Whose they are.
         """
         produce, keeps = self.producer.produce, self._target.keeps_to_one_partition
+        if time.monotonic() >= self._known_until:
+            self._partitions.clear()
+            self._known_until = time.monotonic() + _REFRESH
         for topic, value, key, timestamp, partition, headers in records:
             place = partition
             if place is None:
                 place = self._fixed(topic, subtask) if keeps else -1
             pairs = list(headers) if headers else None  # The client takes no tuple of them.
+            # To the client 0 is no timestamp.
+            time_of = 0 if timestamp is None else timestamp or 1
+            waiting = None
             while True:
                 try:
                     # The client takes twice as long for names of arguments. Two that are about callbacks are None.
-                    produce(topic, value, key, place, None, None, timestamp or 0, pairs)
+                    produce(topic, value, key, place, None, None, time_of, pairs)
                 except BufferError:
                     self.producer.poll(_SHORT)
                     self.check()
+                    waiting = waiting or Waiting("room in the queue", self._target.place)
+                    waiting.tell(f"{len(self.producer)} records are not confirmed")
                 except self._client.KafkaException as error:
                     record = KafkaRecord(topic, value, key)
                     raise described(error.args[0], self._target, record) from error
@@ -91,7 +120,7 @@ class Sender:
         count = self._partitions.get(topic)
         if count is None:
             with self.errors():
-                known = self.producer.list_topics(topic, _PATIENCE).topics[topic]
+                known = self.producer.list_topics(topic, self._target.patience).topics[topic]
             if known.error is not None:
                 raise described(known.error, self._target)
             count = self._partitions[topic] = len(known.partitions)
@@ -103,8 +132,10 @@ class Sender:
         Raises:
             SinkError: If something could not be sent.
         """
-        while self.producer.flush(1) > 0:
+        waiting = Waiting("an epoch's records", self._target.place)
+        while (left := self.producer.flush(1)) > 0:
             self.check()
+            waiting.tell(f"{left} of them are not confirmed")
         self.check()
 
     def check(self) -> None:
@@ -157,7 +188,7 @@ def described(error: Any, target: KafkaTarget, record: KafkaRecord | None = None
         record: What was sent; None if it was not about one.
     """
     code, why = error.name(), error.str()
-    what = "what it was given" if record is None else _text(record)
+    what = "what the sink sends" if record is None else _text(record)
     if code in _FENCED:
         return ProducerFencedError(
             f"Another producer has taken over the transactional id that begins with "
@@ -188,7 +219,16 @@ def described(error: Any, target: KafkaTarget, record: KafkaRecord | None = None
             "Grant the sink's user the operations Write and Describe on transactional ids that begin with "
             f"{target.transactional_id_prefix!r}."
         )
-    return SinkNotWritableError(f"Kafka ({target.place}) did not take {what}: {why}", hint=hint)
+    if record is not None:
+        return SinkNotWritableError(f"Kafka ({target.place}) did not take {what}: {why}", hint=hint)
+    if is_away(error):
+        return SinkNotReachableError(
+            f"Kafka ({target.place}) does not answer: {why}",
+            hint="Nothing is lost: a committed epoch is sent when the job is started again. See that the brokers "
+            "run, that bootstrap.servers and the names they advertise lead there from the driver and from the "
+            "workers, and that security.protocol is theirs. max.block.ms says how long an answer is waited for.",
+        )
+    return SinkNotWritableError(f"Kafka ({target.place}) refuses the sink: {why}", hint=hint)
 
 
 def _text(record: KafkaRecord) -> str:

@@ -12,6 +12,7 @@ from typing import Any, Final
 from penstock.datastream.connectors.kafka.record_serialization import (
     KafkaRecordSerializationSchema,
 )
+from penstock.errors import KafkaPropertyError
 from penstock.runtime.planned.kafka.client import client_properties, connection_properties
 
 _NOT_IN_NAMES: Final = re.compile(r"[^\w.-]", re.ASCII)
@@ -19,6 +20,8 @@ _LONGEST: Final = 200
 _ALWAYS_IDEMPOTENT: Final = frozenset({"acks", "retries", "max.in.flight.requests.per.connection"})
 _TRANSACTION_TIMEOUT: Final = 300_000
 _LARGEST_RECORD: Final = 1_000_000
+_PATIENCE: Final = "max.block.ms"
+_DEFAULT_PATIENCE: Final = 60_000
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,10 @@ class KafkaTarget:
         Where the C client's defaults are not those of Java's, they are Java's: records with equal keys go
         to the same partition, and what is sent again is not there twice.
         """
-        given = client_properties(self.properties)
+        _ = self.patience
+        given = client_properties(
+            {key: value for key, value in self.properties.items() if key != _PATIENCE}
+        )
         defaults = {"partitioner": "murmur2_random"}
         if not _ALWAYS_IDEMPOTENT & given.keys():
             defaults["enable.idempotence"] = "true"
@@ -68,6 +74,22 @@ class KafkaTarget:
     def connection(self) -> dict[str, str]:
         """What any client is given to reach the cluster."""
         return connection_properties(self.settings)
+
+    @property
+    def patience(self) -> float:
+        """How long an answer of Kafka is waited for, in seconds, when nothing is being sent.
+
+        Raises:
+            KafkaPropertyError: If it is no number.
+        """
+        given = self.properties.get(_PATIENCE, _DEFAULT_PATIENCE)
+        try:
+            return int(given) / 1000
+        except ValueError as error:
+            raise KafkaPropertyError(
+                f"{_PATIENCE} is {given!r}, which is no number.",
+                hint="Give milliseconds, such as '60000'.",
+            ) from error
 
     @property
     def transaction_timeout(self) -> float:

@@ -16,6 +16,7 @@ from penstock.errors import (
 )
 from penstock.runtime.planned.kafka.client import (
     connection_properties,
+    is_away,
     kafka_client,
     new_client,
 )
@@ -211,7 +212,6 @@ _UNKNOWN: Final = {
     "_UNKNOWN_TOPIC",
     "_UNKNOWN_PARTITION",
 }
-_AWAY: Final = {"_TRANSPORT", "_TIMED_OUT", "_ALL_BROKERS_DOWN", "_RESOLVE", "_WAIT_COORD"}
 
 
 def failure(error: Any, about: str, servers: object, trouble: str = "") -> SourceNotReadableError:
@@ -229,7 +229,7 @@ def failure(error: Any, about: str, servers: object, trouble: str = "") -> Sourc
             f"Kafka at {servers} has no {about} any more: {error.str()}.",
             hint="Was the topic deleted? Make it, or take it out of the source. What was not read of it is lost.",
         )
-    if name in _AWAY or error.retriable():
+    if is_away(error):
         more = f" Before that: {trouble}." if trouble else ""
         return KafkaNotReachableError(
             f"Kafka at {servers} does not answer about {about}: {error.str()}.{more}",

@@ -55,6 +55,9 @@ _OF_JAVA: Final = frozenset(
 _LOGIN: Final = re.compile(r"""\b(username|password)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|'([^']*)')""")
 _PEM: Final = "PEM"
 _MEMORY: Final = "buffer.memory"
+_AWAY: Final = frozenset(
+    {"_TRANSPORT", "_TIMED_OUT", "_ALL_BROKERS_DOWN", "_RESOLVE", "_WAIT_COORD"}
+)
 _CONNECTION: Final = (
     *(
         "api.",
@@ -110,6 +113,15 @@ def new_client(kind: str, properties: Mapping[str, Any], **others: Any) -> Any:
             hint="Give names of librdkafka, or those of the Java client that it has too: "
             "https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md.",
         ) from error
+
+
+def is_away(error: Any) -> bool:
+    """Whether an error says that a Kafka does not answer now, and may do so later.
+
+    Args:
+        error: A `KafkaError`.
+    """
+    return error.name() in _AWAY or bool(error.retriable())
 
 
 def connection_properties(properties: Mapping[str, Any]) -> dict[str, Any]:
