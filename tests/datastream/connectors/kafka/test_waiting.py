@@ -16,7 +16,9 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     def sleep(seconds: float) -> None:
         now[0] += seconds
 
-    monkeypatch.setattr("penstock.datastream.connectors.kafka.waiting.time.monotonic", lambda: now[0])
+    monkeypatch.setattr(
+        "penstock.datastream.connectors.kafka.waiting.time.monotonic", lambda: now[0]
+    )
     monkeypatch.setattr("penstock.datastream.connectors.kafka.waiting.time.sleep", sleep)
     return now
 
@@ -41,7 +43,9 @@ def test_a_step_is_done_again_until_it_is_done(
     ]
 
 
-@pytest.mark.parametrize(("error", "seconds"), [(AWAY, 12.0), (KafkaException(KafkaError(29)), 0.0)])
+@pytest.mark.parametrize(
+    ("error", "seconds"), [(AWAY, 12.0), (KafkaException(KafkaError(29)), 0.0)]
+)
 def test_what_does_not_pass_is_raised(
     clock: list[float], error: KafkaException, seconds: float
 ) -> None:

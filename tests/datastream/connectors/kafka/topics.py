@@ -46,7 +46,9 @@ class Topic:
         admin = AdminClient({"bootstrap.servers": self.servers})
         admin.create_partitions([NewPartitions(self.name, self._partitions)])[self.name].result()
         deadline = time.monotonic() + PATIENCE
-        while len(admin.list_topics(timeout=PATIENCE).topics[self.name].partitions) < self._partitions:
+        while (
+            len(admin.list_topics(timeout=PATIENCE).topics[self.name].partitions) < self._partitions
+        ):
             assert time.monotonic() < deadline
 
     def write(self, values: Iterable[str | bytes | None], **more: Any) -> None:
