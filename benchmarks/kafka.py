@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING, Any, cast
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.kit import peers, script
-from benchmarks.kit.kafka import Broker, check_counts
+from benchmarks.kit.kafka import FLINK_CONNECTOR, Broker, check_counts
 from benchmarks.kit.measure import Row, Run, alternate
 from benchmarks.kit.session import shared_session
 from benchmarks.kit.tally import Outcome, Tally, timed
@@ -56,8 +56,6 @@ if TYPE_CHECKING:
 
 PARALLELISM = 2
 RATE = 1_000
-FLINK_CONNECTOR = "5.0.0-2.2"
-"""The newest; Flink 2.3 has none of its own yet."""
 PENSTOCK = "penstock"
 BY_HAND = "by hand on Spark"
 FEW = 1_000

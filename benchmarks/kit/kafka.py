@@ -20,6 +20,8 @@ from tests.servers.kafka_server import KafkaCluster
 PARTITIONS = 4
 PATIENCE = 60.0
 BATCH = 10_000
+FLINK_CONNECTOR = "5.0.0-2.2"
+"""The newest version of Flink's connector; Flink 2.3 has none of its own yet."""
 TICK = 0.002
 """Seconds between two looks at which messages are due."""
 
@@ -27,12 +29,15 @@ TICK = 0.002
 class Broker:
     """A broker, and what a benchmark does with it.
 
+    Args:
+        cluster: The broker, which is closed with this; one is started if it is not given.
+
     Attributes:
         servers: Where clients find it.
     """
 
-    def __init__(self) -> None:
-        self._cluster = KafkaCluster()
+    def __init__(self, cluster: KafkaCluster | None = None) -> None:
+        self._cluster = cluster or KafkaCluster()
         self.servers = self._cluster.bootstrap_servers
         self._client: dict[str, str | int] = {"bootstrap.servers": self.servers, "log_level": 3}
         self._admin = AdminClient({**self._client})
@@ -63,9 +68,13 @@ class Broker:
             raise TimeoutError(f"Kafka did not take {topic} within {PATIENCE:.0f} s.")
 
     def values(self, topic: str) -> list[str]:
-        """All that transactions have committed to a topic, partition by partition."""
+        """The values of all that transactions have committed to a topic."""
+        return list(map(_text, self.messages(topic)))
+
+    def messages(self, topic: str) -> list[Message]:
+        """All that transactions have committed to a topic."""
         consumer = self._reader(topic)
-        found: list[str] = []
+        found: list[Message] = []
         ended: set[int] = set()
         end = time.monotonic() + PATIENCE
         while len(ended) < PARTITIONS:
@@ -73,7 +82,7 @@ class Broker:
                 raise TimeoutError(f"Kafka did not give all of {topic} within {PATIENCE:.0f} s.")
             for message in consumer.consume(BATCH, 0.1):
                 if message.error() is None:
-                    found.append(_text(message))
+                    found.append(message)
                 else:
                     ended.add(message.partition() or 0)
         consumer.close()
