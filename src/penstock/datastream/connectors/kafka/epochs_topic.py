@@ -14,6 +14,8 @@ from penstock.errors import SinkNotWritableError
 from penstock.runtime.planned.kafka.client import kafka_client, new_client
 
 _SHORT: Final = 1.0
+_NOT_ITS_GROUP: Final = "GROUP_AUTHORIZATION_FAILED"
+"""The client asks for a group, with which nothing is done: that the user may not does not matter."""
 _SETTINGS: Final = {
     "cleanup.policy": "compact",
     "segment.bytes": str(1 << 20),
@@ -124,10 +126,11 @@ class EpochsTopic:
                 error = message.error()
                 if error is None:
                     found[message.key().decode()] = int(message.value())
-                elif error.name() != "_PARTITION_EOF":
+                elif error.name() == "_PARTITION_EOF":
+                    if message.offset() >= end:
+                        return found
+                elif error.name() != _NOT_ITS_GROUP:
                     raise described(error, self._target)
-                elif message.offset() >= end:
-                    return found
             if time.monotonic() > deadline:
                 raise SinkNotWritableError(
                     f"The topic {self.name!r} of {self._target.place}, which says the epochs that were sent, "
