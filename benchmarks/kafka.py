@@ -44,7 +44,7 @@ from benchmarks.kit.tally import Outcome, Tally, timed
 from benchmarks.latency import Latencies, quantile
 from benchmarks.sides import kafka_on_spark, kafka_programs
 from benchmarks.sides.kafka_programs import count_of, due_message, message
-from scripts.kafka_jars import fetched
+from scripts.kafka_jars import connector, fetched
 
 from penstock.common import Configuration
 from penstock.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
@@ -120,7 +120,7 @@ class Sides:
     @cached_property
     def spark(self) -> SparkSession:
         """Spark on two cores, with its connector."""
-        spark = shared_session(kafka_on_spark.connector())
+        spark = shared_session(connector())
         self._stack.callback(spark.stop)
         return spark
 

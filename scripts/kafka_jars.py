@@ -18,6 +18,8 @@ from penstock.errors import JavaNotFoundError
 from penstock.executors.spark.java import ensure_java
 
 VERSION: Final = "4.1.0"
+CONNECTOR: Final = "4.2.0"
+"""Spark 4.3's is not published yet; this one runs in its sessions."""
 _CACHE: Final = Path(__file__).parents[1] / ".cache"
 _PATIENCE: Final = 600.0
 
@@ -58,6 +60,21 @@ def fetched(organisation: str, module: str, version: str, *, folder: str = "") -
     return found
 
 
+def connector() -> list[Path]:
+    """Returns the jars of Spark's connector for Kafka, without those that Spark has.
+
+    Raises:
+        JarsNotFetched: If they are not there, and cannot be fetched.
+    """
+    there = {_module(jar) for jar in _spark_jars("*.jar")}
+    jars = fetched("org.apache.spark", "spark-sql-kafka-0-10_2.13", CONNECTOR).glob("*.jar")
+    return sorted(jar for jar in jars if _module(jar) not in there)
+
+
+def _module(jar: Path) -> str:
+    return jar.name.rpartition("-")[0]
+
+
 def _fetch_into(folder: Path, *module: str) -> None:
     name = module[1]
     try:
@@ -81,10 +98,14 @@ def _fetch_into(folder: Path, *module: str) -> None:
         )
 
 
-def _resolver() -> Path:
+def _spark_jars(pattern: str) -> list[Path]:
     found = importlib.util.find_spec("pyspark")
     places = found.submodule_search_locations if found is not None else None
-    jars = [jar for place in places or () for jar in Path(place, "jars").glob("ivy-*.jar")]
+    return [jar for place in places or () for jar in Path(place, "jars").glob(pattern)]
+
+
+def _resolver() -> Path:
+    jars = _spark_jars("ivy-*.jar")
     if not jars:
         raise JarsNotFetched("There is no PySpark here, whose resolver fetches jars.")
     return jars[0]

@@ -147,6 +147,18 @@ def _no_waiting_for_the_disk() -> Iterator[None]:
         yield
 
 
+def _connector() -> list[str]:
+    """Return the jars of Spark's connector for Kafka, which a session has to have from its start."""
+    from scripts.kafka_jars import JarsNotFetched, connector
+
+    try:
+        return [str(jar) for jar in connector()]
+    except JarsNotFetched:
+        if os.environ.get("PENSTOCK_TESTS") == "all":
+            raise
+        return []
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """The one SparkSession that all tests marked `spark` share."""
@@ -158,6 +170,7 @@ def spark() -> Iterator[SparkSession]:
     session = (
         SparkSession.builder.master("local[2, 4]")
         .appName("penstock tests")
+        .config("spark.jars", ",".join(_connector()))
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.log.level", "ERROR")

@@ -476,6 +476,10 @@ class KafkaClientNotFoundError(PenstockError, ImportError):
     """Raised when Kafka is read or written and confluent-kafka is not installed."""
 
 
+class KafkaConnectorNotFoundError(PenstockError):
+    """Raised when Spark's connector for Kafka is to read a topic, and is not in the SparkSession."""
+
+
 class FastavroNotFoundError(PenstockError, ImportError):
     """Raised when Avro is read or written and fastavro is not installed."""
 

@@ -175,3 +175,19 @@ def test_where_a_session_will_be_is_known_before_it_is_built(
     assert not is_for_this_machine(Configuration().set_string(MASTER, "local-cluster[2,1,1024]"))
     defaults.write_text(f"{MASTER} spark://host:7077")
     assert not is_for_this_machine(Configuration())
+
+
+def test_packages_are_added_to_those_of_the_user_unless_he_names_the_module() -> None:
+    key, jars = "spark.jars.packages", "spark.jars"
+    ours = "org.apache.spark:spark-sql-kafka-0-10_2.13:9"
+
+    def asked(**given: str) -> str | None:
+        configuration = Configuration.from_dict({k.replace("_", "."): v for k, v in given.items()})
+        return session_options(configuration, packages=[ours]).get(key)
+
+    assert asked() == ours
+    assert asked(spark_jars_packages="a:b:1") == f"a:b:1,{ours}"
+    other = ours.replace(":9", ":8")
+    assert asked(spark_jars_packages=other) == other
+    configuration = Configuration.from_dict({jars: "/x/spark-sql-kafka-0-10_2.13-8.jar"})
+    assert key not in session_options(configuration, packages=[ours])

@@ -388,6 +388,15 @@ ARROW_BATCH_SIZE: Final[ConfigOption[int | None]] = ConfigOption(
     "`spark.sql.execution.arrow.maxRecordsPerBatch`, which goes before. Default: 10000, and Flink's is 1000.",
     minimum=1,
 )
+KAFKA_READER: Final = ConfigOption(
+    "kafka.reader",
+    str,
+    "auto",
+    description="Who reads a KafkaSource in a job on Spark: Python with librdkafka, which is about three times as "
+    "fast, or Spark's own connector, whose client is that of Java. auto is Python, unless confluent-kafka is not "
+    "installed or cannot log in as the properties say. Not in Flink.",
+    choices=("auto", "python", "spark"),
+)
 JARS: Final[ConfigOption[list[str]]] = ConfigOption(
     "pipeline.jars",
     list,

@@ -8,6 +8,9 @@ from contextlib import contextmanager
 
 from penstock.errors import (
     JobFailedError,
+    KafkaNotReachableError,
+    KafkaOffsetNotFoundError,
+    KafkaTopicNotFoundError,
     PenstockError,
     SourceNotReadableError,
     WorkerLostError,
@@ -20,6 +23,29 @@ _UNREADABLE = re.compile(
 _OTHER_PYTHON = re.compile(r"PYTHON_VERSION_MISMATCH|ModuleNotFoundError: No module named '[^']*'")
 _NO_JAVA_PROCESS = re.compile(r"JAVA_GATEWAY_EXITED|/bin/spark-submit'")
 _NO_SCHEMA = re.compile(r"PARSE_SYNTAX_ERROR|UNSUPPORTED_DATATYPE")
+_OF_KAFKA = {
+    re.compile(r"UnknownTopicOrPartitionException"): (
+        KafkaTopicNotFoundError,
+        "Make the topic first. Topics that come later, set_topic_pattern() takes up.",
+    ),
+    re.compile(r"KAFKA_DATA_LOSS|Some data may have been lost|OffsetOutOfRangeException"): (
+        KafkaOffsetNotFoundError,
+        (
+            "Let the topic keep records for as long as the job may stand still. To go on with what is there, let the "
+            "starting offsets have KafkaOffsetResetStrategy.EARLIEST."
+        ),
+    ),
+    re.compile(
+        r"org\.apache\.kafka\.common\.errors\.TimeoutException|No resolvable bootstrap urls"
+    ): (
+        KafkaNotReachableError,
+        (
+            "See that the brokers run, that bootstrap.servers and the names they advertise lead there from the driver and "
+            "from the workers, and that security.protocol is theirs."
+        ),
+    ),
+}
+"""What Spark's connector for Kafka fails with."""
 _HINTS = {
     _OTHER_PYTHON: (
         "The workers run another Python than this one: name it in PYSPARK_PYTHON before the "
@@ -57,6 +83,9 @@ def as_penstock_error(error: BaseException, what: str, chains: Sequence[str] = (
     first = re.split(r"JVM stacktrace:|=== Streaming Query ===", text, maxsplit=1)[0].strip()
     first = _JAVA_FRAMES.sub("", first)
     shown = first if len(first) <= _LENGTH else first[:_LENGTH] + " ..."
+    for pattern, (kind, hint) in _OF_KAFKA.items():
+        if pattern.search(text):
+            return kind(f"{what} cannot read its topics: {shown}", hint=hint)
     match = _UNREADABLE.search(text)
     if match is not None:
         return SourceNotReadableError(

@@ -18,6 +18,12 @@ from penstock.executors.port import JobRequest
 from penstock.executors.spark.frames.aggregation import aggregated
 from penstock.executors.spark.frames.epoch_frames import EpochFrames, SparkSource
 from penstock.executors.spark.interruption import note_of
+from penstock.executors.spark.kafka_connector import (
+    ConnectorTopics,
+    connector_frame,
+    read_by_connector,
+)
+from penstock.executors.spark.kafka_package import connector_package
 from penstock.executors.spark.session import cores_of, is_built_here, session
 from penstock.executors.spark.shipping import ship_code, ship_files, ship_interpreter
 from penstock.executors.spark.sinks import SparkCommitter, spark_sinks
@@ -31,6 +37,8 @@ from penstock.graph.stream_graph import StreamNode
 from penstock.runtime.columnar.aggregated_rows import SUBTASK
 from penstock.runtime.layout import Layout
 from penstock.runtime.operators.source import SourceOperator
+from penstock.runtime.planned.kafka.row_messages import SPLIT
+from penstock.runtime.planned.kafka.source import KafkaRecords
 from penstock.runtime.planned.planned_source import PlannedSource
 from penstock.runtime.program import Program
 from penstock.runtime.source import NativeSource, TextLines
@@ -55,7 +63,8 @@ class PreparedJob:
     def __init__(self, request: JobRequest, *, is_cancellable: bool = False) -> None:
         self.request = request
         self.job_id = new_job_id()
-        self.spark = session(request.engine, request.configuration)
+        self._take_topics()
+        self.spark = session(request.engine, request.configuration, self._packages)
         self._cores = cores_of(self.spark)
         self._note = note_of(self.job_id) if is_cancellable else None
         readings = self._readings()
@@ -71,6 +80,20 @@ class PreparedJob:
         self.source_ids = describe(self.compiled.program).sources
         self._ship()
         self.can_change_session = is_built_here(self.spark) and not self._is_of_session()
+
+    def _take_topics(self) -> None:
+        """Have Spark's connector read those topics of Kafka that Python cannot, or is not to."""
+        for node in self.request.graph.nodes.values():
+            if isinstance(node.source, KafkaRecords):
+                topics = read_by_connector(node.source, self.request.configuration)
+                node.source = topics or node.source
+
+    @property
+    def _packages(self) -> list[str]:
+        """What a session is to have that is built for the job."""
+        sources = (node.source for node in self.request.graph.nodes.values())
+        reads_topics = any(isinstance(source, ConnectorTopics) for source in sources)
+        return [connector_package()] if reads_topics else []
 
     def _is_of_session(self) -> bool:
         """Whether something in the program, as a DataFrame, is of the session it has."""
@@ -88,7 +111,7 @@ class PreparedJob:
 
     def take_new_session(self) -> None:
         """Go over to another session: the one that the job had has ended."""
-        self.spark = session(None, self.request.configuration)
+        self.spark = session(None, self.request.configuration, self._packages)
         self.sources = _spark_sources(self.compiled.graph, self.compiled.program, self._readings())
         self._ship()
 
@@ -150,6 +173,7 @@ class Reading(NamedTuple):
         as_columns: True if the chain makes use of rows that are still columns.
         is_keyed: True if the rows are those of the subtasks' keys. `split` is the column that names the
             subtask, if it is not the one with the number of the partition.
+        as_messages: True if the rows are messages, of which the source makes records.
     """
 
     frame: DataFrame
@@ -157,6 +181,7 @@ class Reading(NamedTuple):
     split: str | None = None
     as_columns: bool = False
     is_keyed: bool = False
+    as_messages: bool = False
 
 
 def _reading_of(
@@ -204,6 +229,10 @@ def _reading_of(
             as_columns=True,
             is_keyed=True,
         )
+    if isinstance(source, ConnectorTopics):
+        node.operator.source, node.operator.as_block = None, source.records.as_block
+        frame = connector_frame(source, spark, node.name)
+        return Reading(frame, as_values=False, split=SPLIT, as_messages=True)
     if isinstance(source, TextFileSource):
         return Reading(_text(source, spark), as_values=True)
     raise InvalidArgumentError(
@@ -250,6 +279,8 @@ def _is_unordered(source: object, frame: DataFrame | None) -> bool:
         return source.is_unordered
     if frame is None or frame.isStreaming or isinstance(source, AggregatedFrameSource):
         return False
+    if isinstance(source, ConnectorTopics):
+        return True
     if isinstance(source, FrameSource):
         if source.is_sorted:
             return False

@@ -6,7 +6,7 @@ import os
 import socket
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -21,6 +21,7 @@ from penstock.executors.spark.interpreter import interpreter_for
 from penstock.executors.spark.jars import check_jars, jars_of
 from penstock.executors.spark.java import ensure_java
 from penstock.executors.spark.java_process import forget_dead_process, java_process
+from penstock.executors.spark.kafka_package import resolved
 from penstock.executors.spark.session_options import (
     LOOPBACK,
     is_for_this_machine,
@@ -37,7 +38,7 @@ _INTERPRETERS: Final[dict[str, str]] = {}
 _BUILDING: Final = threading.RLock()
 
 
-def session(given: Any, configuration: Configuration) -> SparkSession:
+def session(given: Any, configuration: Configuration, packages: Sequence[str] = ()) -> SparkSession:
     """Return the session to run in: the one given, the one there is, or a new one.
 
     A new one runs where `spark-submit` or `spark-defaults.conf` says, else on this machine's cores: then
@@ -45,15 +46,21 @@ def session(given: Any, configuration: Configuration) -> SparkSession:
     `spark-submit` workers are started with the running interpreter, unless `python.executable` or
     `PYSPARK_PYTHON` names another.
 
+    Args:
+        given: A session of the user's; None for none.
+        configuration: The job's.
+        packages: Modules of Maven's, as "group:module:version", that a new session is to have.
+
     Raises:
         PortInUseError: If the port of the UI is taken.
         JavaNotFoundError: If there is no Java to start Spark with.
         JarsNotLoadedError: If the session runs already, without the jars that the program names.
+        KafkaConnectorNotFoundError: If Spark does not start with the packages.
     """
     with _BUILDING:
         found = given or _running()
         if found is None:
-            return _build(configuration)
+            return _build(configuration, packages)
         check_jars(found, configuration)
         _remark_on_interpreter(found, configuration)
         return found
@@ -91,7 +98,7 @@ def _running() -> SparkSession | None:
     return found if is_alive(found) else None
 
 
-def _build(configuration: Configuration) -> SparkSession:
+def _build(configuration: Configuration, packages: Sequence[str]) -> SparkSession:
     if not is_submitted():
         forget_dead_process()
         ensure_java()
@@ -102,7 +109,11 @@ def _build(configuration: Configuration) -> SparkSession:
         _check_free(port)
     # A Java process that runs would send them to the executors, and not load them itself.
     runs_already = is_submitted() or java_process() is not None
-    options = session_options(configuration, () if runs_already else jars_of(configuration))
+    options = (
+        session_options(configuration)
+        if runs_already
+        else session_options(configuration, jars_of(configuration), packages)
+    )
     shows_page = options.get("spark.ui.enabled") == "true"
     if shows_page and options.get("spark.driver.bindAddress") == LOOPBACK:
         # The page looks at nothing else, and would be open to the whole network.
@@ -111,7 +122,7 @@ def _build(configuration: Configuration) -> SparkSession:
     for key, value in options.items():
         builder = builder.config(key, value)
     interpreter = interpreter_for(configuration, is_local=is_for_this_machine(configuration))
-    with _workers_of(interpreter):
+    with _workers_of(interpreter), resolved(() if runs_already else packages):
         built = builder.getOrCreate()
         application = built.conf.get(_APPLICATION) or ""
         _INTERPRETERS[application] = os.environ.get(_PYTHON, "")

@@ -27,6 +27,7 @@ LOOPBACK: Final = "127.0.0.1"
 _JAVA_OPTIONS: Final = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
 _MASTER: Final = "spark.master"
 _JARS: Final = "spark.jars"
+_PACKAGES: Final = "spark.jars.packages"
 _BATCH_SIZE: Final = "spark.sql.execution.arrow.maxRecordsPerBatch"
 _ADAPTIVE: Final = "spark.sql.adaptive.enabled"
 _SOCKETS: Final = "spark.python.unix.domain.socket.enabled"
@@ -39,6 +40,7 @@ _FLAGS: Final = {
     "--name": "spark.app.name",
     "--driver-java-options": _DRIVER_OPTIONS,
     "--jars": _JARS,
+    "--packages": _PACKAGES,
 }
 
 
@@ -62,7 +64,9 @@ def is_for_this_machine(configuration: Configuration) -> bool:
     return not is_submitted() and local_cores(said.get(_MASTER, "local")) is not None
 
 
-def session_options(configuration: Configuration, jars: Sequence[str] = ()) -> dict[str, str]:
+def session_options(
+    configuration: Configuration, jars: Sequence[str] = (), packages: Sequence[str] = ()
+) -> dict[str, str]:
     """Return what a session is built with: what the job's configuration says, and penstock's own choices.
 
     Nothing is chosen that was said before: by whoever calls `spark-submit`, which says all of it, in
@@ -71,6 +75,8 @@ def session_options(configuration: Configuration, jars: Sequence[str] = ()) -> d
     Args:
         configuration: The job's configuration. Its keys that begin with `spark.` come before all others.
         jars: Jars for the Java process that is started.
+        packages: Modules of Maven's for it, as "group:module:version". One of which a version or a jar is named
+            elsewhere is not asked for.
     """
     given = _given(configuration)
     options: dict[str, str] = {}
@@ -82,6 +88,9 @@ def session_options(configuration: Configuration, jars: Sequence[str] = ()) -> d
         options |= {key: value for key, value in _choices(said).items() if key not in said}
         if jars:
             given[_JARS] = ",".join([*filter(None, [said.get(_JARS)]), *jars])
+        named = f"{given.get(_JARS, said.get(_JARS))},{said.get(_PACKAGES)}"
+        if wanted := [one for one in packages if one.split(":")[1].rpartition("_")[0] not in named]:
+            given[_PACKAGES] = ",".join([*filter(None, [said.get(_PACKAGES)]), *wanted])
     port = configuration.get(REST_PORT)
     if port is not None:
         options |= {"spark.ui.enabled": "true", "spark.ui.port": str(port)}

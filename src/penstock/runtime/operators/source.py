@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
+from typing import Any
 
 from penstock.common.rows.field_reader import ColumnTimestamp
 from penstock.common.watermark_strategy import WatermarkStrategy
@@ -23,6 +24,9 @@ class SourceOperator(TimestampsAndWatermarksOperator):
         strategy: Says how records get timestamps, and the stream watermarks.
         interval: The time between periodic watermarks, in milliseconds; 0 for none.
         has_splits: Whether records come with the name of their split.
+
+    Attributes:
+        as_block: Makes records of messages, where what Spark reads are messages.
     """
 
     def __init__(
@@ -36,6 +40,7 @@ class SourceOperator(TimestampsAndWatermarksOperator):
         super().__init__(strategy or WatermarkStrategy.no_watermarks(), interval)
         self.source = source
         self.has_splits = has_splits
+        self.as_block: Callable[[list[Any]], Block] | None = None
         self._is_plain = strategy is None or strategy == WatermarkStrategy.no_watermarks()
 
     @property

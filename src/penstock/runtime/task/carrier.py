@@ -97,6 +97,23 @@ class Carrier:
             start = self._step(vertex, sender, Subtask.process_part, block, start, split)
             yield from self._drained()
 
+    def feed_messages(
+        self, vertex: Vertex, messages: list[Any], split: Hashable
+    ) -> Iterator[Buffer]:
+        """Give messages that Spark read to a source's chain, as the records that its schema makes of them."""
+        if self._is_aborted:
+            return
+        head = self._tasks.head_prototype(vertex)
+        assert isinstance(head, SourceOperator)
+        assert head.as_block is not None
+        try:
+            block = head.as_block(messages)
+        except FAILURES as error:
+            self._fail(vertex, self._number, error)
+            yield from self._drained()
+        else:
+            yield from self.feed(vertex, block, split)
+
     def fail(self, vertex: Vertex, error: PenstockError) -> Iterator[Buffer]:
         """End the epoch, on level 0, as the records that Spark read cannot be had."""
         self._fail(vertex, self._number, error)

@@ -15,7 +15,6 @@ from penstock.datastream.connectors.kafka.records import (
     WholeRecords,
 )
 from penstock.errors import InvalidArgumentError, KafkaPropertyError
-from penstock.runtime.planned.kafka.client import client_properties
 from penstock.runtime.planned.kafka.offsets import KafkaOffsetsInitializer, KafkaTopicPartition
 from penstock.runtime.planned.kafka.planner import Reading, Subscription
 from penstock.runtime.planned.kafka.source import AsBlock, KafkaRecords
@@ -50,10 +49,12 @@ class KafkaSource(Source):
     not read.
 
     The driver and all workers need confluent-kafka (`pip install "penstock[kafka]"`) and have to reach the
-    brokers. Nothing of Java is needed.
+    brokers. Nothing of Java is needed. Where that cannot be, Spark's own connector reads: see the key `kafka.reader`.
 
     Raises:
-        KafkaClientNotFoundError: If confluent-kafka is not installed; at `execute`.
+        KafkaClientNotFoundError: If confluent-kafka is not installed, and Spark's connector not there; at `execute`.
+        KafkaConnectorNotFoundError: If Spark's connector is to read, and is not there; at `execute`.
+        KafkaPropertyError: If the client does not know a property, or cannot do what it says; at `execute`.
         KafkaTopicNotFoundError: If a topic does not exist; at `execute`.
         KafkaNotReachableError: If no broker answers; at `execute`.
         KafkaOffsetNotFoundError: If records that were to be read next are no longer there.
@@ -375,9 +376,7 @@ class KafkaSourceBuilder:
         own = {"isolation.level": "read_committed"}
         if prefix := given.get(_PREFIX, given.get("group.id")):
             own["client.id"] = prefix
-        return own | client_properties(
-            {key: value for key, value in given.items() if key not in _OWN}
-        )
+        return own | {key: value for key, value in given.items() if key not in _OWN}
 
     def _reading(self, subscription: Subscription) -> Reading:
         most = self._most

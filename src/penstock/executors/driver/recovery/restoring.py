@@ -147,7 +147,8 @@ def _check_kinds(
         raise CheckpointMismatchError(
             f"The source {names[source].described} is {now}, and was {was} when epoch {record.number} was "
             "committed: how far it was read does not say where it goes on now.",
-            hint="Give the source another uid() to read it from its beginning, and set "
+            hint="A KafkaSource goes on with the reader it has begun with, as kafka.reader says: python or spark. Else "
+            "give the source another uid() to read it from its beginning, and set "
             "execution.state-recovery.ignore-unclaimed-state to true, as the one that was there is gone.",
         )
 

@@ -48,6 +48,7 @@ class SparkSource:
         split: The column that names the split of a row; None if all are of one split.
         as_columns: True if the chain makes use of rows that are still columns.
         is_keyed: See `Reading`.
+        as_messages: See `Reading`.
     """
 
     number: int
@@ -58,6 +59,7 @@ class SparkSource:
     split: str | None = None
     as_columns: bool = False
     is_keyed: bool = False
+    as_messages: bool = False
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -202,6 +204,7 @@ class EpochFrames:
                 source.split,
                 source.as_columns,
                 source.is_keyed,
+                source.as_messages,
             )
             for source in self._sources
         )

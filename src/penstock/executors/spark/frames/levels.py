@@ -23,6 +23,7 @@ from penstock.runtime.exchange.elements import Block
 from penstock.runtime.exchange.row_block import RowBlock
 from penstock.runtime.job_files.job_files import JobFiles
 from penstock.runtime.job_files.workplace import at_work
+from penstock.runtime.planned.kafka.row_messages import messages_of
 from penstock.runtime.program import Vertex
 from penstock.runtime.task.carrier import Carrier
 from penstock.runtime.task.garbage import Survivors
@@ -57,6 +58,7 @@ class FrameInput:
         as_columns: True if the chain makes use of rows that are still columns.
         is_keyed: True if the rows are those of the subtasks' keys. `split` is the field that names the
             subtask, if it is not the one with the number of the carrier.
+        as_messages: True if the rows are messages, of which the source makes records.
     """
 
     number: int
@@ -68,6 +70,7 @@ class FrameInput:
     split: str | None = None
     as_columns: bool = False
     is_keyed: bool = False
+    as_messages: bool = False
 
 
 @dataclass(frozen=True)
@@ -159,6 +162,9 @@ def _fed(carrier: Carrier, source: FrameInput, rows: pa.RecordBatch) -> Iterator
     """Give rows of a source to its chain."""
     vertex = carrier.program.vertices[source.vertex]
     for split, part in parts_by_split(_struct(rows, source), source.split):
+        if source.as_messages:
+            yield from carrier.feed_messages(vertex, messages_of(part), split)
+            continue
         try:
             block = _block(part, source)
         except (UnicodeDecodeError, pa.ArrowInvalid) as error:

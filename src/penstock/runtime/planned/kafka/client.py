@@ -16,7 +16,7 @@ _LOG: Final = logging.getLogger("penstock")
 _LOG_LEVEL: Final = 2
 """What is worse than a broker that does not answer, which the client would say several times a second."""
 
-_RENAMED: Final = {
+RENAMED: Final = {
     "fetch.max.wait.ms": "fetch.wait.max.ms",
     "max.request.size": "message.max.bytes",
     "receive.buffer.bytes": "socket.receive.buffer.bytes",
@@ -26,6 +26,7 @@ _RENAMED: Final = {
     "ssl.keystore.key": "ssl.key.pem",
     "ssl.truststore.certificates": "ssl.ca.pem",
 }
+"""What Java's client calls otherwise."""
 _OF_JAVA: Final = frozenset(
     [
         "auto.include.jmx.reporter",
@@ -161,7 +162,7 @@ def client_properties(properties: Mapping[str, Any]) -> dict[str, str]:
         found["queue.buffering.max.kbytes"] = _kilobytes(left.pop(_MEMORY))
     for key, value in left.items():
         if key not in _OF_JAVA:
-            found[_RENAMED.get(key, key)] = value
+            found[RENAMED.get(key, key)] = value
     return found
 
 

@@ -69,6 +69,12 @@ class KafkaOffsetsInitializer:
         reset: What to do where an offset is not there.
         time: The point in time, in milliseconds.
         given: The offsets.
+
+    Attributes:
+        kind: The method that made it.
+        reset: What to do where an offset is not there.
+        time: The point in time, in milliseconds.
+        given: The offsets.
     """
 
     def __init__(
@@ -79,9 +85,9 @@ class KafkaOffsetsInitializer:
         time: int = 0,
         given: Mapping[KafkaTopicPartition, int] | None = None,
     ) -> None:
-        self._kind = kind
-        self._time = time
-        self._given = dict(given or {})
+        self.kind = kind
+        self.time = time
+        self.given = dict(given or {})
         self.reset = reset
 
     @staticmethod
@@ -167,12 +173,12 @@ class KafkaOffsetsInitializer:
     @property
     def is_there(self) -> bool:
         """Whether it never means what is still to come, as a place to end."""
-        return self._kind in {"earliest", "latest", "timestamp"}
+        return self.kind in {"earliest", "latest", "timestamp"}
 
     @property
     def needs_group(self) -> bool:
         """Whether it says nothing without a consumer group."""
-        return self._kind == "committed_offsets"
+        return self.kind == "committed_offsets"
 
     def resolved(
         self, partitions: Collection[KafkaTopicPartition], broker: Broker
@@ -189,14 +195,14 @@ class KafkaOffsetsInitializer:
         """
         if not partitions:
             return {}
-        match self._kind:
+        match self.kind:
             case "earliest" | "latest":
                 found = {}
             case "timestamp":
-                found = broker.at(partitions, self._time)
+                found = broker.at(partitions, self.time)
                 return {**_ends(set(partitions) - found.keys(), broker), **found}
             case _:
-                found = {one: self._given[one] for one in partitions if one in self._given}
+                found = {one: self.given[one] for one in partitions if one in self.given}
                 found |= broker.committed([one for one in partitions if one not in found])
         return found | self._reset([one for one in partitions if one not in found], broker)
 
