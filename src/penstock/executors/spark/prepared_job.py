@@ -18,12 +18,12 @@ from penstock.executors.port import JobRequest
 from penstock.executors.spark.frames.aggregation import aggregated
 from penstock.executors.spark.frames.epoch_frames import EpochFrames, SparkSource
 from penstock.executors.spark.interruption import note_of
-from penstock.executors.spark.kafka_connector import (
+from penstock.executors.spark.kafka.connector import (
     ConnectorTopics,
     connector_frame,
     read_by_connector,
 )
-from penstock.executors.spark.kafka_package import connector_package
+from penstock.executors.spark.kafka.package import connector_package
 from penstock.executors.spark.session import cores_of, is_built_here, session
 from penstock.executors.spark.shipping import ship_code, ship_files, ship_interpreter
 from penstock.executors.spark.sinks import SparkCommitter, spark_sinks

@@ -21,7 +21,7 @@ from penstock.executors.spark.interpreter import interpreter_for
 from penstock.executors.spark.jars import check_jars, jars_of
 from penstock.executors.spark.java import ensure_java
 from penstock.executors.spark.java_process import forget_dead_process, java_process
-from penstock.executors.spark.kafka_package import resolved
+from penstock.executors.spark.kafka.package import resolved
 from penstock.executors.spark.session_options import (
     LOOPBACK,
     is_for_this_machine,

@@ -48,7 +48,7 @@ def consumer(topics: Any = "t", **properties: Any) -> FlinkKafkaConsumer:
 
 
 def reading(source: FlinkKafkaConsumer) -> Reading:
-    reads: Reading = vars(source.description())["_reading"]
+    reads: Reading = source.description().reading
     return reads
 
 

@@ -24,7 +24,7 @@ from penstock.errors import (
     PenstockError,
     UnsupportedOperationError,
 )
-from penstock.executors.spark.kafka_package import connector_package
+from penstock.executors.spark.kafka.package import connector_package
 from penstock.runtime.planned.kafka.broker import KafkaBroker
 from penstock.runtime.planned.kafka.client import connection_properties, new_client
 from penstock.runtime.planned.kafka.java_client import java_properties

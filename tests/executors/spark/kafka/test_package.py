@@ -9,7 +9,7 @@ import pyspark
 import pytest
 
 from penstock.errors import KafkaConnectorNotFoundError
-from penstock.executors.spark.kafka_package import connector_package, resolved
+from penstock.executors.spark.kafka.package import connector_package, resolved
 
 
 def test_the_package_is_of_the_spark_and_the_scala_that_are_here(

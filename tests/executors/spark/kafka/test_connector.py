@@ -32,7 +32,7 @@ from penstock.errors import (
     PenstockError,
     UnsupportedOperationError,
 )
-from penstock.executors.spark.kafka_connector import (
+from penstock.executors.spark.kafka.connector import (
     ConnectorTopics,
     connector_frame,
     read_by_connector,
