@@ -48,12 +48,11 @@ def consumer(topics: Any = "t", **properties: Any) -> FlinkKafkaConsumer:
 
 
 def reading(source: FlinkKafkaConsumer) -> Reading:
-    reads: Reading = source.description().reading
-    return reads
+    return source.description().reading
 
 
 def what(offsets: KafkaOffsetsInitializer) -> tuple[Any, ...]:
-    return vars(offsets)["_kind"], offsets.reset, vars(offsets)["_time"]
+    return offsets.kind, offsets.reset, offsets.time
 
 
 @pytest.mark.parametrize(
