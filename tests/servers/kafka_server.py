@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import signal
 import socket
 import subprocess
 import time
@@ -10,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from scripts.kafka_jars import fetch
-from tests.servers.processes import Session
+from tests.servers.processes import Session, kill
 
 from penstock.executors.spark.java import ensure_java
 
@@ -63,6 +64,16 @@ class KafkaCluster:
     def kill(self, broker: int) -> None:
         """Kill a broker as a power cut would."""
         self._running.pop(broker).end()
+
+    def pause(self, broker: int) -> None:
+        """Let a broker stand still: it answers nobody, and does not know it."""
+        self._signal(broker, signal.SIGSTOP)
+
+    def resume(self, broker: int) -> None:
+        self._signal(broker, signal.SIGCONT)
+
+    def _signal(self, broker: int, number: int) -> None:
+        kill((process.pid for process in self._running[broker].processes()), number)
 
     def close(self) -> None:
         for broker in list(self._running):
