@@ -69,7 +69,8 @@ class KafkaSink(SinkOfKafka, SupportsPreprocessing):
     timestamp of a record becomes that of Kafka's.
 
     Needs confluent-kafka (`pip install 'penstock[kafka]'`). A broker that is away for a while is waited for
-    as long as `delivery.timeout.ms` says; then the job fails, and its restart strategy is asked.
+    as long as `max.block.ms` says before something is sent, and `delivery.timeout.ms` while it is; then the job
+    fails, and its restart strategy is asked.
 
     A job that is set back to an earlier epoch or begins from a savepoint sends again what came after it.
 
