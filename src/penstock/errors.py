@@ -142,6 +142,10 @@ class KafkaNotReachableError(SourceNotReadableError):
     """Raised when no broker of a Kafka answers for too long."""
 
 
+class KafkaAccessError(SourceNotReadableError):
+    """Raised when a Kafka refuses the user who reads: the password is wrong, say, or a right is missing."""
+
+
 class KafkaTopicNotFoundError(SourceNotReadableError):
     """Raised when a Kafka has not the topic, or the partition, that is to be read."""
 

@@ -9,22 +9,18 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
-from penstock.errors import (
-    KafkaNotReachableError,
-    KafkaTopicNotFoundError,
-    SourceNotReadableError,
-)
 from penstock.runtime.planned.kafka.client import (
     connection_properties,
-    is_away,
     kafka_client,
     new_client,
 )
+from penstock.runtime.planned.kafka.failures import failure
 from penstock.runtime.planned.kafka.offsets import KafkaTopicPartition
 
 _LOG: Final = logging.getLogger("penstock")
 _SECONDS: Final = 5.0
 """How long one question may take."""
+_REFRESH_SECONDS: Final = 2.0
 _END_SECONDS: Final = 5.0
 
 Offsets = dict[KafkaTopicPartition, int]
@@ -39,6 +35,7 @@ class Broker(ABC):
 
         Raises:
             KafkaNotReachableError: If no broker answers.
+            KafkaAccessError: If it does not let the user in.
         """
 
     @abstractmethod
@@ -48,6 +45,7 @@ class Broker(ABC):
         Raises:
             KafkaNotReachableError: If no broker answers for a partition.
             KafkaTopicNotFoundError: If there is none of that name.
+            KafkaAccessError: If the user may not see it.
         """
 
     @abstractmethod
@@ -87,7 +85,8 @@ class KafkaBroker(Broker):
         self._servers = properties.get("bootstrap.servers")
         self._group = properties.get("group.id")
         self._is_committed = properties.get("isolation.level") != "read_uncommitted"
-        self._trouble = ""
+        self._trouble: Any = None
+        self._is_stale = False
         self._to_commit: Offsets = {}
         self._is_sent = False
         self._has_complained = False
@@ -99,7 +98,7 @@ class KafkaBroker(Broker):
         self._admin = new_client("AdminClient", own, error_cb=self._note)
 
     def _note(self, error: Any) -> None:
-        self._trouble = error.str()
+        self._trouble = error
 
     def partitions(self) -> Mapping[str, Sequence[int]]:
         with self._asking("topics"):
@@ -125,6 +124,7 @@ class KafkaBroker(Broker):
     ) -> Offsets:
         if not partitions:
             return {}
+        self._refresh()
         level = self._client.IsolationLevel
         isolation = level.READ_COMMITTED if self._is_committed else level.READ_UNCOMMITTED
         make = getattr(self._client.admin.OffsetSpec, kind)
@@ -135,11 +135,25 @@ class KafkaBroker(Broker):
         answers = self._admin.list_offsets(
             wanted, isolation_level=isolation, request_timeout=_SECONDS
         )
+        # Of a time that is still to come the offset is -1.
+        least = -1 if times else 0
         found = {}
         for place, answer in answers.items():
             with self._asking(f"{place.topic}-{place.partition}"):
-                found[KafkaTopicPartition(place.topic, place.partition)] = answer.result().offset
+                offset = answer.result().offset
+                if offset < least:
+                    # So the client answers when the connection breaks.
+                    error = self._client.KafkaError
+                    raise self._client.KafkaException(error(error._TRANSPORT))  # noqa: SLF001
+                found[KafkaTopicPartition(place.topic, place.partition)] = offset
         return found
+
+    def _refresh(self) -> None:
+        """Ask who leads which partition after a failure: until then the client keeps to what it knew before."""
+        if self._is_stale:
+            with self._asking("its topics"):
+                self._admin.list_topics(timeout=_REFRESH_SECONDS)
+            self._is_stale = False
 
     @contextmanager
     def _asking(self, about: str) -> Iterator[None]:
@@ -147,7 +161,9 @@ class KafkaBroker(Broker):
             yield
         except self._client.KafkaException as error:
             self._admin.poll(0)
+            self._is_stale = True
             raise failure(error.args[0], about, self._servers, self._trouble) from error
+        self._trouble = None
 
     def committed(self, partitions: Collection[KafkaTopicPartition]) -> Offsets:
         if not partitions or self._group is None:
@@ -204,39 +220,3 @@ class KafkaBroker(Broker):
             self._consumer.poll(0.1)
             self._send_commit()
         self._consumer.close()
-
-
-_UNKNOWN: Final = {
-    "UNKNOWN_TOPIC_OR_PART",
-    "UNKNOWN_TOPIC_ID",
-    "_UNKNOWN_TOPIC",
-    "_UNKNOWN_PARTITION",
-}
-
-
-def failure(error: Any, about: str, servers: object, trouble: str = "") -> SourceNotReadableError:
-    """Return the error that says what a Kafka refused.
-
-    Args:
-        error: The client's.
-        about: What it was asked for.
-        servers: Where it is.
-        trouble: What the client has noticed before.
-    """
-    name = error.name()
-    if name in _UNKNOWN:
-        return KafkaTopicNotFoundError(
-            f"Kafka at {servers} has no {about} any more: {error.str()}.",
-            hint="Was the topic deleted? Make it, or take it out of the source. What was not read of it is lost.",
-        )
-    if is_away(error):
-        more = f" Before that: {trouble}." if trouble else ""
-        return KafkaNotReachableError(
-            f"Kafka at {servers} does not answer about {about}: {error.str()}.{more}",
-            hint="See that the brokers run, that bootstrap.servers and the names they advertise lead there from the "
-            "driver and from the workers, and that security.protocol is theirs.",
-        )
-    return SourceNotReadableError(
-        f"Kafka at {servers} refuses {about}: {error.str()}.",
-        hint="If it is a matter of rights: the job describes and reads the topic, and commits for the group.",
-    )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from penstock.runtime.planned.kafka.client import new_client
 
@@ -22,15 +22,27 @@ _FAST: Final = {
 }
 
 
+class Lent(NamedTuple):
+    """A consumer, and what it has noticed.
+
+    Attributes:
+        consumer: The consumer.
+        trouble: Its last error that was none of a partition, such as why it has no connection.
+    """
+
+    consumer: Any
+    trouble: deque[Any]
+
+
 class Consumers:
     """Has a consumer for whoever reads: one that was given back, or else a new one."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._waiting: dict[str, list[tuple[float, Any]]] = defaultdict(list)
+        self._waiting: dict[str, list[tuple[float, Lent]]] = defaultdict(list)
 
     @contextmanager
-    def borrowed(self, owner: str, properties: Mapping[str, Any]) -> Iterator[Any]:
+    def borrowed(self, owner: str, properties: Mapping[str, Any]) -> Iterator[Lent]:
         """Lend a consumer, which is given back with nothing assigned to it.
 
         Args:
@@ -43,36 +55,37 @@ class Consumers:
         self._drop(time.monotonic() - _KEPT_SECONDS)
         with self._lock:
             found = self._waiting[owner].pop()[1] if self._waiting[owner] else None
-        consumer = found or _connected(properties)
+        lent = found or _connected(properties)
         try:
-            yield consumer
+            yield lent
         except BaseException:
-            consumer.close()
+            lent.consumer.close()
             raise
-        consumer.unassign()
+        lent.consumer.unassign()
+        lent.trouble.clear()
         with self._lock:
-            self._waiting[owner].append((time.monotonic(), consumer))
+            self._waiting[owner].append((time.monotonic(), lent))
 
     def close(self, owner: str) -> None:
         """Close those of an owner that nobody uses."""
         with self._lock:
             found = self._waiting.pop(owner, [])
-        for _, consumer in found:
-            consumer.close()
+        for _, lent in found:
+            lent.consumer.close()
 
     def _drop(self, before: float) -> None:
         with self._lock:
             old = [one for found in self._waiting.values() for one in found if one[0] < before]
             for owner, found in list(self._waiting.items()):
                 self._waiting[owner] = [one for one in found if one[0] >= before]
-        for _, consumer in old:
-            consumer.close()
+        for _, lent in old:
+            lent.consumer.close()
 
 
 CONSUMERS: Final = Consumers()
 
 
-def _connected(properties: Mapping[str, Any]) -> Any:
+def _connected(properties: Mapping[str, Any]) -> Lent:
     own = {
         "group.id": "penstock",
         **_FAST,
@@ -82,8 +95,5 @@ def _connected(properties: Mapping[str, Any]) -> Any:
         "enable.partition.eof": True,
         "auto.offset.reset": "error",
     }
-    return new_client("Consumer", own, error_cb=_unheard)
-
-
-def _unheard(error: Any) -> None:
-    """Do nothing: who waits too long says so, with the name of what it waits for."""
+    trouble: deque[Any] = deque(maxlen=1)
+    return Lent(new_client("Consumer", own, error_cb=trouble.append), trouble)

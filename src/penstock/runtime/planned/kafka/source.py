@@ -6,20 +6,30 @@ import logging
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from functools import cached_property
 from typing import Any, Final
 
-from penstock.errors import KafkaNotReachableError, KafkaOffsetNotFoundError
+from penstock.errors import (
+    KafkaNotReachableError,
+    KafkaOffsetNotFoundError,
+    KafkaTopicNotFoundError,
+)
 from penstock.runtime.exchange.elements import BLOCK_SIZE, Block
-from penstock.runtime.planned.kafka.broker import KafkaBroker, failure
+from penstock.runtime.planned.kafka.broker import KafkaBroker
 from penstock.runtime.planned.kafka.client import client_properties, kafka_client
-from penstock.runtime.planned.kafka.consumers import CONSUMERS
+from penstock.runtime.planned.kafka.consumers import CONSUMERS, Lent
+from penstock.runtime.planned.kafka.failures import failure, is_refusal
 from penstock.runtime.planned.kafka.offsets import KafkaOffsetResetStrategy
 from penstock.runtime.planned.kafka.planner import KafkaPlanner, Range, Reading
 from penstock.runtime.planned.planned_source import PlannedSource, Planner
 
 _LOG: Final = logging.getLogger("penstock")
 _WAIT_SECONDS: Final = 0.5
+_SUSPICIOUS_SECONDS: Final = 2.0
+"""How long a partition may be silent, of which there is more to read, before somebody asks why."""
+_GONE: Final = frozenset({"_AUTO_OFFSET_RESET", "_LOG_TRUNCATION", "OFFSET_OUT_OF_RANGE"})
+_NONE: Final = KafkaOffsetResetStrategy.NONE
 
 AsBlock = Callable[[list[Any]], Block]
 """Makes records of messages."""
@@ -54,6 +64,8 @@ class KafkaRecords(PlannedSource):
         self.properties = dict(properties)
         self.reading = reading
         self.as_block = as_block
+        self._servers = self.properties.get("bootstrap.servers")
+        self._is_of_pattern = reading.subscription.pattern is not None
         self._owner = uuid.uuid4().hex
         self.is_bounded = is_bounded
         stopping = reading.stopping
@@ -81,67 +93,104 @@ class KafkaRecords(PlannedSource):
         piece = Range(*content)
         if piece.begin >= piece.end:
             return
-        with CONSUMERS.borrowed(self._owner, self.client_properties) as consumer:
-            for messages in self._messages(consumer, piece):
+        with CONSUMERS.borrowed(self._owner, self.client_properties) as lent:
+            for messages in self._messages(lent, piece):
                 yield self.as_block(messages)
 
-    def _messages(self, consumer: Any, piece: Range) -> Iterator[list[Any]]:
+    def _messages(self, lent: Lent, piece: Range) -> Iterator[list[Any]]:
         """Yield the messages of a piece.
 
         Not every offset has one: those of transactions' ends have none, nor those of what a transaction took back,
         or a compacted topic has dropped. So the end is reached when a message is behind it, or the client
         says that it is.
         """
-        client = kafka_client()
+        consumer = lent.consumer
         self._seek(consumer, piece, piece.begin)
         position = piece.begin
         heard = time.monotonic()
         while position < piece.end:
-            first = consumer.poll(_WAIT_SECONDS)
-            if first is None:
-                if time.monotonic() - heard > self.reading.patience:
-                    raise self._silence(piece, position)
-                continue
-            messages = [first, *consumer.consume(BLOCK_SIZE - 1, 0)]
+            before = position
             found = []
-            for message in messages:
+            first = consumer.poll(_WAIT_SECONDS)
+            for message in () if first is None else (first, *consumer.consume(BLOCK_SIZE - 1, 0)):
                 error = message.error()
                 if error is None:
                     position = message.offset() + 1
                     if position > piece.end:
                         break
                     found.append(message)
-                elif error.code() == client.KafkaError._PARTITION_EOF:  # noqa: SLF001 - so it is called
+                elif error.name() == "_PARTITION_EOF":
                     position = max(position, message.offset())
-                elif error.code() == client.KafkaError._AUTO_OFFSET_RESET:  # noqa: SLF001
+                elif error.name() in _GONE:
                     position = self._past_what_is_gone(consumer, piece, position)
-                elif not error.retriable():
-                    about = f"{piece.topic}-{piece.partition}"
-                    raise failure(error, about, self.properties.get("bootstrap.servers"))
+                else:
+                    position = self._after(error, piece, position)
             if found:
                 yield found
-            # What was done with the messages may have taken its time.
-            heard = time.monotonic()
+            if position > before:
+                # What was done with the messages may have taken its time.
+                heard = time.monotonic()
+            elif time.monotonic() - heard > self.reading.patience:
+                raise self._silence(lent, piece, position)
+            elif time.monotonic() - heard > _SUSPICIOUS_SECONDS:
+                position = self._after(self._reason(lent, piece), piece, position)
 
     @staticmethod
     def _seek(consumer: Any, piece: Range, offset: int) -> None:
         place = kafka_client().TopicPartition(piece.topic, piece.partition, offset)
         consumer.assign([place])
 
+    @staticmethod
+    def _reason(lent: Lent, piece: Range) -> Any:
+        """Return the error that explains why nothing comes, or None: that a topic is gone, the client waits out."""
+        if lent.trouble and is_refusal(lent.trouble[0]):
+            return lent.trouble[0]
+        with suppress(kafka_client().KafkaException):
+            return lent.consumer.list_topics(piece.topic, _WAIT_SECONDS).topics[piece.topic].error
+        return None
+
+    def _after(self, error: Any, piece: Range, position: int) -> int:
+        """Return where to go on after an error.
+
+        Args:
+            error: The client's; None for none.
+            piece: What is read.
+            position: Where the next message is read.
+
+        Raises:
+            SourceNotReadableError: If reading cannot go on.
+        """
+        if error is None:
+            return position
+        failed = failure(error, f"topic {piece.topic}", self._servers)
+        if isinstance(failed, KafkaNotReachableError):
+            return position
+        if isinstance(failed, KafkaTopicNotFoundError) and self._is_of_pattern:
+            _LOG.warning(
+                "%s, offsets %d to %d: %s", piece.topic, position, piece.end - 1, failed.message
+            )
+            return piece.end
+        raise failed
+
     def _past_what_is_gone(self, consumer: Any, piece: Range, position: int) -> int:
         """Go on behind records that were deleted after this reading was planned, and return where."""
         place = kafka_client().TopicPartition(piece.topic, piece.partition)
-        first, _ = consumer.get_watermark_offsets(place, timeout=self.reading.patience)
         name = f"{piece.topic}-{piece.partition}"
+        try:
+            first, end = consumer.get_watermark_offsets(place, timeout=self.reading.patience)
+        except kafka_client().KafkaException as error:
+            return self._after(error.args[0], piece, position)
         reset = self.reading.starting.reset
-        if reset is KafkaOffsetResetStrategy.NONE or first <= position:
+        is_anew = first <= position
+        if (is_anew and not self._is_of_pattern) or (not is_anew and reset is _NONE):
             raise KafkaOffsetNotFoundError(
-                f"{name} was to be read from offset {position} to {piece.end}, and has nothing there any more: it "
-                f"begins at {first}.",
+                f"{name} was to be read from offset {position} to {piece.end}, and has nothing there any more: it has "
+                f"{first} to {end}.",
                 hint="Let the topic keep records for as long as the job may stand still, or let the starting offsets "
-                "have KafkaOffsetResetStrategy.EARLIEST.",
+                "have KafkaOffsetResetStrategy.EARLIEST. If the topic was made anew, give the source another uid().",
             )
-        goes_on = min(int(first), piece.end)
+        is_left = reset is KafkaOffsetResetStrategy.EARLIEST and not is_anew
+        goes_on = min(int(first), piece.end) if is_left else piece.end
         _LOG.warning(
             "%s: offsets %d to %d are lost, as Kafka has deleted them before they were read",
             name,
@@ -151,11 +200,12 @@ class KafkaRecords(PlannedSource):
         self._seek(consumer, piece, goes_on)
         return goes_on
 
-    def _silence(self, piece: Range, position: int) -> KafkaNotReachableError:
+    def _silence(self, lent: Lent, piece: Range, position: int) -> KafkaNotReachableError:
+        more = f" Before that: {lent.trouble[0].str()}." if lent.trouble else ""
         return KafkaNotReachableError(
-            f"Kafka at {self.properties.get('bootstrap.servers')} has given nothing of "
+            f"Kafka at {self._servers} has given nothing of "
             f"{piece.topic}-{piece.partition} for {self.reading.patience:.0f} s; the next offset is {position}, and "
-            f"{piece.end} the end of what is read in this epoch.",
+            f"{piece.end} the end of what is read in this epoch.{more}",
             hint="See that the brokers run, and that the names they advertise lead there from the workers too. The "
             "property default.api.timeout.ms says how long to wait.",
         )
