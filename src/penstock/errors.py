@@ -468,6 +468,10 @@ class SinkRowError(SinkError, ValueError):
     """Raised when the table, the index or the topic that a sink writes to does not take a record."""
 
 
+class EpochsTopicLostError(SinkError):
+    """Raised when the topic is gone that says which epochs a sink has sent, so that one might be sent twice."""
+
+
 class ProducerFencedError(SinkError):
     """Raised when another job, or another driver of the job, has taken over a sink's transactional id."""
 

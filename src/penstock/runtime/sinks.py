@@ -229,8 +229,8 @@ class Committer(ABC):
         """Make visible what the writers of all subtasks prepared in an epoch.
 
         Called after the epoch is committed, so that it will not be computed again. Called again for the
-        last epoch whenever the job starts: the driver may have died before, in or after the first
-        call. A second call must change nothing, and one after half a call must do the other half.
+        last epoch when the job starts, unless its last run ended in order: the driver may have died before, in
+        or after the first call. A second call must change nothing, and one after half a call must do the other half.
 
         Args:
             committables: The committables, those of one subtask in their order; not empty.

@@ -188,8 +188,8 @@ class EpochRunner:
         return self._feed.profile
 
     def republish(self) -> None:
-        """Publish the last epoch again: whoever committed it may not have lived to do so."""
-        if self._last is not None:
+        """Publish the last epoch again, if whoever committed it may not have lived to do so."""
+        if self._last is not None and not self._checkpoints.is_published(self._last):
             with job_classes(*self._classes):
                 self._deliver(self._last)
 

@@ -1,21 +1,38 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
+from contextlib import ExitStack
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import pytest
-from confluent_kafka import KafkaError
+from confluent_kafka import KafkaError, Producer
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+from tests.datastream.connectors.kafka.test_committer import sink_of
+from tests.datastream.connectors.kafka.topics import PATIENCE, Topic
+from tests.datastream.connectors.sink_job import SINK_ID, SinkJob
+from tests.servers.kafka_server import KafkaCluster
 
-from penstock.common import SimpleStringSchema
+from penstock.common import Configuration, SimpleStringSchema, WatermarkStrategy
+from penstock.datastream import StreamExecutionEnvironment
 from penstock.datastream.connectors.kafka import (
     KafkaRecordSerializationSchema,
+    KafkaSink,
     epochs_topic,
 )
+from penstock.datastream.connectors.kafka.committer import RecordsCommitter
 from penstock.datastream.connectors.kafka.epochs_topic import EpochsTopic
 from penstock.datastream.connectors.kafka.target import KafkaTarget
-from penstock.errors import SinkTopicError
+from penstock.errors import (
+    EpochsTopicLostError,
+    KafkaPropertyError,
+    SinkTopicError,
+    UnclaimedOutputError,
+)
+from penstock.testing import TestingSource
 
 NAME = "penstock-epochs-pay"
 WORDS = (
@@ -46,16 +63,20 @@ class Message(NamedTuple):
     def offset(self) -> int:
         return 2
 
+    def partition(self) -> int:
+        return 0
+
 
 class FakeClient:
     """Knows the topic, and gives messages."""
 
     def __init__(self, messages: list[Message]) -> None:
         self._messages = messages
-        self.topics = {NAME: None}
 
-    def list_topics(self, timeout: float) -> FakeClient:
-        return self
+    def describe_topics(self, wanted: Any, **options: Any) -> dict[str, Future[Any]]:
+        found: Future[Any] = Future()
+        found.set_result(SimpleNamespace(topic_id="id", partitions=[0]))
+        return {NAME: found}
 
     def list_offsets(self, wanted: dict[Any, Any], **options: Any) -> dict[Any, Future[Any]]:
         found: Future[Any] = Future()
@@ -93,7 +114,7 @@ def test_no_right_to_a_group_is_needed(connect: Callable[[FakeClient], EpochsTop
         Message(code=KafkaError._PARTITION_EOF),
     ]
 
-    assert connect(FakeClient(messages)).read(waits=False) == {"first/sink": 4}
+    assert connect(FakeClient(messages)).read(waits=False) == ("id", {"first/sink": 4})
 
 
 def test_any_other_error_ends_the_reading(connect: Callable[[FakeClient], EpochsTopic]) -> None:
@@ -101,3 +122,152 @@ def test_any_other_error_ends_the_reading(connect: Callable[[FakeClient], Epochs
 
     with pytest.raises(SinkTopicError):
         topic.read(waits=False)
+
+
+class Program:
+    """A job with a checkpoint location, which writes an epoch for each value.
+
+    Args:
+        folder: The location.
+        values: The values.
+    """
+
+    def __init__(self, folder: Path, values: list[str]) -> None:
+        self._location = str(folder / "location")
+        self._values = values
+
+    def run(self, sink: KafkaSink) -> None:
+        configuration = Configuration().set_string("execution.target", "local")
+        configuration.set_string("execution.checkpointing.dir", self._location)
+        env = StreamExecutionEnvironment.get_execution_environment(configuration)
+        source = TestingSource([[value] for value in self._values])
+        env.from_source(source, WatermarkStrategy.no_watermarks(), "values").sink_to(sink)
+        env.execute()
+
+    def crash(self, sink: KafkaSink, epoch: int) -> None:
+        """Run until an epoch is sent, and nobody could note that it is."""
+
+        class CrashError(BaseException):
+            pass
+
+        def commit(self: RecordsCommitter, committables: Any, context: Any) -> None:
+            plain(self, committables, context)
+            if context.epoch == epoch:
+                raise CrashError
+
+        plain = RecordsCommitter.commit
+        with pytest.MonkeyPatch.context() as patch, pytest.raises(CrashError):
+            patch.setattr(RecordsCommitter, "commit", commit)
+            self.run(sink)
+
+
+@pytest.fixture
+def topic(kafka: KafkaCluster) -> Topic:
+    return Topic(kafka)
+
+
+@pytest.fixture
+def new_job(tmp_path: Path) -> Iterator[Callable[[KafkaSink], SinkJob]]:
+    with ExitStack() as jobs:
+
+        def make(sink: KafkaSink) -> SinkJob:
+            job = SinkJob(sink, tmp_path / "job")
+            jobs.callback(job.close)
+            return job
+
+        yield make
+
+
+def delete(sink: KafkaSink) -> None:
+    """Delete the topic of epochs, and wait until it is gone."""
+    name, admin = sink.target.topic_of_epochs, AdminClient(sink.target.connection)
+    admin.delete_topics([name], operation_timeout=PATIENCE)[name].result()
+    while name in admin.list_topics(timeout=PATIENCE).topics:
+        pass
+
+
+def make(sink: KafkaSink, **options: Any) -> None:
+    """Make the topic of epochs beforehand."""
+    name, admin = sink.target.topic_of_epochs, AdminClient(sink.target.connection)
+    admin.create_topics([NewTopic(name, **options)], operation_timeout=PATIENCE)[name].result()
+
+
+@pytest.mark.kafka
+def test_an_epoch_whose_marker_was_deleted_is_not_sent_again(topic: Topic, tmp_path: Path) -> None:
+    sink, program = sink_of(topic), Program(tmp_path, ["a", "b", "c"])
+    program.crash(sink, 1)
+    delete(sink)
+    with pytest.raises(EpochsTopicLostError, match="Epoch 1 may have been sent") as caught:
+        program.run(sink)
+    assert topic.values() == ["a", "b"]
+
+    key = str(caught.value).split("with the key ")[1].split()[0]
+    producer = Producer(sink.target.connection)
+    producer.produce(sink.target.topic_of_epochs, "1", key)
+    assert producer.flush(PATIENCE) == 0
+    program.run(sink)
+    program.run(sink)
+    assert topic.values() == ["a", "b", "c"]
+
+    # A run that ended in order has noted itself what was sent.
+    delete(sink)
+    program.run(sink)
+    assert topic.values() == ["a", "b", "c"]
+
+
+@pytest.mark.kafka
+def test_another_prefix_does_not_take_what_was_staged_for_the_first(
+    topic: Topic, tmp_path: Path
+) -> None:
+    sink, program = sink_of(topic), Program(tmp_path, ["a", "b", "c"])
+    program.crash(sink, 1)
+    with pytest.raises(UnclaimedOutputError, match="Epoch 1 is committed, and perhaps not"):
+        program.run(sink_of(topic, prefix=f"other-{topic.name}"))
+    _, port = topic.servers.split(":")
+    program.run(sink_of(topic, bootstrap_servers=f"localhost:{port}"))
+    assert topic.values() == ["a", "b", "c"]
+
+
+@pytest.mark.kafka
+class TestATopicThatIsThereBeforehand:
+    def test_may_have_several_partitions(
+        self, topic: Topic, new_job: Callable[[KafkaSink], SinkJob]
+    ) -> None:
+        sink = sink_of(topic)
+        make(sink, num_partitions=5, config={"cleanup.policy": "compact"})
+        job = new_job(sink)
+        job.run([["a"]])
+        job.run([["b"]])
+        job.start_driver()
+        assert topic.values() == ["a", "b"]
+        producer = Producer(sink.target.connection)
+        producer.produce(sink.target.topic_of_epochs, "2", f"lineage/{SINK_ID}", partition=3)
+        assert producer.flush(PATIENCE) == 0
+        job.prepare([["c"]])()
+        job.start_driver()
+        assert topic.values() == ["a", "b"]
+
+    def test_has_to_keep_what_it_remembers(
+        self, topic: Topic, new_job: Callable[[KafkaSink], SinkJob]
+    ) -> None:
+        sink = sink_of(topic)
+        make(sink, config={"cleanup.policy": "compact,delete"})
+        with pytest.raises(SinkTopicError, match=r"has cleanup.policy=compact,delete: what it"):
+            new_job(sink)
+
+
+@pytest.mark.kafka
+def test_a_topic_that_is_not_there_is_not_taken_for_an_empty_one(
+    topic: Topic
+) -> None:
+    with pytest.raises(SinkTopicError, match="in which a sink remembers the epochs"):
+        EpochsTopic(sink_of(topic, max_block_ms="500").target).read()
+
+
+@pytest.mark.kafka
+def test_properties_that_cannot_be_are_named_before_anything_is_committed(
+    topic: Topic, tmp_path: Path
+) -> None:
+    with pytest.raises(KafkaPropertyError, match="acks"):
+        Program(tmp_path, ["a"]).run(sink_of(topic, acks="1"))
+    assert not list(tmp_path.glob("location/epochs/*"))

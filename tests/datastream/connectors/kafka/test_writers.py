@@ -15,7 +15,7 @@ from penstock.datastream.connectors.kafka import (
     KafkaRecordSerializationSchema,
 )
 from penstock.datastream.connectors.kafka.committer import RecordsCommitter
-from penstock.datastream.connectors.kafka.epochs_topic import EpochsTopic
+from penstock.datastream.connectors.kafka.epochs_topic import Epochs, EpochsTopic
 from penstock.datastream.connectors.kafka.target import KafkaTarget
 from penstock.datastream.connectors.kafka.writers import SendingWriter, StagingWriter
 from penstock.errors import SinkRowError, TypeMismatchError
@@ -86,7 +86,7 @@ def sent_of(writer: StagingWriter, staging: Staging, room: int = 0) -> list[tupl
     producer = FakeProducer(room)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(NEW_CLIENT, lambda *_: producer)
-        patch.setattr(EpochsTopic, "read", lambda self: {})
+        patch.setattr(EpochsTopic, "read", lambda self: Epochs("", {}))
         context = CommitContext("Sink", "id", 7, "l", storage=staging)  # type: ignore[arg-type]
         RecordsCommitter(target_of(Same())).commit(writer.prepare_commit(), context)
     *records, marker = producer.sent

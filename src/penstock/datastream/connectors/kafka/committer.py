@@ -15,6 +15,7 @@ from penstock.datastream.connectors.kafka.target import KafkaTarget
 from penstock.datastream.connectors.kafka.waiting import waited
 from penstock.datastream.connectors.kafka.writers import StagedRecords
 from penstock.errors import (
+    EpochsTopicLostError,
     LostEpochError,
     LostOutputError,
     ProducerFencedError,
@@ -49,9 +50,16 @@ class RecordsCommitter(Committer):
         self._topic = EpochsTopic(target)
         self._sender: Sender | None = None
         self._sent: dict[str, int] = {}
+        self._topic_id = ""
+        self._noted = ""
 
     def open(self) -> None:
-        """Make sure that there is a topic that remembers epochs."""
+        """Make sure that there is a topic that remembers epochs, and that a producer takes its properties.
+
+        Raises:
+            PenstockError: If not.
+        """
+        self._new_sender(self._target.transactional_id_prefix).close()
         self._topic.create()
 
     def commit(self, committables: list[StagedRecords], context: CommitContext) -> None:
@@ -59,6 +67,8 @@ class RecordsCommitter(Committer):
         try:
             sender = self._opened(context.sink_id)
             key = owner(context.lineage, context.sink_id)
+            if self._noted != key:
+                self._note(context, key)
             if self._sent.get(key, -1) < context.epoch:
                 self._send(sender, committables, context, key)
                 self._sent[key] = context.epoch
@@ -70,11 +80,39 @@ class RecordsCommitter(Committer):
         """Return a sender, behind which no other one with its id can send, and know what was sent before it."""
         if self._sender is None:
             target = self._target
-            sender = Sender(target, **{"transactional.id": target.transactional_id(sink_id)})
+            sender = self._new_sender(target.transactional_id(sink_id))
             sender.fence()
-            self._sent = self._topic.read()
+            self._topic_id, self._sent = self._topic.read()
             self._sender = sender
         return self._sender
+
+    def _new_sender(self, transactional_id: str) -> Sender:
+        return Sender(self._target, **{"transactional.id": transactional_id})
+
+    def _note(self, context: CommitContext, key: str) -> None:
+        """Note beside the checkpoints which topic remembers epochs, before anything is sent.
+
+        Raises:
+            EpochsTopicLostError: If it was another one, and this one knows nothing of the job.
+        """
+        if context.storage is not None:
+            name, now = f"sinks/{context.sink_id}", f"{key} {self._topic_id}".encode()
+            with suppress(FileNotFoundError):
+                noted = context.storage.read(name)
+                if noted != now and noted.startswith(f"{key} ".encode()) and key not in self._sent:
+                    raise self._forgotten(context, key)
+            context.storage.write(name, [now])
+        self._noted = key
+
+    def _forgotten(self, context: CommitContext, key: str) -> SinkError:
+        epoch, topic = context.epoch, self._topic.name
+        return EpochsTopicLostError(
+            f"Epoch {epoch} may have been sent to {self._target.place}, or not: the topic {topic!r} would say so, "
+            "but since the job last ran it was deleted and made anew, or it is in another cluster.",
+            hint=f"Look whether records of epoch {epoch} are in Kafka. Then write a message into {topic!r} with the "
+            f"key {key} and the value {epoch} if they are, {epoch - 1} if not, as with kafka-console-producer.sh "
+            "--property parse.key=true, and start the job again.",
+        )
 
     def _send(
         self,
@@ -137,7 +175,7 @@ class RecordsCommitter(Committer):
         sent = uncommitted.after
         # What is wrong with Kafka is told when the committer is opened, which may come later.
         try:
-            found = self._topic.read(waits=False)
+            found = self._topic.read(waits=False).sent
             sent = found.get(owner(uncommitted.lineage, uncommitted.sink_id), sent)
         except SinkNotReachableError:
             raise
@@ -153,6 +191,6 @@ class RecordsCommitter(Committer):
 
     def close(self) -> None:
         """Give up what is not sent, and forget what was."""
-        sender, self._sender, self._sent = self._sender, None, {}
+        sender, self._sender, self._sent, self._noted = self._sender, None, {}, ""
         if sender is not None:
             sender.close()

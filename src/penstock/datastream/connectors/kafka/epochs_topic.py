@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from penstock.datastream.connectors.kafka.sender import described
 from penstock.datastream.connectors.kafka.target import KafkaTarget
 from penstock.datastream.connectors.kafka.waiting import waited
-from penstock.errors import SinkNotWritableError
+from penstock.errors import SinkNotWritableError, SinkTopicError
 from penstock.runtime.planned.kafka.client import kafka_client, new_client
 
 _SHORT: Final = 1.0
+_PAUSE: Final = 0.2
 _NOT_ITS_GROUP: Final = "GROUP_AUTHORIZATION_FAILED"
 """The client asks for a group, with which nothing is done: that the user may not does not matter."""
 _SETTINGS: Final = {
@@ -23,8 +24,20 @@ _SETTINGS: Final = {
 }
 
 
+class Epochs(NamedTuple):
+    """What the topic says.
+
+    Attributes:
+        topic_id: What Kafka calls it; one that is made anew has another id.
+        sent: The last epoch that was sent, by history and sink; see `owner`.
+    """
+
+    topic_id: str
+    sent: dict[str, int]
+
+
 class EpochsTopic:
-    """A compacted topic of one partition: for each history of each sink, the last epoch that was sent.
+    """A compacted topic: for each history of each sink, the last epoch that was sent.
 
     Its records are in the transactions that send their epochs.
 
@@ -44,6 +57,7 @@ class EpochsTopic:
         """
         client = kafka_client()
         if self._is_there():
+            self._check_keeps()
             return
         topic = client.admin.NewTopic(self.name, num_partitions=1, config=dict(_SETTINGS))
         patience = self._target.patience
@@ -59,6 +73,22 @@ class EpochsTopic:
                     "operations Read, Write and Describe on it.",
                 ) from error
 
+    def _check_keeps(self) -> None:
+        """Make sure that epochs are not deleted from the topic, as far as the user may know."""
+        client = kafka_client()
+        resource = client.admin.ConfigResource(client.admin.ResourceType.TOPIC, self.name)
+        with suppress(client.KafkaException):
+            patience = self._target.patience
+            found = self._admin.describe_configs([resource], request_timeout=patience)
+            policy = found[resource].result()["cleanup.policy"].value
+            if policy != _SETTINGS["cleanup.policy"]:
+                raise SinkTopicError(
+                    f"The topic {self.name!r}, in which a sink remembers the epochs that it has sent to "
+                    f"{self._target.place}, has cleanup.policy={policy}: what it remembers would be deleted.",
+                    hint="Set cleanup.policy=compact: `kafka-configs.sh --alter --entity-type topics --entity-name "
+                    f"{self.name} --add-config cleanup.policy=compact`.",
+                )
+
     @cached_property
     def _admin(self) -> Any:
         return new_client("AdminClient", self._target.connection)
@@ -73,20 +103,21 @@ class EpochsTopic:
         except kafka_client().KafkaException as error:
             raise described(error.args[0], target) from error
 
-    def read(self, *, waits: bool = True) -> dict[str, int]:
-        """Return the last epoch that was sent, by history and sink; see `owner`.
+    def read(self, *, waits: bool = True) -> Epochs:
+        """Return which epochs were sent.
 
         Args:
             waits: Whether transactions that are open are waited for. Those of a producer that was fenced
                 are none.
 
         Raises:
-            SinkError: If Kafka cannot be asked, or a transaction stays open.
+            SinkError: If Kafka cannot be asked, the topic is not there, or a transaction stays open.
         """
         client = kafka_client()
-        if not self._is_there():
-            return {}
-        partition = client.TopicPartition(self.name, 0, client.OFFSET_BEGINNING)
+        topic_id, count = self._found(self._target.patience if waits else 0)
+        first = client.OFFSET_BEGINNING
+        # Whoever made it beforehand may have given it more than one.
+        partitions = [client.TopicPartition(self.name, number, first) for number in range(count)]
         settings = {
             **self._target.connection,
             "group.id": self.name,
@@ -98,37 +129,64 @@ class EpochsTopic:
         }
         with closing(new_client("Consumer", settings)) as consumer:
             try:
-                end = self._end()
+                ends = self._ends(count) if waits else dict.fromkeys(range(count), 0)
                 # A consumer that has no connection yet would look for the beginning half a second later.
-                consumer.get_watermark_offsets(partition, self._target.patience)
-                consumer.assign([partition])
-                return self._read(consumer, end if waits else 0)
+                consumer.get_watermark_offsets(partitions[0], self._target.patience)
+                consumer.assign(partitions)
+                return Epochs(topic_id, self._read(consumer, ends))
             except client.KafkaException as error:
                 raise described(error.args[0], self._target) from error
 
-    def _end(self) -> int:
-        """Return where the topic ends, open transactions included."""
+    def _found(self, patience: float) -> tuple[str, int]:
+        """Return the topic's id, and how many partitions it has; a broker may hear late of a topic that is new."""
+        client, deadline = kafka_client(), time.monotonic() + patience
+
+        def ask(seconds: float) -> Any:
+            wanted = client.TopicCollection([self.name])
+            return self._admin.describe_topics(wanted, request_timeout=seconds)[self.name].result()
+
+        target = self._target
+        while True:
+            try:
+                found = waited(ask, target.patience, "topics", target.place)
+            except client.KafkaException as error:
+                if error.args[0].code() != client.KafkaError.UNKNOWN_TOPIC_OR_PART:
+                    raise described(error.args[0], target) from error
+                if time.monotonic() >= deadline:
+                    raise SinkTopicError(
+                        f"The topic {self.name!r}, in which a sink remembers the epochs that it has sent to "
+                        f"{target.place}, is not there.",
+                        hint="Start the job again: it makes the topic. See that nobody deletes it.",
+                    ) from error
+                time.sleep(_PAUSE)
+            else:
+                return str(found.topic_id), len(found.partitions)
+
+    def _ends(self, count: int) -> dict[int, int]:
+        """Return where partitions end, open transactions included."""
         client = kafka_client()
-        wanted = client.TopicPartition(self.name, 0)
+        latest = client.admin.OffsetSpec.latest()
         found = self._admin.list_offsets(
-            {wanted: client.admin.OffsetSpec.latest()},
+            {client.TopicPartition(self.name, number): latest for number in range(count)},
             isolation_level=client.IsolationLevel.READ_UNCOMMITTED,
             request_timeout=self._target.patience,
         )
-        return int(found[wanted].result().offset)
+        return {place.partition: int(future.result().offset) for place, future in found.items()}
 
-    def _read(self, consumer: Any, end: int) -> dict[str, int]:
+    def _read(self, consumer: Any, ends: dict[int, int]) -> dict[str, int]:
         found: dict[str, int] = {}
+        left = set(ends)
         deadline = time.monotonic() + self._target.transaction_timeout + self._target.patience
-        while True:
+        while left:
             message = consumer.poll(_SHORT)
             if message is not None:
                 error = message.error()
                 if error is None:
-                    found[message.key().decode()] = int(message.value())
+                    key, epoch = message.key().decode(), int(message.value())
+                    found[key] = max(epoch, found.get(key, epoch))
                 elif error.name() == "_PARTITION_EOF":
-                    if message.offset() >= end:
-                        return found
+                    if message.offset() >= ends[message.partition()]:
+                        left.discard(message.partition())
                 elif error.name() != _NOT_ITS_GROUP:
                     raise described(error, self._target)
             if time.monotonic() > deadline:
@@ -138,6 +196,7 @@ class EpochsTopic:
                     hint="Does another job write with the same prefix of transactional ids? "
                     "`kafka-transactions.sh list` shows what is open.",
                 )
+        return found
 
 
 def owner(lineage: str, sink_id: str) -> str:

@@ -37,8 +37,16 @@ class SinkOfKafka(TwoPhaseCommitSink):
 
     @property
     def place(self) -> str:
-        """See `TwoPhaseCommitSink.place`."""
-        return self.target.place
+        """See `TwoPhaseCommitSink.place`.
+
+        What is to be sent exactly once is sent under the transactional id, and by the memory, that it was staged
+        for; addresses of brokers may change.
+        """
+        target = self.target
+        if not target.is_exactly_once:
+            return target.place
+        prefix, topic = target.transactional_id_prefix, target.topic_of_epochs
+        return f"{target.serializer.place} as {prefix!r}, epochs in {topic}".lstrip()
 
     def create_writer(self, context: WriterContext) -> SinkWriter:
         """See `TwoPhaseCommitSink.create_writer`."""
@@ -93,7 +101,7 @@ class KafkaSink(SinkOfKafka, SupportsPreprocessing):
         ...     .build()
         ... )
         >>> sink.place
-        'localhost:9092 words'
+        "words as 'count-words', epochs in penstock-epochs-count-words"
     """
 
     @staticmethod

@@ -10,6 +10,7 @@ from typing import Final
 from penstock.errors import (
     CheckpointMismatchError,
     DamagedStateError,
+    EpochsTopicLostError,
     EpochTakenError,
     FunctionNotSerializableError,
     InvalidArgumentError,
@@ -35,6 +36,7 @@ from penstock.executors.driver.recovery.restart_strategy import RestartStrategy
 _HOPELESS: Final = (
     CheckpointMismatchError,
     DamagedStateError,
+    EpochsTopicLostError,
     EpochTakenError,
     FunctionNotSerializableError,
     ImportError,
