@@ -156,9 +156,10 @@ class Program:
                 raise CrashError
 
         plain = RecordsCommitter.commit
-        with pytest.MonkeyPatch.context() as patch, pytest.raises(CrashError):
+        with pytest.MonkeyPatch.context() as patch:
             patch.setattr(RecordsCommitter, "commit", commit)
-            self.run(sink)
+            with pytest.raises(CrashError):
+                self.run(sink)
 
 
 @pytest.fixture
@@ -257,9 +258,7 @@ class TestATopicThatIsThereBeforehand:
 
 
 @pytest.mark.kafka
-def test_a_topic_that_is_not_there_is_not_taken_for_an_empty_one(
-    topic: Topic
-) -> None:
+def test_a_topic_that_is_not_there_is_not_taken_for_an_empty_one(topic: Topic) -> None:
     with pytest.raises(SinkTopicError, match="in which a sink remembers the epochs"):
         EpochsTopic(sink_of(topic, max_block_ms="500").target).read()
 

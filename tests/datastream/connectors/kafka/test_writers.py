@@ -43,7 +43,12 @@ class Staging:
         return str(len(self.files) - 1)
 
     def read(self, name: str) -> bytes:
+        if not name.isdecimal():
+            raise FileNotFoundError
         return self.files[int(name)]
+
+    def write(self, name: str, chunks: list[bytes]) -> None:
+        assert name == "sinks/id", "the committer notes nothing else"
 
     def url(self, name: str) -> str:
         return name
