@@ -181,7 +181,7 @@ def new_job(tmp_path: Path) -> Iterator[Callable[[KafkaSink], SinkJob]]:
 
 def delete(sink: KafkaSink) -> None:
     """Delete the topic of epochs, and wait until it is gone."""
-    name, admin = sink.target.topic_of_epochs, AdminClient(sink.target.connection)
+    name, admin = sink.target.topic_of_epochs, AdminClient({**sink.target.connection})
     admin.delete_topics([name], operation_timeout=PATIENCE)[name].result()
     while name in admin.list_topics(timeout=PATIENCE).topics:
         pass
@@ -189,7 +189,7 @@ def delete(sink: KafkaSink) -> None:
 
 def make(sink: KafkaSink, **options: Any) -> None:
     """Make the topic of epochs beforehand."""
-    name, admin = sink.target.topic_of_epochs, AdminClient(sink.target.connection)
+    name, admin = sink.target.topic_of_epochs, AdminClient({**sink.target.connection})
     admin.create_topics([NewTopic(name, **options)], operation_timeout=PATIENCE)[name].result()
 
 
