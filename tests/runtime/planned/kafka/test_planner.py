@@ -252,13 +252,37 @@ def test_records_that_are_gone_are_told_or_refused(
     broker = FakeBroker({A0: 6}, {A0: 4})
     source = planner(broker, replace(READING, starting=starting))
     if found is None:
-        with pytest.raises(KafkaOffsetNotFoundError, match="from offset 2, but begins at 4"):
+        with pytest.raises(KafkaOffsetNotFoundError, match="from offset 2, but has 4 to 6"):
             source.plan([["a", 0, 2, None]], 1)
         return
     plan = source.plan([["a", 0, 2, None]], 1)
 
     assert (ranges(plan), plan.state) == ({"a-0": found}, [["a", 0, 6, None]])
     assert f"offsets 2 to {found[0] - 1} are lost" in caplog.text
+
+
+@pytest.mark.parametrize("wanted", [1, 9])
+def test_an_offset_to_start_from_that_is_not_there_is_replaced_as_the_strategy_says(
+    wanted: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    begins = {}
+    for strategy in (KafkaOffsetResetStrategy.EARLIEST, KafkaOffsetResetStrategy.LATEST):
+        starting = KafkaOffsetsInitializer.offsets({A0: wanted}, strategy)
+        source = planner(FakeBroker({A0: 6}, {A0: 4}), replace(READING, starting=starting))
+        begins[strategy] = ranges(source.plan(None, 1))["a-0"][0]
+
+    assert list(begins.values()) == [4, 6]
+    assert f"a-0 has no offset {wanted}; reading begins at 4" in caplog.text
+    starting = KafkaOffsetsInitializer.offsets({A0: wanted}, NONE)
+    with pytest.raises(KafkaOffsetNotFoundError, match="has 4 to 6"):
+        planner(FakeBroker({A0: 6}, {A0: 4}), replace(READING, starting=starting)).plan(None, 1)
+
+
+def test_no_pattern_means_topics_of_kafka_itself() -> None:
+    broker = FakeBroker({A0: 1, KafkaTopicPartition("__consumer_offsets", 0): 5})
+    reading = replace(READING, subscription=Subscription(pattern=".*"))
+
+    assert ranges(planner(broker, reading).plan(None, 1)) == {"a-0": (0, 1)}
 
 
 def test_a_topic_that_was_made_anew_is_not_taken_for_the_old_one() -> None:

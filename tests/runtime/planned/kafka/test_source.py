@@ -4,14 +4,25 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from confluent_kafka import TopicPartition
+from confluent_kafka.admin import AdminClient
 from tests.datastream.connectors.kafka.topics import Topic
 
 from penstock.common import Configuration, JobClient, SimpleStringSchema, WatermarkStrategy
 from penstock.datastream import StreamExecutionEnvironment
-from penstock.datastream.connectors.kafka import KafkaSource, KafkaSourceBuilder
+from penstock.datastream.connectors.kafka import (
+    KafkaOffsetResetStrategy,
+    KafkaOffsetsInitializer,
+    KafkaSource,
+    KafkaSourceBuilder,
+)
+from penstock.errors import KafkaOffsetNotFoundError, KafkaTopicNotFoundError
+from penstock.runtime.exchange.elements import Block
+from penstock.runtime.planned.kafka.planner import Range, Reading, Subscription
+from penstock.runtime.planned.kafka.source import KafkaRecords
 
 if TYPE_CHECKING:
     from tests.servers.kafka_server import KafkaCluster
@@ -81,3 +92,49 @@ def test_a_job_reads_on_seconds_after_its_broker_is_back(
 
     assert time.monotonic() - since < 10
     job.cancel().result()
+
+
+def offsets(messages: list[Any]) -> Block:
+    return Block([message.offset() for message in messages])
+
+
+def read(topic: Topic, strategy: KafkaOffsetResetStrategy, pattern: str | None = None) -> list[int]:
+    """Return the offsets of what is left of the first six records, of which an epoch was to read."""
+    subscription = Subscription(() if pattern else (topic.name,), pattern)
+    reading = Reading(subscription, KafkaOffsetsInitializer.committed_offsets(strategy))
+    properties = {"bootstrap.servers": topic.servers}
+    source = KafkaRecords(properties, reading, offsets, is_bounded=False)
+    blocks = source.read(Range(topic.name, 0, 0, 6))
+    return [offset for block in blocks if isinstance(block, Block) for offset in block.values]
+
+
+@pytest.mark.kafka
+def test_what_is_deleted_between_planning_and_reading_is_told_or_refused(
+    kafka: KafkaCluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    topic = Topic(kafka)
+    topic.write("abcdefgh")
+    admin = AdminClient({"bootstrap.servers": topic.servers})
+    place = TopicPartition(topic.name, 0, 4)
+    admin.delete_records([place])[place].result()
+
+    assert read(topic, KafkaOffsetResetStrategy.EARLIEST) == [4, 5]
+    assert "offsets 0 to 3 are lost" in caplog.text
+    assert read(topic, KafkaOffsetResetStrategy.LATEST) == []
+    assert "offsets 0 to 5 are lost" in caplog.text
+    with pytest.raises(KafkaOffsetNotFoundError, match="has 4 to 8"):
+        read(topic, KafkaOffsetResetStrategy.NONE)
+
+
+@pytest.mark.kafka
+def test_a_topic_deleted_between_planning_and_reading_is_named_and_a_pattern_goes_on(
+    kafka: KafkaCluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    topic = Topic(kafka)
+    admin = AdminClient({"bootstrap.servers": topic.servers})
+    admin.delete_topics([topic.name])[topic.name].result()
+
+    with pytest.raises(KafkaTopicNotFoundError, match=topic.name):
+        read(topic, KafkaOffsetResetStrategy.EARLIEST)
+    assert read(topic, KafkaOffsetResetStrategy.EARLIEST, pattern="topic-.*") == []
+    assert f"topic {topic.name}" in caplog.text

@@ -24,6 +24,8 @@ from penstock.runtime.planned.planned_source import Piece, Plan, Planner
 
 _LOG: Final = logging.getLogger("penstock")
 _RETRY_SECONDS: Final = 0.5
+_INTERNAL: Final = frozenset({"__consumer_offsets", "__share_group_state", "__transaction_state"})
+"""Kafka's own topics, which no pattern means."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class Subscription:
         """
         if self.pattern is not None:
             matches = re.compile(self.pattern).fullmatch
-            topics: Collection[str] = [name for name in there if matches(name)]
+            topics: Collection[str] = [name for name in there.keys() - _INTERNAL if matches(name)]
         else:
             topics = self.topics
         found = {
@@ -202,7 +204,7 @@ class KafkaPlanner(Planner):
         new = subscribed - known.keys()
         places |= self._begun(new, broker, is_first=state is None)
         try:
-            ranges = self._ranges(places, broker)
+            ranges = self._ranges(places, new, broker)
         except KafkaTopicNotFoundError:
             self._next_look = float("-inf")
             if self._reading.subscription.pattern is None:
@@ -252,9 +254,18 @@ class KafkaPlanner(Planner):
         return {one: Place(start, stops.get(one)) for one, start in starts.items()}
 
     def _ranges(
-        self, places: Mapping[KafkaTopicPartition, Place], broker: Broker
+        self,
+        places: Mapping[KafkaTopicPartition, Place],
+        new: Collection[KafkaTopicPartition],
+        broker: Broker,
     ) -> dict[KafkaTopicPartition, Range]:
-        """Return what of each partition comes next."""
+        """Return what of each partition comes next.
+
+        Args:
+            places: How far each is read.
+            new: Those that are read for the first time.
+            broker: What knows where they begin and end.
+        """
         there = broker.latest([one for one, place in places.items() if not place.is_over])
         ends = {
             one: end if (stop := places[one].stop) is None else min(end, stop)
@@ -262,9 +273,9 @@ class KafkaPlanner(Planner):
         }
         behind = [one for one, end in ends.items() if end != places[one].next]
         firsts = broker.earliest(behind)
-        begins = {
-            one: self._begin(one, places[one].next, firsts.get(one, 0), there[one]) for one in ends
-        }
+        begins = {one: places[one].next for one in ends}
+        for one in behind:
+            begins[one] = self._begin(one, begins[one], firsts[one], there[one], is_new=one in new)
         left = {one: max(end - begins[one], 0) for one, end in ends.items()}
         shares = shared(left, self._reading.most)
         return {
@@ -275,7 +286,9 @@ class KafkaPlanner(Planner):
             if place.is_over
         }
 
-    def _begin(self, one: KafkaTopicPartition, wanted: int, first: int, end: int) -> int:
+    def _begin(
+        self, one: KafkaTopicPartition, wanted: int, first: int, end: int, *, is_new: bool
+    ) -> int:
         """Return where to go on in a partition, of which some records may be there no more.
 
         Raises:
@@ -283,7 +296,7 @@ class KafkaPlanner(Planner):
         """
         if first <= wanted <= end:
             return wanted
-        if wanted > end:
+        if wanted > end and not is_new:
             raise KafkaOffsetNotFoundError(
                 f"{one} is to be read from offset {wanted}, but ends at {end}: its topic was deleted and made anew, "
                 "or has lost records.",
@@ -298,18 +311,21 @@ class KafkaPlanner(Planner):
                 begin = end
             case _:
                 raise KafkaOffsetNotFoundError(
-                    f"{one} is to be read from offset {wanted}, but begins at {first}: Kafka has deleted the records "
-                    "before, as its retention says.",
+                    f"{one} is to be read from offset {wanted}, but has {first} to {end}: Kafka has deleted the "
+                    "records before, as its retention says, or there never was such an offset.",
                     hint="Let the topic keep records for as long as the job may stand still. To go on with what is "
                     "there, let the starting offsets have KafkaOffsetResetStrategy.EARLIEST.",
                 )
-        _LOG.warning(
-            "%s: offsets %d to %d are lost, as Kafka has deleted them before they were read; reading goes on at %d",
-            one,
-            wanted,
-            begin - 1,
-            begin,
-        )
+        if is_new:
+            _LOG.warning("%s has no offset %d; reading begins at %d", one, wanted, begin)
+        else:
+            _LOG.warning(
+                "%s: offsets %d to %d are lost, as Kafka has deleted them before they were read; reading goes on at %d",
+                one,
+                wanted,
+                begin - 1,
+                begin,
+            )
         return begin
 
     def committed(self, state: Any) -> None:
