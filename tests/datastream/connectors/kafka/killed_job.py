@@ -107,8 +107,13 @@ def sink(servers: str, topic: str) -> KafkaSink:
     )
 
 
-def die_at(point: Point) -> None:
-    """Have this process kill itself at a point."""
+def end() -> None:
+    """Kill this process."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def die_at(point: Point, end: Callable[[], None] = end) -> None:
+    """Have this process kill itself at a point, with others if `end` does."""
     passed = 0
 
     def dying(step: Callable[..., Any]) -> Callable[..., Any]:
@@ -118,7 +123,7 @@ def die_at(point: Point) -> None:
             is_due = passed > point.skip
             result = None if is_due and not point.is_after else step(*arguments, **options)
             if is_due:
-                os.kill(os.getpid(), signal.SIGKILL)
+                end()
             return result
 
         return run

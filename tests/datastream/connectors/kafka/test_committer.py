@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, closing
@@ -8,7 +9,7 @@ from typing import Any
 
 import pytest
 from confluent_kafka import Producer
-from tests.datastream.connectors.kafka import killed_job
+from tests.datastream.connectors.kafka import killed_job, killed_on_spark
 from tests.datastream.connectors.kafka.topics import Topic
 from tests.datastream.connectors.sink_job import SINK_ID, SinkJob
 from tests.servers.kafka_server import KafkaCluster
@@ -225,4 +226,20 @@ def test_each_record_is_there_once_wherever_in_a_commit_the_driver_is_killed(
         for point in killed_job.POINTS:
             assert not trial.live(point), f"it was not killed at {point}"
         assert trial.live()
+    trial.check()
+
+
+@pytest.mark.spark
+@pytest.mark.timeout(180)
+def test_each_result_is_there_once_on_spark_where_a_driver_and_workers_are_killed(
+    kafka: KafkaCluster, tmp_path: Path
+) -> None:
+    chance, trial = random.Random(1), killed_on_spark.Trial(kafka, tmp_path, epochs=8)
+    sent = killed_job.Point("commit_transaction", skip=1)
+
+    assert not trial.live(killed_on_spark.Fate(commit=sent, harries=True), chance)
+    assert trial.live(killed_on_spark.Fate(point="prepared.in"), chance)
+
+    assert trial.kills["driver after commit_transaction"] == 1
+    assert trial.kills["worker at prepared.in"] == 1
     trial.check()

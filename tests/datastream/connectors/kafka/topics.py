@@ -105,3 +105,10 @@ class Topic:
 
     def values(self) -> list[str]:
         return [(one.value or b"").decode() for one in self.read()]
+
+    def committed(self) -> dict[int, int]:
+        """Return the offsets that the group has committed that is named like the topic."""
+        settings = {"bootstrap.servers": self.servers, "group.id": self.name}
+        partitions = [TopicPartition(self.name, n) for n in range(self._partitions)]
+        with closing(Consumer(settings)) as consumer:
+            return {one.partition: one.offset for one in consumer.committed(partitions, PATIENCE)}
