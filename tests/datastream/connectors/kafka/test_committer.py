@@ -234,7 +234,7 @@ def test_each_record_is_there_once_wherever_in_a_commit_the_driver_is_killed(
 def test_each_result_is_there_once_on_spark_where_a_driver_and_workers_are_killed(
     kafka: KafkaCluster, tmp_path: Path
 ) -> None:
-    chance, trial = random.Random(1), killed_on_spark.Trial(kafka, tmp_path, epochs=8)
+    chance, trial = random.Random(1), killed_on_spark.Trial(kafka, tmp_path, epochs=6)
     sent = killed_job.Point("commit_transaction", skip=1)
 
     assert not trial.live(killed_on_spark.Fate(commit=sent, harries=True), chance)
