@@ -19,7 +19,11 @@ from penstock.datastream.connectors.kafka import (
     KafkaSource,
     KafkaSourceBuilder,
 )
-from penstock.errors import KafkaOffsetNotFoundError, KafkaTopicNotFoundError
+from penstock.errors import (
+    KafkaNotReachableError,
+    KafkaOffsetNotFoundError,
+    KafkaTopicNotFoundError,
+)
 from penstock.runtime.exchange.elements import Block
 from penstock.runtime.planned.kafka.planner import Range, Reading, Subscription
 from penstock.runtime.planned.kafka.source import KafkaRecords
@@ -85,6 +89,8 @@ def test_a_job_reads_on_seconds_after_its_broker_is_back(
 
     broker.kill(0)
     wait_for(lambda: "reading waits until it can go on" in caplog.text, job)
+    with pytest.raises(KafkaNotReachableError, match=f"nothing of {topic.name}-0 for 1 s"):
+        read(topic, KafkaOffsetResetStrategy.EARLIEST, patience=1)
     broker.start(0)
     topic.write(["b"])
     since = time.monotonic()
@@ -98,10 +104,17 @@ def offsets(messages: list[Any]) -> Block:
     return Block([message.offset() for message in messages])
 
 
-def read(topic: Topic, strategy: KafkaOffsetResetStrategy, pattern: str | None = None) -> list[int]:
+def read(
+    topic: Topic,
+    strategy: KafkaOffsetResetStrategy,
+    *,
+    pattern: str | None = None,
+    patience: float = SECONDS,
+) -> list[int]:
     """Return the offsets of what is left of the first six records, of which an epoch was to read."""
     subscription = Subscription(() if pattern else (topic.name,), pattern)
-    reading = Reading(subscription, KafkaOffsetsInitializer.committed_offsets(strategy))
+    starting = KafkaOffsetsInitializer.committed_offsets(strategy)
+    reading = Reading(subscription, starting, patience=patience)
     properties = {"bootstrap.servers": topic.servers}
     source = KafkaRecords(properties, reading, offsets, is_bounded=False)
     blocks = source.read(Range(topic.name, 0, 0, 6))
@@ -138,3 +151,20 @@ def test_a_topic_deleted_between_planning_and_reading_is_named_and_a_pattern_goe
         read(topic, KafkaOffsetResetStrategy.EARLIEST)
     assert read(topic, KafkaOffsetResetStrategy.EARLIEST, pattern="topic-.*") == []
     assert f"topic {topic.name}" in caplog.text
+
+
+@pytest.mark.kafka
+def test_a_job_reads_on_when_the_leader_of_a_partition_is_gone_and_another_leads() -> None:
+    from tests.servers.kafka_server import KafkaCluster
+
+    with closing(KafkaCluster(3)) as cluster:
+        topic = Topic(cluster)
+        topic.write(["a"])
+        job = started(reading(topic).build())
+        wait_for(lambda: FOUND == ["a"], job)
+        admin = AdminClient({"bootstrap.servers": topic.servers})
+        cluster.kill(admin.list_topics(topic.name).topics[topic.name].partitions[0].leader)
+        topic.write(["b"])
+        wait_for(lambda: FOUND == ["a", "b"], job)
+
+        job.cancel().result()
