@@ -111,6 +111,7 @@ class KafkaCluster:
                 "transaction.state.log.num.partitions": 3,
                 "group.initial.rebalance.delay.ms": 0,
                 "log.cleaner.dedupe.buffer.size": 1 << 24,
+                "transaction.abort.timed.out.transaction.cleanup.interval.ms": 200,
             }
             lines = "".join(f"{key}={value}\n" for key, value in settings.items())
             self._settings(broker).write_text(lines)

@@ -19,7 +19,8 @@ from penstock.common import SimpleStringSchema
 from penstock.datastream.connectors import DeliveryGuarantee
 from penstock.datastream.connectors.kafka import KafkaRecordSerializationSchema, KafkaSink
 from penstock.datastream.connectors.kafka.sender import Sender
-from penstock.errors import LostEpochError, LostOutputError, ProducerFencedError, SinkRowError
+from penstock.datastream.connectors.kafka.waiting import waited
+from penstock.errors import LostEpochError, LostOutputError, ProducerFencedError, SinkNotWritableError, SinkRowError
 from penstock.runtime.sinks import Uncommitted
 
 pytestmark = pytest.mark.kafka
@@ -216,6 +217,33 @@ def test_a_record_that_the_topic_does_not_take_is_named_and_the_job_goes_on(
     with pytest.raises(SinkRowError, match=r"a record of 2000 bytes for the topic .* is too large"):
         job.publish()
     assert topic.values() == []
+
+    topic.set("max.message.bytes", "10000")
+    job.publish()
+    job.run([["c"]])
+    assert topic.values() == ["a", "b" * 2000, "c"]
+
+
+def test_a_driver_that_stands_still_for_longer_than_a_transaction_may_goes_on(
+    topic: Topic, new_job: NewJob, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stand_still(step: Callable[[float], Any], *others: Any) -> Any:
+        step.__self__.flush()  # type: ignore[attr-defined]
+        topic.wait_for_end_of_transactions()
+        return waited(step, *others)
+
+    job = new_job(sink_of(topic, transaction_timeout_ms="1000"))
+    job.run([["a"]])
+    job.prepare([["b"]])()
+    with monkeypatch.context() as patch:
+        patch.setattr("penstock.datastream.connectors.kafka.committer.waited", stand_still)
+        with pytest.raises(SinkNotWritableError, match="Epoch 1 could not be sent .* within the 1 s"):
+            job.publish()
+    assert topic.values() == ["a"]
+
+    job.publish()
+    job.run([["c"]])
+    assert topic.values() == ["a", "b", "c"]
 
 
 def test_each_record_is_there_once_wherever_in_a_commit_the_driver_is_killed(

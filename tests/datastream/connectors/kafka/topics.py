@@ -9,7 +9,13 @@ from contextlib import closing
 from typing import Any, NamedTuple
 
 from confluent_kafka import Consumer, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin import (
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    ResourceType,
+)
 from confluent_kafka.cimpl import NewPartitions, NewTopic
 from tests.servers.kafka_server import KafkaCluster
 
@@ -95,10 +101,23 @@ class Topic:
                             ended.add(partition)
         return sorted(found, key=lambda one: one.partition)
 
-    def _ends(self) -> list[int]:
-        """Return where partitions end, transactions that are open included."""
+    def set(self, key: str, value: str) -> None:
+        """Change a setting."""
+        entry = ConfigEntry(key, value, incremental_operation=AlterConfigOpType.SET)
+        resource = ConfigResource(ResourceType.TOPIC, self.name, incremental_configs=[entry])
+        admin = AdminClient({"bootstrap.servers": self.servers})
+        admin.incremental_alter_configs([resource])[resource].result(PATIENCE)
+
+    def wait_for_end_of_transactions(self) -> None:
+        """Return when none is open any more."""
+        deadline = time.monotonic() + PATIENCE
+        while self._ends("read_committed") < self._ends():
+            assert time.monotonic() < deadline
+
+    def _ends(self, isolation: str = "read_uncommitted") -> list[int]:
+        """Return where partitions end, for readers that see transactions that are open, or not."""
         settings = {"bootstrap.servers": self.servers, "group.id": uuid.uuid4().hex}
-        settings["isolation.level"] = "read_uncommitted"
+        settings["isolation.level"] = isolation
         with closing(Consumer(settings)) as consumer:
             places = [TopicPartition(self.name, n) for n in range(self._partitions)]
             return [consumer.get_watermark_offsets(place, PATIENCE)[1] for place in places]

@@ -138,7 +138,8 @@ class RecordsCommitter(Committer):
                 waited(producer.commit_transaction, timeout, what, self._target.place)
         except Exception as error:
             # What could not be delivered says more than that the transaction has failed of it.
-            producer.poll(0)
+            with suppress(Exception):  # A producer that was fenced raises that again.
+                producer.poll(0)
             if not isinstance(error, ProducerFencedError):
                 sender.check()
             elif time.monotonic() - began >= timeout:
