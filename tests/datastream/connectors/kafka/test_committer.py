@@ -20,7 +20,13 @@ from penstock.datastream.connectors import DeliveryGuarantee
 from penstock.datastream.connectors.kafka import KafkaRecordSerializationSchema, KafkaSink
 from penstock.datastream.connectors.kafka.sender import Sender
 from penstock.datastream.connectors.kafka.waiting import waited
-from penstock.errors import LostEpochError, LostOutputError, ProducerFencedError, SinkNotWritableError, SinkRowError
+from penstock.errors import (
+    LostEpochError,
+    LostOutputError,
+    ProducerFencedError,
+    SinkNotWritableError,
+    SinkRowError,
+)
 from penstock.runtime.sinks import Uncommitted
 
 pytestmark = pytest.mark.kafka
@@ -237,7 +243,9 @@ def test_a_driver_that_stands_still_for_longer_than_a_transaction_may_goes_on(
     job.prepare([["b"]])()
     with monkeypatch.context() as patch:
         patch.setattr("penstock.datastream.connectors.kafka.committer.waited", stand_still)
-        with pytest.raises(SinkNotWritableError, match="Epoch 1 could not be sent .* within the 1 s"):
+        with pytest.raises(
+            SinkNotWritableError, match=r"Epoch 1 could not be sent .* within the 1 s"
+        ):
             job.publish()
     assert topic.values() == ["a"]
 
