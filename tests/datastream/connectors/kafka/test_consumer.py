@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import threading
 import time
 import uuid
 from collections.abc import Callable
@@ -15,15 +16,20 @@ from penstock.common import (
     ByteArraySchema,
     Configuration,
     DeserializationSchema,
+    JobClient,
     Row,
     SimpleStringSchema,
     Types,
 )
-from penstock.datastream import StreamExecutionEnvironment
+from penstock.datastream import EpochCompleted, EpochListener, StreamExecutionEnvironment
 from penstock.datastream.connectors.kafka import (
     FlinkKafkaConsumer,
     KafkaOffsetResetStrategy,
     KafkaOffsetsInitializer,
+)
+from penstock.datastream.formats.avro import (
+    AvroRowDeserializationSchema,
+    AvroRowSerializationSchema,
 )
 from penstock.datastream.formats.csv import CsvRowDeserializationSchema
 from penstock.datastream.formats.json import JsonRowDeserializationSchema
@@ -39,6 +45,8 @@ from penstock.testing import local_environment
 if TYPE_CHECKING:
     from tests.servers.kafka_server import KafkaCluster
 
+AVRO = """{"type": "record", "name": "Fare", "fields": [
+    {"name": "id", "type": "int"}, {"name": "by", "type": "string"}]}"""
 SERVERS = {"bootstrap.servers": "localhost:1", "group.id": "g"}
 
 
@@ -132,10 +140,11 @@ def new_topic(kafka: KafkaCluster, *values: str) -> str:
     return name
 
 
-def write(kafka: KafkaCluster, topic: str, *values: str) -> None:
+def write(kafka: KafkaCluster, topic: str, *values: str | bytes) -> None:
     producer = Producer({"bootstrap.servers": kafka.bootstrap_servers, "linger.ms": 0})
     for value in values:
-        producer.produce(topic, value, timestamp=1000 * int(value.strip("{}").split(":")[-1]))
+        seconds = int(value.strip("{}").split(":")[-1]) if isinstance(value, str) else 0
+        producer.produce(topic, value, timestamp=1000 * seconds)
     assert producer.flush(30) == 0
 
 
@@ -192,3 +201,47 @@ def test_schemas_and_types_make_the_records(kafka: KafkaCluster, tmp_path: Path)
     assert found(texts, ByteArraySchema()) == [b"7"]
     with pytest.raises(TypeMismatchError):
         found(texts, SimpleStringSchema(), Types.LONG())
+
+
+class Read(EpochListener):
+    """Tells when so many records were read."""
+
+    def __init__(self, records: int) -> None:
+        self._left = records
+        self.all = threading.Event()
+
+    def on_epoch_completed(self, event: EpochCompleted) -> None:
+        self._left -= event.records_in
+        if self._left <= 0:
+            self.all.set()
+
+
+@pytest.mark.kafka
+def test_a_job_goes_on_from_a_savepoint(
+    kafka: KafkaCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def started(folder: Path, listener: EpochListener, **recovery: str) -> JobClient:
+        configuration = Configuration().set_string("execution.target", "local")
+        configuration.set_string("execution.checkpointing.dir", str(folder))
+        for key, value in recovery.items():
+            configuration.set_string(f"execution.state-recovery.{key}", value)
+        env = StreamExecutionEnvironment.get_execution_environment(configuration)
+        env.set_parallelism(1).add_epoch_listener(listener)
+        source = of(kafka, topic, AvroRowDeserializationSchema(avro_schema_string=AVRO))
+        fares = env.add_source(source.set_start_from_earliest(), "kafka").uid("fares")
+        fares.map(lambda row: f"{row.by} {row.id}").print()
+        return env.execute_async()
+
+    topic, path = new_topic(kafka), dict[str, str]()
+    writer = AvroRowSerializationSchema(avro_schema_string=AVRO)
+    for rows in ([(1, "ann"), (2, "bob")], [(3, "ann")]):
+        write(kafka, topic, *(writer.serialize(Row(*row)) for row in rows))
+        listener = Read(len(rows))
+        client = started(tmp_path / f"job-{len(rows)}", listener, **path)
+        assert listener.all.wait(60)
+        path = {
+            "path": client.stop_with_savepoint(
+                advance_to_end_of_event_time=False, savepoint_directory=str(tmp_path)
+            ).result()
+        }
+        assert capsys.readouterr().out.splitlines() == [f"{name} {number}" for number, name in rows]
