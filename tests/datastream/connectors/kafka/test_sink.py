@@ -140,6 +140,9 @@ class TestTheBuilder:
             builder().set_record_serializer(wrong)
         with pytest.raises(InvalidArgumentError, match="longer than 6400 bytes"):
             builder().set_transactional_id_prefix("x" * 6401)
+        for value in (5, True, None, b"secret"):
+            with pytest.raises(InvalidArgumentError, match=r"'linger\.ms' with a value that is"):
+                builder().set_property("linger.ms", value)  # type: ignore[arg-type]
 
     def test_keeps_passwords_to_itself(self) -> None:
         sink = builder().set_property("sasl.password", "secret").build()
@@ -249,6 +252,18 @@ class TestProducers:
             FlinkKafkaProducer("words", wrong, config)
         with pytest.raises(InvalidArgumentError, match="is no Semantic"):
             FlinkKafkaProducer("words", SimpleStringSchema(), config, semantic=wrong)
+        with pytest.raises(InvalidArgumentError, match=r"'linger\.ms' with a value that is int"):
+            FlinkKafkaProducer("words", SimpleStringSchema(), {**config, "linger.ms": 5})  # type: ignore[dict-item]
+
+    def test_have_the_topic_as_their_name_unless_they_are_given_one(self) -> None:
+        for given, found in (
+            ({}, "penstock-words-sink"),
+            ({"transactional.id": "job"}, "job-sink"),
+        ):
+            config = {"bootstrap.servers": NOWHERE, **given}
+            semantic = Semantic.EXACTLY_ONCE
+            producer = FlinkKafkaProducer("words", SimpleStringSchema(), config, semantic=semantic)
+            assert producer.target.transactional_id("sink") == found
 
 
 def test_a_client_that_is_not_installed_is_named(

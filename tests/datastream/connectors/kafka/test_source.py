@@ -83,7 +83,7 @@ def run(env: StreamExecutionEnvironment, source: KafkaSource) -> list[Any]:
         (lambda: KafkaSource.builder().set_topics(), "set_topics"),
         (lambda: KafkaSource.builder().set_topic_pattern("("), "set_topic_pattern"),
         (lambda: KafkaSource.builder().set_partitions({("a", 1)}), "set_partitions"),  # type: ignore[arg-type]
-        (lambda: builder().set_property("a", 1), "set_property"),  # type: ignore[arg-type]
+        (lambda: builder().set_property("a", 1), "property 'a'"),  # type: ignore[arg-type]
         (lambda: builder().set_starting_offsets("latest"), "latest"),  # type: ignore[arg-type]
         (lambda: builder().set_value_only_deserializer("text"), "text"),  # type: ignore[arg-type]
         (lambda: builder().set_record_deserializer("text"), "text"),  # type: ignore[arg-type]

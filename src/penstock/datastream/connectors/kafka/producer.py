@@ -21,6 +21,7 @@ from penstock.datastream.connectors.kafka.record_serialization import (
 from penstock.datastream.connectors.kafka.sink import SinkOfKafka
 from penstock.datastream.connectors.kafka.target import KafkaTarget
 from penstock.errors import InvalidArgumentError
+from penstock.runtime.planned.kafka.client import checked_property
 
 __all__ = ["FlinkKafkaProducer", "FlinkKafkaProducerBase", "Semantic"]
 
@@ -108,8 +109,9 @@ class FlinkKafkaProducer(FlinkKafkaProducerBase):
     Args:
         topic: The topic.
         serialization_schema: Makes the value of a record.
-        producer_config: Properties of Kafka's producer; "bootstrap.servers" says where it is. With
-            `EXACTLY_ONCE`, "transactional.id" is what the transactional ids begin with; default: the topic.
+        producer_config: Properties of Kafka's producer, all of them strings; "bootstrap.servers" says where it is.
+            With `EXACTLY_ONCE`, "transactional.id" is what the transactional ids begin with; default: "penstock-"
+            and the topic. Two jobs with equal programs need different ones, as the later fences the earlier.
         kafka_producer_pool_size: Not used: there is one producer.
         semantic: What is promised.
 
@@ -129,7 +131,7 @@ class FlinkKafkaProducer(FlinkKafkaProducerBase):
         self,
         topic: str,
         serialization_schema: SerializationSchema,
-        producer_config: Mapping[str, Any],
+        producer_config: Mapping[str, str],
         kafka_producer_pool_size: int = 5,
         semantic: Semantic = Semantic.AT_LEAST_ONCE,
     ) -> None:
@@ -147,8 +149,8 @@ class FlinkKafkaProducer(FlinkKafkaProducerBase):
             raise InvalidArgumentError(
                 f"{semantic!r} is no Semantic.", hint="Give Semantic.EXACTLY_ONCE, for instance."
             )
-        properties = dict(producer_config)
-        prefix = str(properties.pop("transactional.id", f"penstock-{topic}"))
+        properties = {key: checked_property(key, value) for key, value in producer_config.items()}
+        prefix = properties.pop("transactional.id", "") or f"penstock-{topic}"
         target = KafkaTarget(
             properties,
             _ValueOnly(checked_topic(topic), serialization_schema),

@@ -194,7 +194,7 @@ def described(error: Any, target: KafkaTarget, record: KafkaRecord | None = None
             f"Another producer has taken over the transactional id that begins with "
             f"{target.transactional_id_prefix!r} in {target.place}: {why}",
             hint="Nothing is lost. Does the job run twice, or another one with the same prefix? Give each job "
-            "a prefix of its own, and let it run once.",
+            "a prefix of its own (a FlinkKafkaProducer: the property transactional.id), and let it run once.",
         )
     if code in _TOO_LARGE:
         return SinkRowError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final, Self
+from typing import Final, Self
 
 from penstock.datastream.connectors.base import (
     DeliveryGuarantee,
@@ -18,6 +18,7 @@ from penstock.datastream.connectors.kafka.target import KafkaTarget
 from penstock.datastream.connectors.kafka.writers import SendingWriter, StagingWriter
 from penstock.datastream.connectors.two_phase_commit import TwoPhaseCommitSink
 from penstock.errors import InvalidArgumentError
+from penstock.runtime.planned.kafka.client import checked_property
 from penstock.runtime.sinks import Committer, SinkWriter, WriterContext
 
 __all__ = ["KafkaSink", "KafkaSinkBuilder"]
@@ -118,7 +119,7 @@ class KafkaSinkBuilder:
     """Builds a `KafkaSink`: where Kafka is and what makes records are needed."""
 
     def __init__(self) -> None:
-        self._properties: dict[str, Any] = {}
+        self._properties: dict[str, str] = {}
         self._serializer: KafkaRecordSerializationSchema | None = None
         self._guarantee = DeliveryGuarantee.NONE
         self._prefix = ""
@@ -217,8 +218,11 @@ class KafkaSinkBuilder:
         Args:
             key: Its name, as for Kafka's Java client, or one of librdkafka's.
             value: Its value.
+
+        Raises:
+            InvalidArgumentError: If one of them is no string.
         """
-        self._properties[key] = value
+        self._properties[key] = checked_property(key, value)
         return self
 
     def set_epochs_topic(self, epochs_topic: str) -> Self:

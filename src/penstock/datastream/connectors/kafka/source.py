@@ -15,6 +15,7 @@ from penstock.datastream.connectors.kafka.records import (
     WholeRecords,
 )
 from penstock.errors import InvalidArgumentError, KafkaPropertyError
+from penstock.runtime.planned.kafka.client import checked_property
 from penstock.runtime.planned.kafka.offsets import KafkaOffsetsInitializer, KafkaTopicPartition
 from penstock.runtime.planned.kafka.planner import Reading, Subscription
 from penstock.runtime.planned.kafka.source import AsBlock, KafkaRecords
@@ -317,12 +318,7 @@ class KafkaSourceBuilder:
         Raises:
             InvalidArgumentError: If one of them is no string.
         """
-        if not isinstance(key, str) or not key or not isinstance(value, str):
-            raise InvalidArgumentError(
-                f"set_property() was given {key!r} and {value!r}.",
-                hint="Both are strings: set_property('fetch.min.bytes', '1').",
-            )
-        self._properties[key] = value
+        self._properties[key] = checked_property(key, value)
         return self
 
     def set_properties(self, props: Mapping[str, str]) -> KafkaSourceBuilder:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from penstock.errors import KafkaClientNotFoundError, KafkaPropertyError
+from penstock.errors import InvalidArgumentError, KafkaClientNotFoundError, KafkaPropertyError
 
 LOGGER: Final = logging.getLogger("penstock.kafka")
 """Takes what the client has to say."""
@@ -123,6 +123,24 @@ def is_away(error: Any) -> bool:
         error: A `KafkaError`.
     """
     return error.name() in _AWAY or bool(error.retriable())
+
+
+def checked_property(key: Any, value: Any) -> str:
+    """Return the value of a property.
+
+    Args:
+        key: Its name.
+        value: Its value.
+
+    Raises:
+        InvalidArgumentError: If one of them is no string.
+    """
+    if not isinstance(key, str) or not key or not isinstance(value, str):
+        raise InvalidArgumentError(
+            f"Kafka's client was given the property {key!r} with a value that is {type(value).__name__}.",
+            hint="Both are strings: 'linger.ms' and '5', or 'enable.idempotence' and 'true'.",
+        )
+    return value
 
 
 def connection_properties(properties: Mapping[str, Any]) -> dict[str, Any]:
