@@ -217,15 +217,21 @@ class Read(EpochListener):
 
 
 @pytest.mark.kafka
-def test_a_job_goes_on_from_a_savepoint(
-    kafka: KafkaCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("target", ["local", pytest.param("spark", marks=pytest.mark.spark)])
+def test_a_job_goes_on_from_a_savepoint_of_a_local_one(
+    kafka: KafkaCluster,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    request: pytest.FixtureRequest,
+    target: str,
 ) -> None:
-    def started(folder: Path, listener: EpochListener, **recovery: str) -> JobClient:
-        configuration = Configuration().set_string("execution.target", "local")
+    def started(target: str, folder: Path, listener: EpochListener, **recovery: str) -> JobClient:
+        configuration = Configuration().set_string("execution.target", target)
         configuration.set_string("execution.checkpointing.dir", str(folder))
         for key, value in recovery.items():
             configuration.set_string(f"execution.state-recovery.{key}", value)
-        env = StreamExecutionEnvironment.get_execution_environment(configuration)
+        spark = request.getfixturevalue("spark") if target == "spark" else None
+        env = StreamExecutionEnvironment.get_execution_environment(configuration, spark=spark)
         env.set_parallelism(1).add_epoch_listener(listener)
         source = of(kafka, topic, AvroRowDeserializationSchema(avro_schema_string=AVRO))
         fares = env.add_source(source.set_start_from_earliest(), "kafka").uid("fares")
@@ -234,10 +240,10 @@ def test_a_job_goes_on_from_a_savepoint(
 
     topic, path = new_topic(kafka), dict[str, str]()
     writer = AvroRowSerializationSchema(avro_schema_string=AVRO)
-    for rows in ([(1, "ann"), (2, "bob")], [(3, "ann")]):
+    for runs, rows in (("local", [(1, "ann"), (2, "bob")]), (target, [(3, "ann")])):
         write(kafka, topic, *(writer.serialize(Row(*row)) for row in rows))
         listener = Read(len(rows))
-        client = started(tmp_path / f"job-{len(rows)}", listener, **path)
+        client = started(runs, tmp_path / f"job-{len(rows)}", listener, **path)
         assert listener.all.wait(60)
         path = {
             "path": client.stop_with_savepoint(
