@@ -211,6 +211,28 @@ def test_reading_ends_where_it_was_to_end_at_first(is_limited: bool) -> None:
         assert (ranges(first)["a-0"], first.is_over) == ((0, 3), True)
 
 
+def test_the_end_is_that_of_the_program_whatever_it_was_when_the_checkpoint_was_written() -> None:
+    broker = FakeBroker({A0: 3})
+    endless = replace(READING, most=2)
+    ending = replace(endless, stopping=KafkaOffsetsInitializer.latest())
+    state = through_json(planner(broker, endless).plan(None, 1).state)
+    given_an_end = planner(broker, ending)
+    last = given_an_end.plan(state, 1)
+    broker.ends = {A0: 5}
+    assert (ranges(last), last.is_over) == ({"a-0": (2, 3)}, True)
+    assert given_an_end.plan(state, 1) == last
+
+    freed = planner(broker, endless).plan(through_json(last.state), 1)
+    assert (ranges(freed), freed.is_over) == ({"a-0": (3, 5)}, False)
+
+
+def test_an_end_that_was_reached_before_the_program_had_it_is_the_end() -> None:
+    broker = FakeBroker({A0: 3})
+    state = through_json(planner(broker).plan(None, 1).state)
+    ending = replace(READING, stopping=KafkaOffsetsInitializer.latest())
+    assert planner(broker, ending).plan(state, 1).is_over
+
+
 def test_a_broker_that_never_answers_is_an_error_after_a_while() -> None:
     clock = Clock()
 

@@ -159,6 +159,7 @@ class KafkaPlanner(Planner):
         self._rest = rest
         self._broker: Broker | None = None
         self._subscribed: set[KafkaTopicPartition] | None = None
+        self._later_stops: dict[KafkaTopicPartition, int | None] = {}
         self._next_look = float("-inf")
         self._is_away = False
         self._committed: Any = None
@@ -201,6 +202,7 @@ class KafkaPlanner(Planner):
         self._discover(broker, known if self._reading.keeps_restored else ())
         subscribed = self._subscribed or set()
         places = {one: place for one, place in known.items() if one in subscribed}
+        places = self._with_stops(places, broker)
         new = subscribed - known.keys()
         places |= self._begun(new, broker, is_first=state is None)
         try:
@@ -223,6 +225,20 @@ class KafkaPlanner(Planner):
         )
         after = [[*_names(one), *place] for one, place in sorted(places.items())]
         return Plan(tuple(pieces), after if pieces else state, is_over)
+
+    def _with_stops(
+        self, places: Mapping[KafkaTopicPartition, Place], broker: Broker
+    ) -> dict[KafkaTopicPartition, Place]:
+        """Return the places with the end that the program has now: when they were committed it may have had none."""
+        stopping = self._reading.stopping
+        if stopping is None:
+            return {one: place._replace(stop=None) for one, place in places.items()}
+        endless = {one for one, place in places.items() if place.stop is None}
+        if asked := endless - self._later_stops.keys():
+            stops = stopping.resolved(asked, broker)
+            self._later_stops |= {one: stops.get(one) for one in asked}
+        ends = {one: places[one]._replace(stop=self._later_stops[one]) for one in endless}
+        return {**places, **ends}
 
     def _discover(self, broker: Broker, restored: Collection[KafkaTopicPartition]) -> None:
         """Look for partitions, if it is time to: for those of the subscription, and those to be read on."""
