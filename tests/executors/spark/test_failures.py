@@ -7,6 +7,8 @@ from penstock.datastream import StreamExecutionEnvironment
 from penstock.errors import (
     FunctionNotSerializableError,
     JobFailedError,
+    KafkaNotReachableError,
+    KafkaOffsetNotFoundError,
     NoSinkError,
     SourceNotReadableError,
     WorkerLostError,
@@ -31,6 +33,16 @@ def test_an_error_of_penstock_is_found_behind_those_of_spark() -> None:
             "something is there",
         ),
         ("[PATH_NOT_FOUND] Path does not exist: file:/none", SourceNotReadableError, "is right"),
+        (
+            "ConfigException: No resolvable bootstrap urls given",
+            KafkaNotReachableError,
+            "bootstrap.servers",
+        ),
+        (
+            "java.lang.IllegalStateException: Some data may have been lost",
+            KafkaOffsetNotFoundError,
+            "EARLIEST",
+        ),
         ("ModuleNotFoundError: No module named 'pyarrow'", JobFailedError, "PYSPARK_PYTHON"),
         ("[PYTHON_VERSION_MISMATCH] 3.9, 3.11", JobFailedError, "PYSPARK_PYTHON"),
         ("[JAVA_GATEWAY_EXITED] Java gateway process exited", JobFailedError, "pyspark-shell"),

@@ -24,6 +24,7 @@ from penstock.executors.spark.java_process import forget_dead_process, java_proc
 from penstock.executors.spark.kafka.package import resolved
 from penstock.executors.spark.session_options import (
     LOOPBACK,
+    PACKAGES,
     is_for_this_machine,
     is_submitted,
     local_cores,
@@ -121,8 +122,9 @@ def _build(configuration: Configuration, packages: Sequence[str]) -> SparkSessio
     builder = SparkSession.builder
     for key, value in options.items():
         builder = builder.config(key, value)
+    fetched = options.get(PACKAGES, "") if packages and not runs_already else ""
     interpreter = interpreter_for(configuration, is_local=is_for_this_machine(configuration))
-    with _workers_of(interpreter), resolved(() if runs_already else packages):
+    with _workers_of(interpreter), resolved(fetched):
         built = builder.getOrCreate()
         application = built.conf.get(_APPLICATION) or ""
         _INTERPRETERS[application] = os.environ.get(_PYTHON, "")

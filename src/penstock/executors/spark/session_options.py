@@ -27,7 +27,7 @@ LOOPBACK: Final = "127.0.0.1"
 _JAVA_OPTIONS: Final = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
 _MASTER: Final = "spark.master"
 _JARS: Final = "spark.jars"
-_PACKAGES: Final = "spark.jars.packages"
+PACKAGES: Final = "spark.jars.packages"
 _BATCH_SIZE: Final = "spark.sql.execution.arrow.maxRecordsPerBatch"
 _ADAPTIVE: Final = "spark.sql.adaptive.enabled"
 _SOCKETS: Final = "spark.python.unix.domain.socket.enabled"
@@ -40,7 +40,7 @@ _FLAGS: Final = {
     "--name": "spark.app.name",
     "--driver-java-options": _DRIVER_OPTIONS,
     "--jars": _JARS,
-    "--packages": _PACKAGES,
+    "--packages": PACKAGES,
 }
 
 
@@ -88,9 +88,9 @@ def session_options(
         options |= {key: value for key, value in _choices(said).items() if key not in said}
         if jars:
             given[_JARS] = ",".join([*filter(None, [said.get(_JARS)]), *jars])
-        named = f"{given.get(_JARS, said.get(_JARS))},{said.get(_PACKAGES)}"
+        named = f"{given.get(_JARS, said.get(_JARS))},{said.get(PACKAGES)}"
         if wanted := [one for one in packages if one.split(":")[1].rpartition("_")[0] not in named]:
-            given[_PACKAGES] = ",".join([*filter(None, [said.get(_PACKAGES)]), *wanted])
+            given[PACKAGES] = ",".join([*filter(None, [said.get(PACKAGES)]), *wanted])
     port = configuration.get(REST_PORT)
     if port is not None:
         options |= {"spark.ui.enabled": "true", "spark.ui.port": str(port)}

@@ -121,7 +121,11 @@ def test_the_connector_is_told_what_the_builder_was() -> None:
         "includeHeaders": "true",
         "failOnDataLoss": "false",
         "kafkaConsumer.pollTimeoutMs": "60000",
+        "kafka.request.timeout.ms": "20000",
+        "kafka.default.api.timeout.ms": "20000",
     }
+    slow = told(builder().set_property("request.timeout.ms", "50000").build())
+    assert slow["kafka.default.api.timeout.ms"] == "50000"
     by_time = KafkaOffsetsInitializer.timestamp(5)
     places = {KafkaTopicPartition("a", 1), KafkaTopicPartition("a", 0)}
     source = (

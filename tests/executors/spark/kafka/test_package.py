@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
 from pathlib import Path
 
 import pyspark
@@ -25,7 +24,7 @@ def test_the_package_is_of_the_spark_and_the_scala_that_are_here(
     assert re.fullmatch(rf"{name}3\.8:{version}", connector_package())
 
 
-def start(packages: Sequence[str], message: str) -> None:
+def start(packages: str, message: str) -> None:
     """Start a Spark that fails."""
     with resolved(packages):
         given = os.environ["SPARK_SUBMIT_OPTS"]
@@ -38,8 +37,8 @@ def start(packages: Sequence[str], message: str) -> None:
 def test_that_spark_does_not_start_with_a_package_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SPARK_SUBMIT_OPTS", "-Done=1")
     with pytest.raises(KafkaConnectorNotFoundError, match=r"a:b:1(.|\n)*spark\.jars\.packages"):
-        start(["a:b:1"], "[JAVA_GATEWAY_EXITED] Java gateway process exited")
+        start("a:b:1", "[JAVA_GATEWAY_EXITED] Java gateway process exited")
     assert os.environ["SPARK_SUBMIT_OPTS"] == "-Done=1"
-    for packages, message in (((), "JAVA_GATEWAY_EXITED"), (("a:b:1",), "other")):
+    for packages, message in (("", "JAVA_GATEWAY_EXITED"), ("a:b:1", "other")):
         with pytest.raises(RuntimeError, match=message):
             start(packages, message)

@@ -42,6 +42,8 @@ _FORMAT: Final = "kafka"
 _MISSING: Final = re.compile(r"DATA_SOURCE_NOT_FOUND|Failed to find (the )?data source")
 _OF_LOGIN: Final = re.compile(r"sasl|ssl|jaas", re.IGNORECASE)
 _GROUP: Final = "group.id"
+_ASKED: Final = 3
+_REQUEST_MS: Final = 30_000
 
 
 @dataclass(frozen=True)
@@ -132,6 +134,10 @@ def _options(records: KafkaRecords, reading: Reading, name: str) -> dict[str, st
         "failOnDataLoss": str(reading.starting.reset is KafkaOffsetResetStrategy.NONE).lower(),
         "kafkaConsumer.pollTimeoutMs": str(round(reading.patience * 1000)),
     }
+    # Spark asks three times before it gives up.
+    answer = round(reading.patience * 1000 / _ASKED)
+    request = found.setdefault("kafka.request.timeout.ms", str(min(answer, _REQUEST_MS)))
+    found["kafka.default.api.timeout.ms"] = str(max(answer, int(request)))
     if _GROUP not in records.properties:
         found["groupIdPrefix"] = "penstock"
     elif reading.commits:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -40,11 +40,11 @@ def _scala_version() -> str:
 
 
 @contextmanager
-def resolved(packages: Sequence[str]) -> Iterator[None]:
+def resolved(packages: str) -> Iterator[None]:
     """Start Spark inside, which fetches packages; a server that is silent is given up.
 
     Args:
-        packages: The packages.
+        packages: The packages, separated by commas; empty for none.
 
     Raises:
         KafkaConnectorNotFoundError: If there are some, and Spark does not start.
@@ -60,7 +60,7 @@ def resolved(packages: Sequence[str]) -> Iterator[None]:
         if "JAVA_GATEWAY_EXITED" not in str(error):
             raise
         raise KafkaConnectorNotFoundError(
-            f"Spark did not start with {', '.join(packages)}, which is to read topics of Kafka: what it printed above "
+            f"Spark did not start with {packages}, which is to read topics of Kafka: what it printed above "
             "says whether Maven Central has no such version, or cannot be reached.",
             hint="Set spark.jars.packages to the version that is nearest to Spark's own, or spark.jars to its jars. "
             'Without Java, `pip install "penstock[kafka]"` and kafka.reader: python read topics as well.',
