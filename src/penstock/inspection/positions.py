@@ -34,6 +34,6 @@ def positions_of(record: EpochRecord) -> Iterator[Position]:
     """
     for source, read in record.planned.items():
         if read.kind == KafkaRecords.kind:
-            for topic, number, next_offset, end_offset in read.state or ():
+            for topic, number, next_offset, end_offset, *_ in read.state or ():
                 partition = str(KafkaTopicPartition(topic, number))
                 yield Position(source, partition, next_offset, end_offset)

@@ -35,13 +35,25 @@ class Topic:
         self.servers = cluster.bootstrap_servers
         self.name = f"topic-{uuid.uuid4().hex}"
         self._partitions = partitions
-        settings = {key.replace("_", "."): value for key, value in config.items()}
+        self._settings = {key.replace("_", "."): value for key, value in config.items()}
+        self._make()
+
+    def _make(self) -> None:
         admin = AdminClient({"bootstrap.servers": self.servers})
-        new = NewTopic(self.name, num_partitions=partitions, config=settings)
+        new = NewTopic(self.name, num_partitions=self._partitions, config=self._settings)
         admin.create_topics([new])[self.name].result(PATIENCE)
         deadline = time.monotonic() + PATIENCE
         while self.name not in admin.list_topics(timeout=PATIENCE).topics:
             assert time.monotonic() < deadline
+
+    def make_anew(self) -> None:
+        """Delete the topic, and make another one of its name."""
+        admin = AdminClient({"bootstrap.servers": self.servers})
+        admin.delete_topics([self.name])[self.name].result(PATIENCE)
+        deadline = time.monotonic() + PATIENCE
+        while self.name in admin.list_topics(timeout=PATIENCE).topics:
+            assert time.monotonic() < deadline
+        self._make()
 
     def add_partition(self) -> None:
         self._partitions += 1

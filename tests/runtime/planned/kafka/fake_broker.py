@@ -19,6 +19,9 @@ class FakeBroker(Broker):
         firsts: The offset of the first one, where it is not 0.
         group: What the group has committed.
         is_away: Whether nothing answers.
+        topic_ids: The id of each topic, where it has one.
+        hidden: Topics that no list has.
+        asked_ids: How often somebody has asked for ids.
         times: The offset that answers to a time, in milliseconds, where there is one.
     """
 
@@ -26,6 +29,9 @@ class FakeBroker(Broker):
     firsts: dict[KafkaTopicPartition, int] = field(default_factory=dict)
     group: dict[KafkaTopicPartition, int] = field(default_factory=dict)
     is_away: bool = False
+    topic_ids: dict[str, str] = field(default_factory=dict)
+    hidden: set[str] = field(default_factory=set)
+    asked_ids: int = 0
     times: dict[tuple[KafkaTopicPartition, int], int] = field(default_factory=dict)
     commits: int = 0
     is_closed: bool = False
@@ -38,8 +44,14 @@ class FakeBroker(Broker):
         self._answer()
         found: dict[str, list[int]] = {}
         for one in sorted(self.ends):
-            found.setdefault(one.topic, []).append(one.partition)
+            if one.topic not in self.hidden:
+                found.setdefault(one.topic, []).append(one.partition)
         return found
+
+    def ids(self, topics: Collection[str]) -> Mapping[str, str]:
+        self._answer()
+        self.asked_ids += 1
+        return {name: self.topic_ids[name] for name in topics if name in self.topic_ids}
 
     def earliest(self, partitions: Collection[KafkaTopicPartition]) -> Offsets:
         self._answer()

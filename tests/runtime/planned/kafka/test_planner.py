@@ -121,7 +121,7 @@ def test_a_partition_takes_part_when_it_is_known_though_it_is_empty() -> None:
     first = planner(FakeBroker({A0: 2, A1: 0})).plan(None, 2)
 
     assert ranges(first) == {"a-0": (0, 2), "a-1": (0, 0)}
-    assert first.state == [["a", 0, 2, None], ["a", 1, 0, None]]
+    assert first.state == [["a", 0, 2, None, None], ["a", 1, 0, None, None]]
 
 
 def test_what_starts_at_the_end_stays_there_until_it_is_committed() -> None:
@@ -157,8 +157,73 @@ def test_a_pattern_takes_up_topics_and_lets_them_go(caplog: pytest.LogCaptureFix
         found = [source.plan(state, 1) for _ in range(2)]
 
     assert ranges(found[1]) == {"b-0": (0, 2)}
-    assert found[1].state == [["b", 0, 2, None]]
-    assert "partitions are gone, and not read on: a-0" in caplog.text
+    assert found[1].state == [["a", 0, 1, None, None], ["b", 0, 2, None, None]]
+    assert "partitions are gone, and not read until they are back: a-0" in caplog.text
+
+
+@pytest.mark.parametrize("has_restarted", [False, True])
+@pytest.mark.parametrize("has_ids", [False, True])
+def test_a_topic_of_a_pattern_that_no_list_has_for_a_moment_is_read_on(
+    has_restarted: bool, has_ids: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    broker, clock = FakeBroker({A0: 3, B0: 1}, topic_ids={"a": "1", "b": "2"}), Clock()
+    reading = replace(READING, subscription=Subscription(pattern=".*"), discovery=1)
+    source = planner(broker, reading, clock)
+    first = source.plan(None, 1)
+    state = first.state if has_ids else [row[:4] for row in first.state]
+    broker.hidden.add("a")
+    broker.ends |= {A0: 5, B0: 2}
+    clock.rest(1)
+
+    plan = source.plan(state, 1)
+    assert ranges(plan) == {"b-0": (1, 2)}
+    source.committed(plan.state)
+    assert broker.group == {B0: 2}
+    broker.hidden.clear()
+    clock.rest(1)
+    if has_restarted:
+        source = planner(broker, reading, clock)
+    with caplog.at_level(logging.INFO):
+        then = source.plan(through_json(plan.state), 1)
+    assert ranges(then) == {"a-0": (3, 5)}
+    assert then.state == [["a", 0, 5, None, "1"], ["b", 0, 2, None, "2"]]
+    assert has_restarted or "partitions are there again: a-0" in caplog.text
+
+
+@pytest.mark.parametrize("end", [2, 9])
+@pytest.mark.parametrize("is_seen_missing", [False, True])
+def test_a_topic_of_a_pattern_that_was_made_anew_is_read_from_its_beginning(
+    end: int, is_seen_missing: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    broker, clock = FakeBroker({A0: 3, A1: 3}, topic_ids={"a": "1"}), Clock()
+    reading = replace(READING, subscription=Subscription(pattern=".*"))
+    source = planner(broker, reading, clock)
+    state = source.plan(None, 1).state
+    if is_seen_missing:
+        broker.ends.clear()
+        clock.rest(300)
+        assert source.plan(state, 1).pieces == ()
+    broker.ends = {A0: end}
+    broker.topic_ids["a"] = "2"
+    if end > 3 or is_seen_missing:
+        clock.rest(300)
+    else:
+        assert source.plan(state, 1).pieces == ()
+
+    plan = source.plan(state, 1)
+    assert (ranges(plan), plan.state) == ({"a-0": (0, end)}, [["a", 0, end, None, "2"]])
+    assert "topics were made anew, and are read from their beginning: a" in caplog.text
+
+
+def test_a_topic_of_a_pattern_that_has_lost_records_is_an_error() -> None:
+    broker = FakeBroker({A0: 3}, topic_ids={"a": "1"})
+    source = planner(broker, replace(READING, subscription=Subscription(pattern="a")))
+    state = source.plan(None, 1).state
+    broker.ends[A0] = 1
+
+    assert source.plan(state, 1).pieces == ()
+    with pytest.raises(KafkaOffsetNotFoundError, match="ends at 1"):
+        source.plan(state, 1)
 
 
 @pytest.mark.parametrize(
@@ -279,7 +344,7 @@ def test_records_that_are_gone_are_told_or_refused(
         return
     plan = source.plan([["a", 0, 2, None]], 1)
 
-    assert (ranges(plan), plan.state) == ({"a-0": found}, [["a", 0, 6, None]])
+    assert (ranges(plan), plan.state) == ({"a-0": found}, [["a", 0, 6, None, None]])
     assert f"offsets 2 to {found[0] - 1} are lost" in caplog.text
 
 
@@ -310,6 +375,35 @@ def test_no_pattern_means_topics_of_kafka_itself() -> None:
 def test_a_topic_that_was_made_anew_is_not_taken_for_the_old_one() -> None:
     with pytest.raises(KafkaOffsetNotFoundError, match="ends at 1: its topic was deleted"):
         planner(FakeBroker({A0: 1})).plan([["a", 0, 2, None]], 1)
+
+
+@pytest.mark.parametrize("has_restarted", [False, True])
+def test_a_topic_that_was_made_anew_is_told_by_its_id_though_it_is_longer(
+    has_restarted: bool,
+) -> None:
+    broker, clock = FakeBroker({A0: 2}, topic_ids={"a": "1"}), Clock()
+    source = planner(broker, clock=clock)
+    state = source.plan(None, 1).state
+    broker.ends[A0] = 9
+    broker.topic_ids["a"] = "2"
+    clock.rest(300)
+
+    with pytest.raises(KafkaOffsetNotFoundError, match="from offset 2, but topic a was deleted"):
+        (planner(broker) if has_restarted else source).plan(state, 1)
+
+
+def test_ids_of_topics_are_asked_for_when_topics_are_looked_for_and_not_for_each_epoch() -> None:
+    broker, clock = FakeBroker({A0: 2}), Clock()
+    source = planner(broker, clock=clock)
+    state = None
+    for _ in range(3):
+        broker.ends[A0] += 1
+        state = source.plan(state, 1).state
+    assert broker.asked_ids == 1
+
+    clock.rest(300)
+    source.plan(state, 1)
+    assert broker.asked_ids == 2
 
 
 def test_the_group_learns_what_is_committed_and_of_the_last_start() -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -151,6 +152,36 @@ def test_a_topic_deleted_between_planning_and_reading_is_named_and_a_pattern_goe
         read(topic, KafkaOffsetResetStrategy.EARLIEST)
     assert read(topic, KafkaOffsetResetStrategy.EARLIEST, pattern="topic-.*") == []
     assert f"topic {topic.name}" in caplog.text
+
+
+@pytest.mark.kafka
+def test_a_topic_made_anew_is_told_by_its_id_though_it_is_longer(kafka: KafkaCluster) -> None:
+    topic = Topic(kafka)
+    topic.write("ab")
+    properties = {"bootstrap.servers": topic.servers}
+    named = Reading(Subscription((topic.name,)), KafkaOffsetsInitializer.earliest(), discovery=1)
+    of_pattern = replace(named, subscription=Subscription(pattern=topic.name))
+    planners = [
+        KafkaRecords(properties, one, Block, is_bounded=False).planner()
+        for one in (of_pattern, of_pattern, named, named)
+    ]
+    runs, starts, named_runs, named_starts = planners
+    state = runs.plan(None, 1).state
+    assert named_runs.plan(None, 1).state == state
+    assert [row[:4] for row in state] == [[topic.name, 0, 2, None]]
+    topic.make_anew()
+    topic.write("abc")
+
+    deadline = time.monotonic() + SECONDS
+    for planner in (runs, starts):
+        while not (pieces := planner.plan(state, 1).pieces):
+            assert time.monotonic() < deadline
+        assert [piece.content[2:] for piece in pieces] == [(0, 3)]
+    for planner in (named_runs, named_starts):
+        with pytest.raises(KafkaOffsetNotFoundError, match="was deleted and made anew"):
+            planner.plan(state, 1)
+    for planner in planners:
+        planner.close()
 
 
 @pytest.mark.kafka

@@ -6,9 +6,10 @@ import logging
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Final
 
+from penstock.errors import KafkaAccessError, KafkaTopicNotFoundError
 from penstock.runtime.planned.kafka.client import (
     connection_properties,
     kafka_client,
@@ -36,6 +37,14 @@ class Broker(ABC):
         Raises:
             KafkaNotReachableError: If no broker answers.
             KafkaAccessError: If it does not let the user in.
+        """
+
+    @abstractmethod
+    def ids(self, topics: Collection[str]) -> Mapping[str, str]:
+        """Return the id of each topic, which no later topic of its name has; nothing of those that have none.
+
+        Raises:
+            KafkaNotReachableError: If no broker answers.
         """
 
     @abstractmethod
@@ -108,6 +117,21 @@ class KafkaBroker(Broker):
             for name, topic in found.topics.items()
             if topic.error is None
         }
+
+    def ids(self, topics: Collection[str]) -> Mapping[str, str]:
+        if not topics:
+            return {}
+        wanted = self._client.TopicCollection(sorted(topics))
+        answers = self._admin.describe_topics(wanted, request_timeout=_SECONDS)
+        found = {}
+        for name, answer in answers.items():
+            gone = suppress(KafkaTopicNotFoundError, KafkaAccessError)
+            with gone, self._asking(f"topic {name}"):
+                topic_id = answer.result().topic_id
+                # Brokers that know of no ids answer with 0.
+                if topic_id.get_most_significant_bits() or topic_id.get_least_significant_bits():
+                    found[name] = str(topic_id)
+        return found
 
     def earliest(self, partitions: Collection[KafkaTopicPartition]) -> Offsets:
         return self._asked(partitions, "earliest")

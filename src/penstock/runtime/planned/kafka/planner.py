@@ -26,6 +26,10 @@ _LOG: Final = logging.getLogger("penstock")
 _RETRY_SECONDS: Final = 0.5
 _INTERNAL: Final = frozenset({"__consumer_offsets", "__share_group_state", "__transaction_state"})
 """Kafka's own topics, which no pattern means."""
+_ANEW: Final = (
+    "To begin anew, give the source another uid() and set execution.state-recovery.ignore-unclaimed-state to true, or "
+    "start from another checkpoint location. A job that begins so should name an offset that is there."
+)
 
 
 @dataclass(frozen=True)
@@ -69,6 +73,12 @@ class Subscription:
                 hint="Make the topic first. Topics that come later, set_topic_pattern() takes up.",
             )
         return set(self.partitions) or found
+
+    def means(self, one: KafkaTopicPartition) -> bool:
+        """Return whether a partition is one of them, be it there or not."""
+        if self.pattern is not None:
+            return one.topic not in _INTERNAL and bool(re.fullmatch(self.pattern, one.topic))
+        return one.topic in self.topics or one in self.partitions
 
 
 @dataclass(frozen=True)
@@ -120,10 +130,12 @@ class Place(NamedTuple):
     Attributes:
         next: The offset that comes next.
         stop: Where its reading ends; None for nowhere.
+        topic_id: The id of the topic that it belongs to; None if that is not known.
     """
 
     next: int
     stop: int | None
+    topic_id: str | None = None
 
     @property
     def is_over(self) -> bool:
@@ -134,7 +146,9 @@ class Place(NamedTuple):
 class KafkaPlanner(Planner):
     """Plans to read what has come to each partition, from offset to offset.
 
-    The state is a list of topic, partition, next offset, and the offset where reading ends.
+    The state is a list of topic, partition, next offset, the offset where reading ends, and the topic's id, which tells
+    a topic from an earlier one of its name; states of earlier versions have no id. Partitions that are not there just
+    now are kept in it.
 
     Args:
         reading: What is read.
@@ -160,6 +174,7 @@ class KafkaPlanner(Planner):
         self._broker: Broker | None = None
         self._subscribed: set[KafkaTopicPartition] | None = None
         self._later_stops: dict[KafkaTopicPartition, int | None] = {}
+        self._ids: Mapping[str, str] = {}
         self._next_look = float("-inf")
         self._is_away = False
         self._committed: Any = None
@@ -196,24 +211,27 @@ class KafkaPlanner(Planner):
 
     def _plan(self, state: Any, broker: Broker) -> Plan:
         known = {
-            KafkaTopicPartition(topic, partition): Place(offset, stop)
-            for topic, partition, offset, stop in state or ()
+            KafkaTopicPartition(topic, partition): Place(*place)
+            for topic, partition, *place in state or ()
         }
-        self._discover(broker, known if self._reading.keeps_restored else ())
+        has_looked = self._discover(broker, known)
         subscribed = self._subscribed or set()
+        known = self._without_renewed(known)
         places = {one: place for one, place in known.items() if one in subscribed}
         places = self._with_stops(places, broker)
         new = subscribed - known.keys()
         places |= self._begun(new, broker, is_first=state is None)
         try:
             ranges = self._ranges(places, new, broker)
-        except KafkaTopicNotFoundError:
+        except (KafkaTopicNotFoundError, KafkaOffsetNotFoundError) as error:
             self._next_look = float("-inf")
-            if self._reading.subscription.pattern is None:
+            is_known = has_looked and isinstance(error, KafkaOffsetNotFoundError)
+            if self._reading.subscription.pattern is None or is_known:
                 raise
             return Plan(state=state)
         for one, found in ranges.items():
-            places[one] = places[one]._replace(next=found.end)
+            topic_id = self._ids.get(one.topic, places[one].topic_id)
+            places[one] = places[one]._replace(next=found.end, topic_id=topic_id)
         pieces = [
             Piece(found, str(one))
             for one, found in ranges.items()
@@ -223,6 +241,7 @@ class KafkaPlanner(Planner):
         is_over = self._reading.stopping is not None and all(
             place.is_over for place in places.values()
         )
+        places |= {one: place for one, place in known.items() if self._is_awaited(one)}
         after = [[*_names(one), *place] for one, place in sorted(places.items())]
         return Plan(tuple(pieces), after if pieces else state, is_over)
 
@@ -240,22 +259,61 @@ class KafkaPlanner(Planner):
         ends = {one: places[one]._replace(stop=self._later_stops[one]) for one in endless}
         return {**places, **ends}
 
-    def _discover(self, broker: Broker, restored: Collection[KafkaTopicPartition]) -> None:
+    def _discover(self, broker: Broker, known: Collection[KafkaTopicPartition]) -> bool:
         """Look for partitions, if it is time to: for those of the subscription, and those to be read on."""
         if self._clock() < self._next_look:
-            return
+            return False
         there = broker.partitions()
         found = self._reading.subscription.among(there)
-        found |= {one for one in restored if one.partition in there.get(one.topic, ())}
-        if self._subscribed is not None and (new := found - self._subscribed):
-            _LOG.info("new partitions are read: %s", ", ".join(map(str, sorted(new))))
-        if self._subscribed is not None and (gone := self._subscribed - found):
-            _LOG.warning(
-                "partitions are gone, and not read on: %s", ", ".join(map(str, sorted(gone)))
-            )
+        if self._reading.keeps_restored:
+            found |= {one for one in known if one.partition in there.get(one.topic, ())}
+        self._ids = broker.ids({one.topic for one in found})
+        if self._subscribed is not None:
+            came, gone = found - self._subscribed, self._subscribed - found
+            if new := came.difference(known):
+                _LOG.info("new partitions are read: %s", _listed(new))
+            if back := came.intersection(known):
+                _LOG.info("partitions are there again: %s", _listed(back))
+            if gone:
+                _LOG.warning(
+                    "partitions are gone, and not read until they are back: %s", _listed(gone)
+                )
         self._subscribed = found
         interval = self._reading.discovery
         self._next_look = float("inf") if interval is None else self._clock() + interval / 1000
+        return True
+
+    def _is_awaited(self, one: KafkaTopicPartition) -> bool:
+        """Return whether a partition that was read is not there, but is read on when it is back."""
+        reading = self._reading
+        is_meant = reading.keeps_restored or reading.subscription.means(one)
+        return is_meant and one not in (self._subscribed or ())
+
+    def _without_renewed(
+        self, known: Mapping[KafkaTopicPartition, Place]
+    ) -> dict[KafkaTopicPartition, Place]:
+        """Return the places but those in topics of a pattern that were made anew, which are read from their beginning.
+
+        Raises:
+            KafkaOffsetNotFoundError: If a topic was made anew that was named.
+        """
+        renewed = {
+            one: place
+            for one, place in known.items()
+            if place.topic_id is not None
+            and self._ids.get(one.topic, place.topic_id) != place.topic_id
+        }
+        if renewed and self._reading.subscription.pattern is None:
+            one, place = min(renewed.items())
+            raise KafkaOffsetNotFoundError(
+                f"{one} is to be read from offset {place.next}, but topic {one.topic} was deleted and made anew: of the "
+                "topic that had this offset nothing is left.",
+                hint=_ANEW,
+            )
+        if renewed:
+            topics = ", ".join(sorted({one.topic for one in renewed}))
+            _LOG.warning("topics were made anew, and are read from their beginning: %s", topics)
+        return {one: place for one, place in known.items() if one not in renewed}
 
     def _begun(
         self, new: Collection[KafkaTopicPartition], broker: Broker, *, is_first: bool
@@ -316,9 +374,7 @@ class KafkaPlanner(Planner):
             raise KafkaOffsetNotFoundError(
                 f"{one} is to be read from offset {wanted}, but ends at {end}: its topic was deleted and made anew, "
                 "or has lost records.",
-                hint="To begin anew, give the source another uid() and set "
-                "execution.state-recovery.ignore-unclaimed-state to true, or start from "
-                "another checkpoint location. A job that begins so should name an offset that is there.",
+                hint=_ANEW,
             )
         match self._reading.starting.reset:
             case KafkaOffsetResetStrategy.EARLIEST:
@@ -350,8 +406,9 @@ class KafkaPlanner(Planner):
         self._committed = state
         self._broker.commit(
             {
-                KafkaTopicPartition(topic, partition): offset
-                for topic, partition, offset, _ in state or ()
+                one: offset
+                for topic, partition, offset, *_ in state or ()
+                if not self._is_awaited(one := KafkaTopicPartition(topic, partition))
             }
         )
 
@@ -386,3 +443,7 @@ def shared(
 
 def _names(one: KafkaTopicPartition) -> tuple[str, int]:
     return one.topic, one.partition
+
+
+def _listed(partitions: Collection[KafkaTopicPartition]) -> str:
+    return ", ".join(map(str, sorted(partitions)))
