@@ -85,7 +85,8 @@ def test_a_job_reads_on_seconds_after_its_broker_is_back(
 ) -> None:
     topic = Topic(broker)
     topic.write(["a"])
-    job = started(reading(topic).build())
+    looks_often = reading(topic).set_property("partition.discovery.interval.ms", "1")
+    job = started(looks_often.build())
     wait_for(lambda: FOUND == ["a"], job)
 
     broker.kill(0)
