@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Collection
 from typing import Any
 
 import pytest
 from tests.runtime.planned.kafka.fake_broker import FakeBroker
 
 from penstock.errors import InvalidArgumentError, KafkaOffsetNotFoundError
+from penstock.runtime.planned.kafka.broker import Offsets
 from penstock.runtime.planned.kafka.offsets import (
     KafkaOffsetResetStrategy,
     KafkaOffsetsInitializer,
@@ -37,6 +39,16 @@ def test_each_says_where_a_partition_begins(start: Start, found: tuple[int, ...]
     there = pickle.loads(pickle.dumps(start))
     assert there.resolved([A, B, C], BROKER) == dict(zip((A, B, C), found, strict=True))
     assert there.resolved([], BROKER) == {}
+
+
+def test_a_record_that_comes_while_a_time_is_looked_up_is_not_passed_over() -> None:
+    class Busy(FakeBroker):
+        def at(self, partitions: Collection[KafkaTopicPartition], timestamp: int) -> Offsets:
+            found = super().at(partitions, timestamp)
+            self.ends[A] += 1
+            return found
+
+    assert Start.timestamp(99).resolved([A], Busy(ends={A: 10})) == {A: 10}
 
 
 def test_what_the_group_never_committed_is_an_error_where_nothing_stands_in_for_it() -> None:

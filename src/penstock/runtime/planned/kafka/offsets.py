@@ -199,8 +199,9 @@ class KafkaOffsetsInitializer:
             case "earliest" | "latest":
                 found = {}
             case "timestamp":
-                found = broker.at(partitions, self.time)
-                return {**_ends(set(partitions) - found.keys(), broker), **found}
+                # The ends first: a record that comes in between would be passed over.
+                ends = broker.latest(partitions)
+                return {**ends, **broker.at(partitions, self.time)}
             case _:
                 found = {one: self.given[one] for one in partitions if one in self.given}
                 found |= broker.committed([one for one in partitions if one not in found])
@@ -221,12 +222,6 @@ class KafkaOffsetsInitializer:
             hint="Say where to begin then: KafkaOffsetsInitializer.committed_offsets("
             "KafkaOffsetResetStrategy.EARLIEST).",
         )
-
-
-def _ends(
-    partitions: Collection[KafkaTopicPartition], broker: Broker
-) -> dict[KafkaTopicPartition, int]:
-    return broker.latest(partitions) if partitions else {}
 
 
 def _listed(partitions: Iterable[KafkaTopicPartition]) -> str:
