@@ -48,7 +48,7 @@ class Message(NamedTuple):
     """What a consumer gives: an epoch that was sent, or an error."""
 
     sender: str = ""
-    epoch: int = 0
+    epoch: int | str | None = 0
     code: int | None = None
 
     def error(self) -> KafkaError | None:
@@ -57,8 +57,8 @@ class Message(NamedTuple):
     def key(self) -> bytes:
         return self.sender.encode()
 
-    def value(self) -> bytes:
-        return b"%d" % self.epoch
+    def value(self) -> bytes | None:
+        return None if self.epoch is None else str(self.epoch).encode()
 
     def offset(self) -> int:
         return 2
@@ -115,6 +115,21 @@ def test_no_right_to_a_group_is_needed(connect: Callable[[FakeClient], EpochsTop
     ]
 
     assert connect(FakeClient(messages)).read(waits=False) == ("id", {"first/sink": 4})
+
+
+def test_what_was_written_by_hand_counts_if_it_is_an_epoch(
+    connect: Callable[[FakeClient], EpochsTopic], caplog: pytest.LogCaptureFixture
+) -> None:
+    messages = [
+        Message("kept", 3),
+        Message("deleted", 3),
+        Message("deleted", None),
+        Message("kept", "four"),
+        Message(code=KafkaError._PARTITION_EOF),
+    ]
+
+    assert connect(FakeClient(messages)).read(waits=False).sent == {"kept": 3}
+    assert "offset 2: key b'kept' and value b'four' name no epoch" in caplog.text
 
 
 def test_any_other_error_ends_the_reading(connect: Callable[[FakeClient], EpochsTopic]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from contextlib import closing, suppress
 from functools import cached_property
@@ -13,6 +14,7 @@ from penstock.datastream.connectors.kafka.waiting import waited
 from penstock.errors import SinkNotWritableError, SinkTopicError
 from penstock.runtime.planned.kafka.client import kafka_client, new_client
 
+_LOG: Final = logging.getLogger("penstock")
 _SHORT: Final = 1.0
 _PAUSE: Final = 0.2
 _NOT_ITS_GROUP: Final = "GROUP_AUTHORIZATION_FAILED"
@@ -182,8 +184,7 @@ class EpochsTopic:
             if message is not None:
                 error = message.error()
                 if error is None:
-                    key, epoch = message.key().decode(), int(message.value())
-                    found[key] = max(epoch, found.get(key, epoch))
+                    self._take(message, found)
                 elif error.name() == "_PARTITION_EOF":
                     if message.offset() >= ends[message.partition()]:
                         left.discard(message.partition())
@@ -197,6 +198,22 @@ class EpochsTopic:
                     "`kafka-transactions.sh list` shows what is open.",
                 )
         return found
+
+
+    def _take(self, message: Any, found: dict[str, int]) -> None:
+        """Take up what a message says; users may have written it, as a hint says, or deleted a key."""
+        key, value = message.key(), message.value()
+        try:
+            name = key.decode()
+            if value is None:
+                found.pop(name, None)
+                return
+            epoch = int(value)
+        except (AttributeError, ValueError):
+            where = f"{self.name}-{message.partition()}, offset {message.offset()}"
+            _LOG.warning("%s: key %r and value %r name no epoch, and are passed over", where, key, value)
+            return
+        found[name] = max(epoch, found.get(name, epoch))
 
 
 def owner(lineage: str, sink_id: str) -> str:
