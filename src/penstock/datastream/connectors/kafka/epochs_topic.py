@@ -199,7 +199,6 @@ class EpochsTopic:
                 )
         return found
 
-
     def _take(self, message: Any, found: dict[str, int]) -> None:
         """Take up what a message says; users may have written it, as a hint says, or deleted a key."""
         key, value = message.key(), message.value()
@@ -211,7 +210,9 @@ class EpochsTopic:
             epoch = int(value)
         except (AttributeError, ValueError):
             where = f"{self.name}-{message.partition()}, offset {message.offset()}"
-            _LOG.warning("%s: key %r and value %r name no epoch, and are passed over", where, key, value)
+            _LOG.warning(
+                "%s: key %r and value %r name no epoch, and are passed over", where, key, value
+            )
             return
         found[name] = max(epoch, found.get(name, epoch))
 
