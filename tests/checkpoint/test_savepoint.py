@@ -146,11 +146,13 @@ def test_of_another_jobs_location_what_was_prepared_is_copied_too(location: Loca
     location.storage.delete({"spark-2/commits/12"})
     # In the epoch that runs.
     location.put("prepared/00000013-0")
+    location.put("sinks/sink")
     record = copy_into(location.storage, location.target("new"))
 
     assert contents(location.target("new"), record) == contents(location.storage, location.record)
     assert record.prepared == location.record.prepared
     assert location.target("new").names("prepared") == ["prepared/00000012-0"]
+    assert location.target("new").names("sinks") == ["sinks/sink"]
 
 
 def test_of_another_jobs_location_the_next_epoch_is_read_when_one_is_gone(

@@ -13,6 +13,8 @@ from typing import Final, NamedTuple
 from penstock.checkpoint.storage import LocalStorage, Storage
 
 PREPARED: Final = "prepared"
+NOTES: Final = "sinks"
+"""Where committers note what they need to know beside the epochs."""
 STATE: Final = "state"
 PIECES: Final = "pieces"
 ENGINE: Final = "spark"

@@ -13,6 +13,7 @@ from penstock.checkpoint.epoch_store import ERAS, StoredEpochs
 from penstock.checkpoint.epoch_store import FOLDER as EPOCHS
 from penstock.checkpoint.handles import StateHandle, copy_state_file
 from penstock.checkpoint.leftovers import (
+    NOTES,
     PIECES,
     PREPARED,
     STATE,
@@ -170,6 +171,8 @@ def copy_into(
         # A job that runs there may prepare other epochs meanwhile.
         names = savepoint.names(PREPARED)
         _copy(savepoint, [name for name in names if origin_of(name).epoch == record.number], target)
+        # Sinks that may have delivered it know by these how to find out.
+        _copy(savepoint, savepoint.names(NOTES), target)
     return found
 
 

@@ -148,12 +148,15 @@ class Program:
     """
 
     def __init__(self, folder: Path, values: list[str]) -> None:
-        self._location = str(folder / "location")
+        self.location = str(folder / "location")
         self._values = values
 
-    def run(self, sink: KafkaSink) -> None:
+    def run(self, sink: KafkaSink, *, after: Program | None = None) -> None:
+        """Run to the end; at a new location from where another one has crashed."""
         configuration = Configuration().set_string("execution.target", "local")
-        configuration.set_string("execution.checkpointing.dir", self._location)
+        configuration.set_string("execution.checkpointing.dir", self.location)
+        if after is not None:
+            configuration.set_string("execution.state-recovery.path", after.location)
         env = StreamExecutionEnvironment.get_execution_environment(configuration)
         source = TestingSource([[value] for value in self._values])
         env.from_source(source, WatermarkStrategy.no_watermarks(), "values").sink_to(sink)
@@ -228,6 +231,23 @@ def test_an_epoch_whose_marker_was_deleted_is_not_sent_again(topic: Topic, tmp_p
     # A run that ended in order has noted itself what was sent.
     delete(sink)
     program.run(sink)
+    assert topic.values() == ["a", "b", "c"]
+
+
+@pytest.mark.kafka
+def test_an_epoch_that_goes_on_at_a_new_location_is_not_sent_again(
+    topic: Topic, tmp_path: Path
+) -> None:
+    sink, program = sink_of(topic), Program(tmp_path, ["a", "b", "c"])
+    program.crash(sink, 1)
+    Program(tmp_path / "known", ["a", "b", "c"]).run(sink, after=program)
+    assert topic.values() == ["a", "b", "c"]
+
+    delete(sink)
+    unknown = Program(tmp_path / "unknown", ["a", "b", "c"])
+    for _ in range(2):
+        with pytest.raises(EpochsTopicLostError, match="Epoch 1 may have been sent"):
+            unknown.run(sink, after=program)
     assert topic.values() == ["a", "b", "c"]
 
 

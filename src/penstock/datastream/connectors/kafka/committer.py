@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Any, Final
 
+from penstock.checkpoint.leftovers import NOTES
 from penstock.datastream.connectors.kafka.epochs_topic import EpochsTopic, owner
 from penstock.datastream.connectors.kafka.record_serialization import KafkaRecord
 from penstock.datastream.connectors.kafka.sender import Sender
@@ -96,7 +97,7 @@ class RecordsCommitter(Committer):
             EpochsTopicLostError: If it was another one, and this one knows nothing of the job.
         """
         if context.storage is not None:
-            name, now = f"sinks/{context.sink_id}", f"{key} {self._topic_id}".encode()
+            name, now = f"{NOTES}/{context.sink_id}", f"{key} {self._topic_id}".encode()
             with suppress(FileNotFoundError):
                 noted = context.storage.read(name)
                 if noted != now and noted.startswith(f"{key} ".encode()) and key not in self._sent:
