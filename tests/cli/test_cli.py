@@ -232,7 +232,7 @@ class TestShow:
             ),
         )
         vertex = VertexRecord(0, operators, 1, 128, is_shared=False)
-        read = [["fares", 0, 12, None], ["fares", 1, 7, 9]]
+        read = [["fares", 0, 12, None], ["fares", 1, 7, 9, "id"]]
         staged = StagedRecords("prepared/out/00000007-1", 15, 2)
         record = EpochRecord(
             7,
