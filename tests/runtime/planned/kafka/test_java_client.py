@@ -35,6 +35,13 @@ def test_a_login_means_the_same_to_both(mechanism: str) -> None:
     assert client_properties(of_java) == login
 
 
+def test_names_of_hosts_may_be_unchecked_in_both() -> None:
+    name = "ssl.endpoint.identification.algorithm"
+    assert client_properties({name: ""}) == {name: "none"}
+    assert java_properties({name: "none"}) == {name: ""}
+    assert java_properties({name: "https"}) == client_properties({name: "https"})
+
+
 @pytest.mark.parametrize("name", ["sasl.kerberos.keytab", "ssl.key.location", "ssl.ca.pem"])
 def test_what_java_would_not_heed_is_refused(name: str) -> None:
     with pytest.raises(KafkaPropertyError, match=name):

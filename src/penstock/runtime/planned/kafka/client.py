@@ -27,6 +27,9 @@ RENAMED: Final = {
     "ssl.truststore.certificates": "ssl.ca.pem",
 }
 """What Java's client calls otherwise."""
+HOST_CHECK: Final = "ssl.endpoint.identification.algorithm"
+NO_HOST_CHECK: Final = "none"
+"""What Java's client says by nothing at all."""
 _OF_JAVA: Final = frozenset(
     [
         "auto.include.jmx.reporter",
@@ -181,6 +184,8 @@ def client_properties(properties: Mapping[str, Any]) -> dict[str, str]:
     for key, value in left.items():
         if key not in _OF_JAVA:
             found[RENAMED.get(key, key)] = value
+    if found.get(HOST_CHECK) == "":
+        found[HOST_CHECK] = NO_HOST_CHECK
     return found
 
 

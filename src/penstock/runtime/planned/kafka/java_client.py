@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from penstock.errors import KafkaPropertyError
-from penstock.runtime.planned.kafka.client import RENAMED
+from penstock.runtime.planned.kafka.client import HOST_CHECK, NO_HOST_CHECK, RENAMED
 
 _NAMES: Final = {
     **{theirs: of_java for of_java, theirs in RENAMED.items() if not theirs.endswith(".pem")},
@@ -59,7 +59,7 @@ def java_properties(properties: Mapping[str, str]) -> dict[str, str]:
                 hint="Say it as Java's client has it: sasl.jaas.config, ssl.keystore.location, "
                 "ssl.endpoint.identification.algorithm. Or have Python read: kafka.reader: python.",
             )
-        found[name] = value
+        found[name] = "" if (name, value) == (HOST_CHECK, NO_HOST_CHECK) else value
     return found
 
 
