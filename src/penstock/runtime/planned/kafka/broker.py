@@ -221,6 +221,7 @@ class KafkaBroker(Broker):
 
     def _on_commit(self, error: Any, partitions: Sequence[Any]) -> None:
         self._is_sent = False
+        error = error or next((one.error for one in partitions if one.error is not None), None)
         if error is None:
             self._has_complained = False
         elif not self._has_complained:
