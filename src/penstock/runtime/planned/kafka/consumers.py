@@ -78,6 +78,8 @@ class Consumers:
             old = [one for found in self._waiting.values() for one in found if one[0] < before]
             for owner, found in list(self._waiting.items()):
                 self._waiting[owner] = [one for one in found if one[0] >= before]
+                if not self._waiting[owner]:
+                    del self._waiting[owner]
         for _, lent in old:
             lent.consumer.close()
 
