@@ -145,6 +145,17 @@ def test_new_partitions_are_read_from_their_beginning() -> None:
     assert ranges(source.plan(state, 1)) == {"a-1": (0, 3)}
 
 
+def test_a_topic_that_a_pattern_waits_for_is_read_from_its_beginning() -> None:
+    broker, clock = FakeBroker({}), Clock()
+    subscription = Subscription(pattern="a")
+    reading = Reading(subscription, KafkaOffsetsInitializer.latest())
+    source = planner(broker, reading, clock)
+    assert not source.plan(None, 1).pieces
+    broker.ends[A0] = 5
+    clock.rest(300)
+    assert ranges(source.plan(None, 1)) == {"a-0": (0, 5)}
+
+
 def test_a_pattern_takes_up_topics_and_lets_them_go(caplog: pytest.LogCaptureFixture) -> None:
     broker, clock = FakeBroker({A0: 1, KafkaTopicPartition("ab", 0): 1}), Clock()
     reading = replace(READING, subscription=Subscription(pattern="a|b"))

@@ -177,6 +177,7 @@ class KafkaPlanner(Planner):
         self._ids: Mapping[str, str] = {}
         self._next_look = float("-inf")
         self._is_away = False
+        self._has_found_none = False
         self._committed: Any = None
 
     def plan(self, state: Any, parallelism: int) -> Plan:
@@ -220,7 +221,9 @@ class KafkaPlanner(Planner):
         places = {one: place for one, place in known.items() if one in subscribed}
         places = self._with_stops(places, broker)
         new = subscribed - known.keys()
-        places |= self._begun(new, broker, is_first=state is None)
+        is_first = state is None and not self._has_found_none
+        places |= self._begun(new, broker, is_first=is_first)
+        self._has_found_none |= not subscribed
         try:
             ranges = self._ranges(places, new, broker)
         except (KafkaTopicNotFoundError, KafkaOffsetNotFoundError) as error:
