@@ -4,6 +4,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from confluent_kafka import KafkaError, KafkaException
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.datastream.connectors.kafka.fake_producer import FakeProducer
@@ -18,7 +19,7 @@ from penstock.datastream.connectors.kafka.committer import RecordsCommitter
 from penstock.datastream.connectors.kafka.epochs_topic import Epochs, EpochsTopic
 from penstock.datastream.connectors.kafka.target import KafkaTarget
 from penstock.datastream.connectors.kafka.writers import SendingWriter, StagingWriter
-from penstock.errors import SinkRowError, TypeMismatchError
+from penstock.errors import SinkRowError, SinkTopicError, TypeMismatchError
 from penstock.runtime.sinks import CommitContext
 
 
@@ -165,3 +166,27 @@ def test_blocks_are_sent_while_the_epoch_runs(monkeypatch: pytest.MonkeyPatch) -
     writer.write("c", 3)
     writer.prepare_commit()
     assert [(one[1], one[3]) for one in producer.sent] == [(b"a", 1), (b"b", 2), (b"c", 3)]
+
+
+def test_why_a_transaction_fails_is_told_and_not_that_its_records_are_taken_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Failing(FakeProducer):
+        def __init__(self, kind: str, settings: dict[str, Any]) -> None:
+            super().__init__()
+            self._tell = settings["on_delivery"]
+
+        def commit_transaction(self, timeout: float) -> None:
+            for record in self._waiting:
+                topic, value, key = (lambda part=part: part for part in record[:3])
+                message = SimpleNamespace(topic=topic, value=value, key=key)
+                self._tell(KafkaError(KafkaError._PURGE_QUEUE), message)
+            raise KafkaException(KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART))
+
+    writer, staging = staged_by(target_of(words()))
+    writer.write("a", None)
+    monkeypatch.setattr(NEW_CLIENT, Failing)
+    monkeypatch.setattr(EpochsTopic, "read", lambda self: Epochs("", {}))
+    context = CommitContext("Sink", "id", 7, "l", storage=staging)  # type: ignore[arg-type]
+    with pytest.raises(SinkTopicError, match="cannot be written to"):
+        RecordsCommitter(target_of(words())).commit(writer.prepare_commit(), context)

@@ -28,6 +28,8 @@ _REFRESH: Final = 300.0
 """For how many seconds the number of a topic's partitions is taken as known, as Kafka's clients do it."""
 _FENCED: Final = frozenset({"_FENCED", "PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH"})
 _TOO_LARGE: Final = frozenset({"MSG_SIZE_TOO_LARGE", "RECORD_LIST_TOO_LARGE"})
+_TAKEN_BACK: Final = frozenset({"_PURGE_QUEUE", "_PURGE_INFLIGHT"})
+"""What becomes of records whose transaction has failed: they say less of it than the transaction does."""
 _ABOUT_TOPIC: Final = frozenset(
     {
         "UNKNOWN_TOPIC_OR_PART",
@@ -57,6 +59,7 @@ class Sender:
         self._client = kafka_client()
         self._target = target
         self._failed: list[tuple[Any, Any]] = []
+        self._ignored = _TAKEN_BACK if "transactional.id" in settings else frozenset[str]()
         self._partitions: dict[str, int] = {}
         self._known_until = 0.0
         reports = {
@@ -142,8 +145,10 @@ class Sender:
         """Raise an error if something could not be sent."""
         if not self._failed:
             return
-        failed = self._failed[:]
+        failed = [one for one in self._failed if one[0].name() not in self._ignored]
         self._failed.clear()
+        if not failed:
+            return
         # Of records that were too large together, the largest one.
         reason, message = max(failed, key=lambda one: len(one[1].value() or b""))
         record = KafkaRecord(message.topic(), message.value(), message.key())
