@@ -218,7 +218,7 @@ def test_a_record_that_the_topic_does_not_take_is_named_and_the_job_goes_on(
     kafka: KafkaCluster, new_job: NewJob
 ) -> None:
     topic = Topic(kafka, max_message_bytes="1000")
-    job = new_job(sink_of(topic))
+    job = new_job(sink_of(topic, batch_num_messages="1"))
     job.prepare([["a", "b" * 2000]])()
     with pytest.raises(SinkRowError, match=r"a record of 2000 bytes for the topic .* is too large"):
         job.publish()

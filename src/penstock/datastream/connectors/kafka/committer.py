@@ -141,12 +141,15 @@ class RecordsCommitter(Committer):
             # What could not be delivered says more than that the transaction has failed of it.
             with suppress(Exception):  # A producer that was fenced raises that again.
                 producer.poll(0)
-            if not isinstance(error, ProducerFencedError):
-                sender.check()
-            elif time.monotonic() - began >= timeout:
-                raise self._too_slow(context) from error
-            with suppress(Exception):
-                producer.abort_transaction(_PATIENCE)
+            try:
+                if not isinstance(error, ProducerFencedError):
+                    sender.check()
+                elif time.monotonic() - began >= timeout:
+                    raise self._too_slow(context) from error
+            finally:
+                # Left open, it would keep readers of its topics waiting until its time is up.
+                with suppress(Exception):
+                    producer.abort_transaction(_PATIENCE)
             raise
 
     def _too_slow(self, context: CommitContext) -> SinkError:
