@@ -151,7 +151,7 @@ class Program:
         self.location = str(folder / "location")
         self._values = values
 
-    def run(self, sink: KafkaSink, *, after: Program | None = None) -> None:
+    def run(self, *sinks: KafkaSink, after: Program | None = None) -> None:
         """Run to the end; at a new location from where another one has crashed."""
         configuration = Configuration().set_string("execution.target", "local")
         configuration.set_string("execution.checkpointing.dir", self.location)
@@ -159,10 +159,12 @@ class Program:
             configuration.set_string("execution.state-recovery.path", after.location)
         env = StreamExecutionEnvironment.get_execution_environment(configuration)
         source = TestingSource([[value] for value in self._values])
-        env.from_source(source, WatermarkStrategy.no_watermarks(), "values").sink_to(sink)
+        values = env.from_source(source, WatermarkStrategy.no_watermarks(), "values")
+        for sink in sinks:
+            values.sink_to(sink)
         env.execute()
 
-    def crash(self, sink: KafkaSink, epoch: int) -> None:
+    def crash(self, sink: KafkaSink, epoch: int, *others: KafkaSink) -> None:
         """Run until an epoch is sent, and nobody could note that it is."""
 
         class CrashError(BaseException):
@@ -177,7 +179,7 @@ class Program:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(RecordsCommitter, "commit", commit)
             with pytest.raises(CrashError):
-                self.run(sink)
+                self.run(sink, *others)
 
 
 @pytest.fixture
@@ -252,16 +254,28 @@ def test_an_epoch_that_goes_on_at_a_new_location_is_not_sent_again(
 
 
 @pytest.mark.kafka
-def test_another_prefix_does_not_take_what_was_staged_for_the_first(
+def test_another_prefix_or_guarantee_does_not_take_what_was_staged_for_the_first(
     topic: Topic, tmp_path: Path
 ) -> None:
     sink, program = sink_of(topic), Program(tmp_path, ["a", "b", "c"])
     program.crash(sink, 1)
     with pytest.raises(UnclaimedOutputError, match="Epoch 1 is committed, and perhaps not"):
         program.run(sink_of(topic, prefix=f"other-{topic.name}"))
+    without = KafkaSink.builder().set_bootstrap_servers(topic.servers)
+    without.set_record_serializer(sink.target.serializer)
+    with pytest.raises(UnclaimedOutputError, match="Epoch 1 is committed, and perhaps not"):
+        program.run(without.build())
     _, port = topic.servers.split(":")
     program.run(sink_of(topic, bootstrap_servers=f"localhost:{port}"))
     assert topic.values() == ["a", "b", "c"]
+
+
+@pytest.mark.kafka
+def test_two_sinks_of_a_job_may_have_one_prefix(topic: Topic, tmp_path: Path) -> None:
+    program = Program(tmp_path, ["a", "b", "c"])
+    program.crash(sink_of(topic), 1, sink_of(topic))
+    program.run(sink_of(topic), sink_of(topic))
+    assert sorted(topic.values()) == ["a", "a", "b", "b", "c", "c"]
 
 
 @pytest.mark.kafka
