@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient
 from tests.datastream.connectors.kafka import killed_job, killed_on_spark
 from tests.datastream.connectors.kafka.topics import Topic
 from tests.datastream.connectors.sink_job import SINK_ID, SinkJob
@@ -212,6 +213,28 @@ def test_a_broker_that_goes_away_and_comes_back_is_waited_for(
             cluster.resume(0)
             done.result()
         assert topic.values() == ["a", "b"]
+
+
+def test_a_leader_that_is_killed_in_a_transaction_is_replaced_and_the_records_are_there_once(
+    new_job: NewJob, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def kill_leader(step: Callable[[float], Any], *others: Any) -> Any:
+        if leaders:
+            cluster.kill(leaders.pop())
+        return waited(step, *others)
+
+    with closing(KafkaCluster(3)) as cluster:
+        topic = Topic(cluster)
+        job = new_job(sink_of(topic))
+        job.run([["a"]])
+        job.prepare([["b"]])()
+        known = AdminClient({"bootstrap.servers": topic.servers}).list_topics(timeout=30)
+        leaders = [known.topics[topic.name].partitions[0].leader]
+        monkeypatch.setattr("penstock.datastream.connectors.kafka.committer.waited", kill_leader)
+        job.publish()
+        assert not leaders
+        job.run([["c"]])
+        assert topic.values() == ["a", "b", "c"]
 
 
 def test_a_record_that_the_topic_does_not_take_is_named_and_the_job_goes_on(
