@@ -13,10 +13,12 @@ class FakeProducer:
 
     Attributes:
         sent: What `KafkaRecord`s have, of records that are sent.
+        committed: The same, of records whose transaction is committed.
     """
 
     def __init__(self, room: int = 0) -> None:
         self.sent: list[tuple[Any, ...]] = []
+        self.committed: list[tuple[Any, ...]] = []
         self._room = room
         self._waiting: list[tuple[Any, ...]] = []
 
@@ -54,6 +56,7 @@ class FakeProducer:
 
     def commit_transaction(self, timeout: float) -> None:
         self.poll(timeout)
+        self.committed = self.sent[:]
 
     def purge(self) -> None:
         self._waiting.clear()

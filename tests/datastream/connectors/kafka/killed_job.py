@@ -3,7 +3,8 @@
     python -m tests.datastream.connectors.kafka.killed_job [KILLS]
 
 starts a Kafka and kills jobs so often, 200 times unless another number is given; each job is started again until
-it is done, and a consumer of what is committed has to find each of its records once. It takes some minutes.
+it is done, sending epochs in one transaction or in two, and a consumer of what is committed has to find each of its
+records once. It takes some minutes.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class Point(NamedTuple):
 POINTS: Final = (
     Point("commit", is_after=False, skip=1),
     Point("init_transactions"),
-    Point("read"),
+    *(Point("read", skip=skip) for skip in range(3)),
     Point("begin_transaction", skip=1),
     Point("produce", skip=RECORDS // 2),
     Point("produce", skip=2 * RECORDS + 1),
@@ -81,7 +82,8 @@ def main() -> int:
     epochs = [records_of(epoch) for epoch in range(EPOCHS)]
     source = TestingSource(epochs)
     stream = env.from_source(source, WatermarkStrategy.no_watermarks(), "records").rebalance()
-    stream.sink_to(sink(arguments["servers"], arguments["topic"])).set_parallelism(2)
+    out = sink(arguments["servers"], arguments["topic"], arguments["shares"])
+    stream.sink_to(out).set_parallelism(2)
     env.execute()
     return 0
 
@@ -90,7 +92,7 @@ def records_of(epoch: int) -> list[str]:
     return [f"{epoch}.{number}" for number in range(RECORDS)]
 
 
-def sink(servers: str, topic: str) -> KafkaSink:
+def sink(servers: str, topic: str, shares: int = 1) -> KafkaSink:
     serializer = (
         KafkaRecordSerializationSchema.builder()
         .set_topic(topic)
@@ -103,6 +105,7 @@ def sink(servers: str, topic: str) -> KafkaSink:
         .set_record_serializer(serializer)
         .set_delivery_guarantee(DeliveryGuarantee.EXACTLY_ONCE)
         .set_transactional_id_prefix(f"job-{topic}")
+        .set_transactions_per_epoch(shares)
         .build()
     )
 
@@ -152,13 +155,16 @@ class Trial:
         self._folder = folder
         self.topic = Topic(cluster)
 
-    def live(self, point: Point | None = None, seconds: float = _PATIENCE) -> bool:
+    def live(
+        self, point: Point | None = None, seconds: float = _PATIENCE, shares: int = 1
+    ) -> bool:
         """Run a driver until it is killed, at a point or after some time; return whether the job is done."""
         arguments = {
             "location": str(self._folder / self.topic.name),
             "servers": self.topic.servers,
             "topic": self.topic.name,
             "point": point,
+            "shares": shares,
         }
         log = self._folder / f"{self.topic.name}.log"
         with log.open("wb") as output:
@@ -201,7 +207,7 @@ def prove(kills: int) -> None:
             while not is_done:
                 point = chance.choice([*POINTS, *[None] * len(POINTS)])
                 seconds = _PATIENCE if point else chance.uniform(0, _LONGEST)
-                is_done = trial.live(point, seconds)
+                is_done = trial.live(point, seconds, chance.choice((1, 2)))
                 if not is_done:
                     how = "after" if point and point.is_after else "before"
                     happened[f"{how} {point.step}" if point else "at some instant"] += 1

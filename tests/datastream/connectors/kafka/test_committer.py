@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import random
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, closing
@@ -33,9 +34,10 @@ from penstock.runtime.sinks import Uncommitted
 pytestmark = pytest.mark.kafka
 
 NewJob = Callable[..., SinkJob]
+PLACES = ["init_transactions", "begin_transaction", "produce", "commit_transaction"]
 
 
-def sink_of(topic: Topic, prefix: str = "", **properties: str) -> KafkaSink:
+def sink_of(topic: Topic, prefix: str = "", shares: int = 1, **properties: str) -> KafkaSink:
     serializer = (
         KafkaRecordSerializationSchema.builder()
         .set_topic(topic.name)
@@ -48,6 +50,7 @@ def sink_of(topic: Topic, prefix: str = "", **properties: str) -> KafkaSink:
         .set_record_serializer(serializer)
         .set_delivery_guarantee(DeliveryGuarantee.EXACTLY_ONCE)
         .set_transactional_id_prefix(prefix or f"job-{topic.name}")
+        .set_transactions_per_epoch(shares)
     )
     for key, value in properties.items():
         builder.set_property(key.replace("_", "."), value)
@@ -69,6 +72,44 @@ def new_job(tmp_path: Path) -> Iterator[NewJob]:
             return job
 
         yield make
+
+
+class CrashError(BaseException):
+    pass
+
+
+class Dying:
+    """A producer that dies after a step."""
+
+    def __init__(self, producer: Any, place: str) -> None:
+        self._producer = producer
+        self._place = place
+
+    def __getattr__(self, name: str) -> Any:
+        step = getattr(self._producer, name)
+
+        def die(*arguments: Any, **options: Any) -> None:
+            step(*arguments, **options)
+            raise CrashError
+
+        return die if name == self._place else step
+
+
+def crash(job: SinkJob, place: str, monkeypatch: pytest.MonkeyPatch, share: int = 0) -> None:
+    """Have a new driver die after a step of a share."""
+    ending = f"-{share}" if share else SINK_ID
+
+    def make(self: Sender, *arguments: Any, **settings: Any) -> None:
+        made(self, *arguments, **settings)
+        if settings["transactional.id"].endswith(ending):
+            self.producer = Dying(self.producer, place)
+
+    made = Sender.__init__
+    with monkeypatch.context() as patch:
+        patch.setattr(Sender, "__init__", make)
+        job._publish.close()
+        with pytest.raises(CrashError):
+            job.publish()
 
 
 class TestEpochs:
@@ -154,46 +195,95 @@ class TestEpochs:
 
         assert topic.values() == ["a", "b"]
 
-    @pytest.mark.parametrize(
-        "place", ["init_transactions", "begin_transaction", "produce", "commit_transaction"]
-    )
+    @pytest.mark.parametrize("place", PLACES)
     def test_are_sent_once_wherever_the_driver_is_stopped(
         self, topic: Topic, new_job: NewJob, monkeypatch: pytest.MonkeyPatch, place: str
     ) -> None:
-        class CrashError(BaseException):
-            pass
-
-        class Dying:
-            def __init__(self, producer: Any) -> None:
-                self._producer = producer
-
-            def __getattr__(self, name: str) -> Any:
-                step = getattr(self._producer, name)
-
-                def die(*arguments: Any, **options: Any) -> None:
-                    step(*arguments, **options)
-                    raise CrashError
-
-                return die if name == place else step
-
-        def make(self: Sender, *arguments: Any, **settings: Any) -> None:
-            made(self, *arguments, **settings)
-            self.producer = Dying(self.producer)
-
-        made = Sender.__init__
         job = new_job(sink_of(topic))
         job.run([["a"]])
         job.prepare([["b", "c"]])()
-        with monkeypatch.context() as patch:
-            patch.setattr(Sender, "__init__", make)
-            job._publish.close()
-            with pytest.raises(CrashError):
-                job.publish()
+        crash(job, place, monkeypatch)
         job.publish()
         job.publish()
         job.run([["d"]])
 
         assert topic.values() == ["a", "b", "c", "d"]
+
+
+class TestShares:
+    @pytest.mark.parametrize("place", PLACES)
+    def test_are_each_sent_once_whatever_their_number_is_later(
+        self, topic: Topic, new_job: NewJob, monkeypatch: pytest.MonkeyPatch, place: str
+    ) -> None:
+        job = new_job(sink_of(topic), parallelism=3)
+        job.run([["a"], ["b"], ["c"]])
+        job.sink = sink_of(topic, shares=3)
+        job.rescale(3)
+        job.prepare([["d"], ["e"], ["f"]])()
+        crash(job, place, monkeypatch, share=1)
+        job.publish()
+        job.run([["g"], [], ["h"]])
+        job.prepare([["i"], ["j"], ["k"]])()
+        crash(job, place, monkeypatch, share=2)
+        job.sink = sink_of(topic)
+        job.rescale(3)
+        job.start_driver()
+        job.run([["l"], ["m"], ["n"]])
+
+        assert sorted(topic.values()) == list("abcdefghijklmn")
+
+    def test_are_visible_when_kafka_has_all_of_them(
+        self, kafka: KafkaCluster, new_job: NewJob, tmp_path: Path
+    ) -> None:
+        topic = Topic(kafka, max_message_bytes="1000")
+        job = new_job(sink_of(topic, shares=2), parallelism=2)
+        job.prepare([["a"], ["b" * 2000]])()
+        with pytest.raises(SinkRowError, match="a record of 2000 bytes for the topic"):
+            job.publish()
+        assert topic.values() == []
+        topic.set("max.message.bytes", "10000")
+        staged = sorted((tmp_path / "job" / "prepared").iterdir())
+        content = staged[0].read_bytes()
+        staged[0].unlink()
+        with pytest.raises(LostOutputError):
+            job.publish()
+        assert topic.values() == []
+        assert not [one for one in threading.enumerate() if "penstock-kafka" in one.name]
+
+        staged[0].write_bytes(content)
+        job.publish()
+        assert sorted(topic.values()) == ["a", "b" * 2000]
+
+    def test_that_are_no_more_hold_up_no_reader(self, topic: Topic, new_job: NewJob) -> None:
+        job = new_job(sink_of(topic, shares=2), parallelism=2)
+        job.run([["a"], ["b"]])
+        dead = Producer(
+            {
+                "bootstrap.servers": topic.servers,
+                "transactional.id": f"job-{topic.name}-{SINK_ID}-1",
+            }
+        )
+        dead.init_transactions()
+        dead.begin_transaction()
+        dead.produce(topic.name, b"half")
+        dead.produce(f"penstock-epochs-job-{topic.name}", b"9", f"lineage/{SINK_ID}/1")
+        dead.flush()
+        new_job(sink_of(topic), lineage="later").run([["c"]])
+
+        assert sorted(topic.values()) == ["a", "b", "c"]
+
+    def test_that_the_job_does_not_know_any_more_are_named(
+        self, topic: Topic, new_job: NewJob, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        sink = sink_of(topic, shares=2)
+        job = new_job(sink, parallelism=2)
+        job.run([["a"], ["b"]])
+        job.prepare([["c"], ["d"]])()
+        crash(job, "commit_transaction", monkeypatch, share=1)
+        with pytest.raises(LostEpochError, match="The metadata of epoch 1 is gone"):
+            sink.create_committer().drop(Uncommitted("lineage", after=0, sink_id=SINK_ID))
+        job.publish()
+        assert sorted(topic.values()) == ["a", "b", "c", "d"]
 
 
 def test_a_broker_that_goes_away_and_comes_back_is_waited_for(

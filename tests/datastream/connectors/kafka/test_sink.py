@@ -138,6 +138,9 @@ class TestTheBuilder:
             builder().set_delivery_guarantee(wrong)
         with pytest.raises(InvalidArgumentError, match="is no KafkaRecordSerializationSchema"):
             builder().set_record_serializer(wrong)
+        for number in (0, wrong):
+            with pytest.raises(InvalidArgumentError, match=f"sent in {number!r} transactions"):
+                builder().set_transactions_per_epoch(number)
         with pytest.raises(InvalidArgumentError, match="longer than 6400 bytes"):
             builder().set_transactional_id_prefix("x" * 6401)
         for value in (5, True, None, b"secret"):

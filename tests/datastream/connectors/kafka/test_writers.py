@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import pickle
+from collections import Counter
+from contextlib import nullcontext
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,10 +20,17 @@ from penstock.datastream.connectors.kafka import (
     KafkaRecordSerializationSchema,
 )
 from penstock.datastream.connectors.kafka.committer import RecordsCommitter
-from penstock.datastream.connectors.kafka.epochs_topic import Epochs, EpochsTopic
+from penstock.datastream.connectors.kafka.epochs_topic import Epochs, EpochsTopic, owner
+from penstock.datastream.connectors.kafka.staged_records import staged
 from penstock.datastream.connectors.kafka.target import KafkaTarget
-from penstock.datastream.connectors.kafka.writers import SendingWriter, StagingWriter
-from penstock.errors import SinkRowError, SinkTopicError, TypeMismatchError
+from penstock.datastream.connectors.kafka.writers import SendingWriter, StagedRecords, StagingWriter
+from penstock.errors import (
+    EpochsTopicLostError,
+    LostOutputError,
+    SinkRowError,
+    SinkTopicError,
+    TypeMismatchError,
+)
 from penstock.runtime.sinks import CommitContext
 
 
@@ -92,7 +103,7 @@ def sent_of(writer: StagingWriter, staging: Staging, room: int = 0) -> list[tupl
     producer = FakeProducer(room)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(NEW_CLIENT, lambda *_: producer)
-        patch.setattr(EpochsTopic, "read", lambda self: Epochs("", {}))
+        patch.setattr(EpochsTopic, "read", lambda *_, **__: Epochs("", {}))
         context = CommitContext("Sink", "id", 7, "l", storage=staging)  # type: ignore[arg-type]
         RecordsCommitter(target_of(Same())).commit(writer.prepare_commit(), context)
     *records, marker = producer.sent
@@ -186,7 +197,90 @@ def test_why_a_transaction_fails_is_told_and_not_that_its_records_are_taken_back
     writer, staging = staged_by(target_of(words()))
     writer.write("a", None)
     monkeypatch.setattr(NEW_CLIENT, Failing)
-    monkeypatch.setattr(EpochsTopic, "read", lambda self: Epochs("", {}))
+    monkeypatch.setattr(EpochsTopic, "read", lambda *_, **__: Epochs("", {}))
     context = CommitContext("Sink", "id", 7, "l", storage=staging)  # type: ignore[arg-type]
     with pytest.raises(SinkTopicError, match="cannot be written to"):
         RecordsCommitter(target_of(words())).commit(writer.prepare_commit(), context)
+
+
+def test_records_are_staged_for_the_share_of_their_subtask() -> None:
+    target = replace(target_of(words()), transactions_per_epoch=3)
+    for subtask, share in [(0, 0), (2, 2), (4, 1)]:
+        staging = Staging()
+        staging.runtime.subtask = subtask
+        writer = StagingWriter(target, staging)  # type: ignore[arg-type]
+        writer.write("a", None)
+        assert writer.prepare_commit() == [StagedRecords("0", 1, subtask, share)]
+
+
+def test_what_earlier_versions_have_staged_is_of_the_first_share() -> None:
+    staged = b"cpenstock.datastream.connectors.kafka.writers\nStagedRecords\n(Va\nI5\nI1\nt\x81."
+    assert pickle.loads(staged) == StagedRecords("a", 5, 1, share=0)
+
+
+# The shares' numbers of records, the shares that were sent before, and the one that fails, if any does.
+SENDINGS = st.tuples(
+    st.lists(st.integers(0, 3), min_size=1, max_size=4),
+    st.sets(st.integers(0, 3)),
+    st.none() | st.integers(0, 3),
+)
+
+
+@given(SENDINGS)
+def test_each_share_is_sent_once_or_none_that_is_left(
+    sending: tuple[list[int], set[int], int | None],
+) -> None:
+    counts, sent_before, failing = sending
+    staging = Staging()
+    producers: dict[str, FakeProducer] = {}
+    staged_records = [
+        StagedRecords(staging.stage(staged([KafkaRecord("t", b"%d" % share)] * count)), count, 0, share)
+        for share, count in enumerate(counts)
+        if count
+    ]
+
+    def new_client(kind: str, settings: Any) -> FakeProducer:
+        return producers.setdefault(settings["transactional.id"], FakeProducer())
+
+    due = {0, *(one.share for one in staged_records)} - sent_before
+    lost = [one._replace(name="lost") if one.share == failing else one for one in staged_records]
+    fails = failing in due and lost != staged_records
+    sent = {owner("l", "id", share): 7 for share in sent_before}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(NEW_CLIENT, new_client)
+        patch.setattr(EpochsTopic, "read", lambda *_, **__: Epochs("", sent))
+        context = CommitContext("Sink", "id", 7, "l", storage=staging)  # type: ignore[arg-type]
+        committer = RecordsCommitter(target_of(Same()))
+        with pytest.raises(LostOutputError) if fails else nullcontext():
+            committer.commit(lost, context)
+    committed = Counter(one[1] for producer in producers.values() for one in producer.committed)
+    expected = {b"%d" % one.share: one.records for one in staged_records if one.share in due}
+    markers = {b"7": len(due)} if due else {}
+    assert committed == ({} if fails else expected | markers)
+
+
+def test_each_share_has_to_be_known_to_a_topic_that_is_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Noted(Staging):
+        def read(self, name: str) -> bytes:
+            return b"l/id earlier" if name == "sinks/id" else super().read(name)
+
+    sent = {"l/id": 7, "l/id/2": 7, "other/id/5": 3, "l/other/6": 3}
+    producers = []
+
+    def new_client(kind: str, settings: Any) -> FakeProducer:
+        producers.append(settings["transactional.id"])
+        return FakeProducer()
+
+    monkeypatch.setattr(NEW_CLIENT, new_client)
+    monkeypatch.setattr(EpochsTopic, "read", lambda *_, **__: Epochs("later", sent))
+    committer = RecordsCommitter(replace(target_of(Same()), transactions_per_epoch=2))
+    staged_records = [StagedRecords("lost", 1, share, share) for share in range(3)]
+    context = CommitContext("Sink", "id", 7, "l", storage=Noted())  # type: ignore[arg-type]
+    with pytest.raises(EpochsTopicLostError, match="with the key l/id/1 and the value 7"):
+        committer.commit(staged_records, context)
+    sent["l/id/1"] = 7
+    committer.commit(staged_records, context)
+
+    assert sorted(producers[:4]) == ["job-id", "job-id-1", "job-id-2", "job-id-5"]

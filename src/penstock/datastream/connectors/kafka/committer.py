@@ -1,14 +1,16 @@
-"""The driver's side of a sink for Kafka: sends an epoch's records, and its number, in one transaction."""
+"""The driver's side of a sink for Kafka: sends an epoch's records, and its number, in transactions."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
+from threading import Barrier
 from typing import Any, Final
 
 from penstock.checkpoint.leftovers import NOTES
-from penstock.datastream.connectors.kafka.epochs_topic import EpochsTopic, owner
+from penstock.datastream.connectors.kafka.epochs_topic import EpochsTopic, owner, share_of
 from penstock.datastream.connectors.kafka.record_serialization import KafkaRecord
 from penstock.datastream.connectors.kafka.sender import Sender
 from penstock.datastream.connectors.kafka.staged_records import Fields, unstaged
@@ -23,6 +25,7 @@ from penstock.errors import (
     SinkError,
     SinkNotReachableError,
     SinkNotWritableError,
+    SinkTopicError,
 )
 from penstock.runtime.sinks import CommitContext, Committer, Uncommitted
 
@@ -37,7 +40,10 @@ class NothingToCommit(Committer):
 
 
 class RecordsCommitter(Committer):
-    """Sends the records of an epoch and its number in one transaction.
+    """Sends the records of an epoch and its number in one transaction, or in some side by side.
+
+    Each of these has its share of the records, which was fixed when they were staged, a transactional id and
+    a place in the topic of epochs: so each share is sent once, whatever became of the others.
 
     No transaction is open but while an epoch is being sent, as what is sent is staged: one that a dead
     committer left is aborted by the next one, which then sends all of it again.
@@ -49,7 +55,7 @@ class RecordsCommitter(Committer):
     def __init__(self, target: KafkaTarget) -> None:
         self._target = target
         self._topic = EpochsTopic(target)
-        self._sender: Sender | None = None
+        self._senders: dict[int, Sender] = {}
         self._sent: dict[str, int] = {}
         self._topic_id = ""
         self._noted = ""
@@ -65,43 +71,79 @@ class RecordsCommitter(Committer):
 
     def commit(self, committables: list[StagedRecords], context: CommitContext) -> None:
         """Send an epoch's records, if they are not there yet."""
+        shares: dict[int, list[StagedRecords]] = {0: []}
+        for one in committables:
+            shares.setdefault(one.share, []).append(one)
+        keys = {share: owner(context.lineage, context.sink_id, share) for share in shares}
         try:
-            sender = self._opened(context.sink_id)
-            key = owner(context.lineage, context.sink_id)
-            if self._noted != key:
-                self._note(context, key)
-            if self._sent.get(key, -1) < context.epoch:
-                self._send(sender, committables, context, key)
-                self._sent[key] = context.epoch
+            if not self._senders.keys() >= shares.keys():
+                self._open(context.sink_id, shares)
+            if self._noted != keys[0]:
+                self._note(context, keys.values())
+            due = [one for one, key in keys.items() if self._sent.get(key, -1) < context.epoch]
+            all_sent = Barrier(max(len(due), 1))
+
+            def send(share: int) -> None:
+                self._send(self._senders[share], shares[share], context, keys[share], all_sent)
+                self._sent[keys[share]] = context.epoch
+
+            self._side_by_side(send, due, all_sent)
         except BaseException:
             self.close()
             raise
 
-    def _opened(self, sink_id: str) -> Sender:
-        """Return a sender, behind which no other one with its id can send, and know what was sent before it."""
-        if self._sender is None:
-            target = self._target
-            sender = self._new_sender(target.transactional_id(sink_id))
+    def _open(self, sink_id: str, shares: Iterable[int]) -> None:
+        """Have senders, behind which no others with their ids can send, and know what was sent before them.
+
+        Transactions of shares that are no more may be open as well: readers would wait for their end.
+        """
+        self.close()
+        known: set[int | None] = set()
+        with suppress(SinkTopicError):  # One that is not there yet knows of none.
+            known.update(share_of(key, sink_id) for key in self._topic.read(waits=False).sent)
+        wanted = {*range(self._target.transactions_per_epoch), *shares}
+        for share in sorted(wanted | {one for one in known if one is not None}):
+            sender = self._new_sender(self._target.transactional_id(sink_id, share))
             sender.fence()
-            self._topic_id, self._sent = self._topic.read()
-            self._sender = sender
-        return self._sender
+            if share in wanted:
+                self._senders[share] = sender
+        self._topic_id, self._sent = self._topic.read()
+
+    def _side_by_side(
+        self, send: Callable[[int], None], due: list[int], all_sent: Barrier
+    ) -> None:
+        """Send shares, each in a thread of its own if they are several; none is left when one has failed."""
+        if len(due) < 2:
+            for share in due:
+                send(share)
+            return
+        with ThreadPoolExecutor(len(due), "penstock-kafka") as threads:
+            try:
+                for one in as_completed([threads.submit(send, share) for share in due]):
+                    one.result()
+            except BaseException:
+                for sender in self._senders.values():
+                    sender.stop()
+                all_sent.abort()
+                raise
 
     def _new_sender(self, transactional_id: str) -> Sender:
         return Sender(self._target, **{"transactional.id": transactional_id})
 
-    def _note(self, context: CommitContext, key: str) -> None:
+    def _note(self, context: CommitContext, keys: Collection[str]) -> None:
         """Note beside the checkpoints which topic remembers epochs, before anything is sent.
 
         Raises:
             EpochsTopicLostError: If it was another one, and this one knows nothing of the job.
         """
+        key = owner(context.lineage, context.sink_id)
         if context.storage is not None:
             name, now = f"{NOTES}/{context.sink_id}", f"{key} {self._topic_id}".encode()
             with suppress(FileNotFoundError):
                 noted = context.storage.read(name)
-                if noted != now and noted.startswith(f"{key} ".encode()) and key not in self._sent:
-                    raise self._forgotten(context, key)
+                unknown = [one for one in keys if one not in self._sent]
+                if noted != now and noted.startswith(f"{key} ".encode()) and unknown:
+                    raise self._forgotten(context, " and another with the key ".join(unknown))
             context.storage.write(name, [now])
         self._noted = key
 
@@ -121,6 +163,7 @@ class RecordsCommitter(Committer):
         committables: list[StagedRecords],
         context: CommitContext,
         key: str,
+        all_sent: Barrier,
     ) -> None:
         producer, began = sender.producer, time.monotonic()
         timeout = self._target.transaction_timeout
@@ -135,8 +178,12 @@ class RecordsCommitter(Committer):
                     self._topic.name, b"%d" % context.epoch, key.encode(), partition=0
                 )
                 sender.send([marker], 0)
+                if all_sent.parties > 1:
+                    # What a record is refused for shows now, when nothing of the epoch is visible yet.
+                    sender.flush()
+                    all_sent.wait()
                 what = f"the commit of epoch {context.epoch}"
-                waited(producer.commit_transaction, timeout, what, self._target.place)
+                waited(sender.commit, timeout, what, self._target.place)
         except Exception as error:
             # What could not be delivered says more than that the transaction has failed of it.
             with suppress(Exception):  # A producer that was fenced raises that again.
@@ -163,7 +210,7 @@ class RecordsCommitter(Committer):
     def _parts(
         self, committables: list[StagedRecords], context: CommitContext
     ) -> Iterator[tuple[Iterable[Fields], int]]:
-        for name, count, subtask in committables:
+        for name, count, subtask, _ in committables:
             try:
                 yield unstaged(context.read(name)), subtask
             except FileNotFoundError:
@@ -180,8 +227,10 @@ class RecordsCommitter(Committer):
         sent = uncommitted.after
         # What is wrong with Kafka is told when the committer is opened, which may come later.
         try:
-            found = self._topic.read(waits=False).sent
-            sent = found.get(owner(uncommitted.lineage, uncommitted.sink_id), sent)
+            plain = owner(uncommitted.lineage, uncommitted.sink_id)
+            for key, epoch in self._topic.read(waits=False).sent.items():
+                if key == plain or key.startswith(f"{plain}/"):
+                    sent = max(sent, epoch)
         except SinkNotReachableError:
             raise
         except SinkError:
@@ -196,6 +245,6 @@ class RecordsCommitter(Committer):
 
     def close(self) -> None:
         """Give up what is not sent, and forget what was."""
-        sender, self._sender, self._sent, self._noted = self._sender, None, {}, ""
-        if sender is not None:
+        senders, self._senders, self._sent, self._noted = self._senders, {}, {}, ""
+        for sender in senders.values():
             sender.close()

@@ -31,7 +31,7 @@ class Epochs(NamedTuple):
 
     Attributes:
         topic_id: What Kafka calls it; one that is made anew has another id.
-        sent: The last epoch that was sent, by history and sink; see `owner`.
+        sent: The last epoch that was sent, by history, sink and share; see `owner`.
     """
 
     topic_id: str
@@ -39,7 +39,7 @@ class Epochs(NamedTuple):
 
 
 class EpochsTopic:
-    """A compacted topic: for each history of each sink, the last epoch that was sent.
+    """A compacted topic: for each share of each history of each sink, the last epoch that was sent.
 
     Its records are in the transactions that send their epochs.
 
@@ -217,6 +217,17 @@ class EpochsTopic:
         found[name] = max(epoch, found.get(name, epoch))
 
 
-def owner(lineage: str, sink_id: str) -> str:
-    """Return what one history of one sink is called in the topic."""
-    return f"{lineage}/{sink_id}"
+def owner(lineage: str, sink_id: str, share: int = 0) -> str:
+    """Return what a share of one history of one sink is called in the topic; the first has no number."""
+    plain = f"{lineage}/{sink_id}"
+    return f"{plain}/{share}" if share else plain
+
+
+def share_of(key: str, sink_id: str) -> int | None:
+    """Return of which share of a sink, in whatever history, the topic speaks; None if of none of it."""
+    match key.split("/"):
+        case [_, found] if found == sink_id:
+            return 0
+        case [_, found, share] if found == sink_id and share.isdecimal():
+            return int(share)
+    return None

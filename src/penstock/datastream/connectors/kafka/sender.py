@@ -62,6 +62,7 @@ class Sender:
         self._ignored = _TAKEN_BACK if "transactional.id" in settings else frozenset[str]()
         self._partitions: dict[str, int] = {}
         self._known_until = 0.0
+        self._is_stopped = False
         reports = {
             "on_delivery": partial(_note, self._failed),
             "delivery.report.only.error": True,
@@ -143,6 +144,11 @@ class Sender:
 
     def check(self) -> None:
         """Raise an error if something could not be sent."""
+        if self._is_stopped:
+            raise SinkNotWritableError(
+                f"What else is sent to {self._target.place} has failed.",
+                hint="Look for the error before this one.",
+            )
         if not self._failed:
             return
         failed = [one for one in self._failed if one[0].name() not in self._ignored]
@@ -156,6 +162,15 @@ class Sender:
         if not self._target.logs_failures_only:
             raise error
         LOGGER.error("%d records could not be sent. %s", len(failed), error)
+
+    def commit(self, seconds: float) -> None:
+        """Commit the transaction, within some seconds."""
+        self.check()
+        self.producer.commit_transaction(seconds)
+
+    def stop(self) -> None:
+        """Have a thread that sends, or waits for Kafka, end with an error."""
+        self._is_stopped = True
 
     def errors(self) -> _Errors:
         """Turn errors of the client into errors of penstock's."""
@@ -214,7 +229,7 @@ def described(error: Any, target: KafkaTarget, record: KafkaRecord | None = None
             hint="Create the topic, or grant the sink's user the operations Write and Describe on it.",
         )
     hint = (
-        "Nothing of this epoch is visible; the job goes on when it is started again. See that the brokers can be "
+        "What is not visible is sent when the job is started again. See that the brokers can be "
         "reached, and that the sink's user may write."
     )
     if code == "INVALID_TRANSACTION_TIMEOUT":

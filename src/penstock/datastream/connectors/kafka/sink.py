@@ -124,6 +124,7 @@ class KafkaSinkBuilder:
         self._guarantee = DeliveryGuarantee.NONE
         self._prefix = ""
         self._epochs_topic = ""
+        self._transactions = 1
 
     def build(self) -> KafkaSink:
         """Return the sink.
@@ -144,7 +145,12 @@ class KafkaSinkBuilder:
                 "stays when the job is started again.",
             )
         target = KafkaTarget(
-            self._properties, self._serializer, is_exactly_once, self._prefix, self._epochs_topic
+            self._properties,
+            self._serializer,
+            is_exactly_once,
+            self._prefix,
+            self._epochs_topic,
+            transactions_per_epoch=self._transactions,
         )
         _ = target.settings
         return KafkaSink(target)
@@ -234,4 +240,26 @@ class KafkaSinkBuilder:
             epochs_topic: Its name. Default: "penstock-epochs-" and the prefix of transactional ids.
         """
         self._epochs_topic = epochs_topic
+        return self
+
+    def set_transactions_per_epoch(self, transactions_per_epoch: int) -> Self:
+        """Set how many transactions share the records of an epoch, by subtask; PyFlink has no such thing.
+
+        They are sent side by side, each by a producer of its own, and committed when Kafka has the records of
+        all of them: one shortly after the other. Each record is still there once, and those of one subtask stay
+        in their order. The number may change whenever the job is started again.
+
+        Args:
+            transactions_per_epoch: How many; more than the sink has subtasks are of no use. Default: 1, with
+                which an epoch is visible all at once.
+
+        Raises:
+            InvalidArgumentError: If it is no number from 1 on.
+        """
+        if not isinstance(transactions_per_epoch, int) or transactions_per_epoch < 1:
+            raise InvalidArgumentError(
+                f"An epoch cannot be sent in {transactions_per_epoch!r} transactions.",
+                hint="Give a number from 1 on, such as 2.",
+            )
+        self._transactions = transactions_per_epoch
         return self

@@ -36,6 +36,7 @@ class KafkaTarget:
         epochs_topic: The topic of the epochs that were sent; empty for one of the prefix's own.
         keeps_to_one_partition: Whether a subtask without a partitioner writes to one partition of a topic.
         logs_failures_only: Whether records that could not be sent are logged and left out.
+        transactions_per_epoch: How many transactions share the records of an epoch.
     """
 
     properties: Mapping[str, Any] = field(repr=False)
@@ -45,6 +46,7 @@ class KafkaTarget:
     epochs_topic: str = ""
     keeps_to_one_partition: bool = False
     logs_failures_only: bool = False
+    transactions_per_epoch: int = 1
 
     @property
     def place(self) -> str:
@@ -112,6 +114,7 @@ class KafkaTarget:
             plain += f"-{zlib.crc32(prefix.encode()):08x}"
         return f"penstock-epochs-{plain}"
 
-    def transactional_id(self, sink_id: str) -> str:
-        """Return the transactional id of a sink."""
-        return f"{self.transactional_id_prefix}-{sink_id}"
+    def transactional_id(self, sink_id: str, share: int = 0) -> str:
+        """Return the transactional id of a share of a sink's records; that of the first has no number."""
+        plain = f"{self.transactional_id_prefix}-{sink_id}"
+        return f"{plain}-{share}" if share else plain

@@ -35,11 +35,13 @@ class StagedRecords(NamedTuple):
         name: Where they are.
         records: How many they are.
         subtask: Whose they are.
+        share: Which of an epoch's transactions is to send them, from 0; earlier versions had but one.
     """
 
     name: str
     records: int
     subtask: int
+    share: int = 0
 
 
 class _RecordsWriter(SinkWriter):
@@ -150,6 +152,7 @@ class StagingWriter(_RecordsWriter):
         self._records: list[Fields] = []
         self._size = 0
         self._staged: list[StagedRecords] = []
+        self._share = self._subtask % target.transactions_per_epoch
 
     def _take(self, records: Iterable[Fields], size: int) -> None:
         self._records.extend(records)
@@ -160,7 +163,7 @@ class StagingWriter(_RecordsWriter):
     def _stage(self) -> None:
         records, self._records, self._size = self._records, [], 0
         name = self._context.stage(staged(records))
-        self._staged.append(StagedRecords(name, len(records), self._subtask))
+        self._staged.append(StagedRecords(name, len(records), self._subtask, self._share))
 
     def prepare_commit(self) -> list[StagedRecords]:
         """Stage what is left."""
