@@ -155,9 +155,7 @@ class Trial:
         self._folder = folder
         self.topic = Topic(cluster)
 
-    def live(
-        self, point: Point | None = None, seconds: float = _PATIENCE, shares: int = 1
-    ) -> bool:
+    def live(self, point: Point | None = None, seconds: float = _PATIENCE, shares: int = 1) -> bool:
         """Run a driver until it is killed, at a point or after some time; return whether the job is done."""
         arguments = {
             "location": str(self._folder / self.topic.name),

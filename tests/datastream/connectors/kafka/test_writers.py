@@ -234,7 +234,9 @@ def test_each_share_is_sent_once_or_none_that_is_left(
     staging = Staging()
     producers: dict[str, FakeProducer] = {}
     staged_records = [
-        StagedRecords(staging.stage(staged([KafkaRecord("t", b"%d" % share)] * count)), count, 0, share)
+        StagedRecords(
+            staging.stage(staged([KafkaRecord("t", b"%d" % share)] * count)), count, 0, share
+        )
         for share, count in enumerate(counts)
         if count
     ]

@@ -109,9 +109,7 @@ class RecordsCommitter(Committer):
                 self._senders[share] = sender
         self._topic_id, self._sent = self._topic.read()
 
-    def _side_by_side(
-        self, send: Callable[[int], None], due: list[int], all_sent: Barrier
-    ) -> None:
+    def _side_by_side(self, send: Callable[[int], None], due: list[int], all_sent: Barrier) -> None:
         """Send shares, each in a thread of its own if they are several; none is left when one has failed."""
         if len(due) < 2:
             for share in due:
