@@ -125,6 +125,10 @@ def test_characters_and_times_of_a_zone() -> None:
     assert writer(Types.SQL_TIMESTAMP()).serialize(Row(east)) == b'{"c":"2020-01-02T01:04:05Z"}'
 
 
+def test_characters_that_json_escapes_by_halves_are_whole() -> None:
+    assert read(Types.STRING(), r'"\ud83d\ude00, no \\ud83d"') == r"😀, no \ud83d"
+
+
 def test_decimal_numbers_are_read_exactly() -> None:
     # Flink reads them by way of a double.
     assert read(Types.BIG_DEC(), "12345678901234567.890") == Decimal("12345678901234567.890")
@@ -189,7 +193,10 @@ def test_an_error_says_where() -> None:
     )
 
 
-NO_OBJECTS = [b"", b"[1]", b"1", b"{'c':1}", b'{"c":1} x', b"\xff", b'{"c":' * 100_000]
+NO_OBJECTS = [
+    *(b"", b"[1]", b"1", b"{'c':1}", b'{"c":1} x', b"\xff", b'{"c":' * 100_000),
+    *(b'{"x":"\\ud800"}', b'{"x":"\\uDC00\\uD83D"}', b'{"\\ud83dx":1}'),
+]
 
 
 @pytest.mark.parametrize("message", NO_OBJECTS, ids=range(len(NO_OBJECTS)))

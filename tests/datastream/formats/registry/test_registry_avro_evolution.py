@@ -21,6 +21,8 @@ from tests.servers.schema_registry import FakeSchemaRegistry
 from penstock.common import Row
 from penstock.errors import IncompatibleSchemaError
 
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC).replace(tzinfo=None)
+
 
 def test_any_evolution_that_avro_resolves_is_read(registry: FakeSchemaRegistry) -> None:
     colours = {"type": "enum", "name": "Colour", "symbols": ["red", "blue", "green"]}
@@ -58,6 +60,74 @@ def test_any_evolution_that_avro_resolves_is_read(registry: FakeSchemaRegistry) 
         found = reader.deserialize(message(schema_id, old, {"id": 7, "x": value}))
         assert found == Row(y=expected, id=7), (written, read)
         assert reader.get_produced_type().get_field_names() == ["y", "id"]  # type: ignore[attr-defined]
+
+
+def test_defaults_are_values_of_their_types(registry: FakeSchemaRegistry) -> None:
+    decimal = {"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 2}
+    inner = {
+        "type": "record",
+        "name": "Inner",
+        "fields": [ID, {"name": "raw", "type": "bytes", "default": "\u00ff"}],
+    }
+    cases: list[tuple[Any, Any, Any]] = [
+        # The type of a field, its default as JSON has it, and what it is.
+        ("bytes", "\u00ff", b"\xff"),
+        ("double", 1, 1.0),
+        (["null", "bytes"], None, None),
+        (["bytes", "null"], "a", b"a"),
+        (decimal, "\u0001", Decimal("0.01")),
+        ({"type": "int", "logicalType": "date"}, 1, date(1970, 1, 2)),
+        ({"type": "long", "logicalType": "timestamp-millis"}, 0, EPOCH),
+        ({"type": "array", "items": decimal}, ["\u0001"], [Decimal("0.01")]),
+        ({"type": "map", "values": "float"}, {"a": 1}, {"a": 1.0}),
+        (inner, {"id": 1}, Row(id=1, raw=b"\xff")),
+        ("Inner", {"id": 2, "raw": "a"}, Row(id=2, raw=b"a")),
+    ]
+    fields = [
+        {"name": f"f{n}", "type": kind, "default": default}
+        for n, (kind, default, _) in enumerate(cases)
+    ]
+    written = message(registry.register("events-value", event(ID)), event(ID), {"id": 7})
+    found = Reader.for_rows(schema(event(ID, *fields)), registry.url).deserialize(written)
+    assert list(found)[1:] == [value for _, _, value in cases]
+    assert isinstance(found.f1, float)
+
+
+def test_the_reader_says_what_numbers_and_bytes_mean(registry: FakeSchemaRegistry) -> None:
+    at = {"type": "long", "logicalType": "timestamp-millis"}
+    decimal = {"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 2}
+    fixed = {"type": "fixed", "name": "F", "size": 2}
+    fixed_decimal = {**fixed, "logicalType": "decimal", "precision": 4, "scale": 1}
+
+    def inner(kind: Any) -> Any:
+        return {"type": "record", "name": "Inner", "fields": [{"name": "x", "type": kind}]}
+
+    cases: list[tuple[Any, Any, Any, Any]] = [
+        # Two types, and what the reader has who has the first of them, or the second.
+        ("long", at, 1000, EPOCH.replace(second=1)),
+        ("bytes", decimal, b"\x7d", Decimal("1.25")),
+        ("int", {"type": "int", "logicalType": "date"}, 1, date(1970, 1, 2)),
+        (["null", "long"], ["null", at], 1000, EPOCH.replace(second=1)),
+        ({"type": "array", "items": "long"}, {"type": "array", "items": at}, [0], [EPOCH]),
+        ({"type": "map", "values": "long"}, {"type": "map", "values": at}, {"a": 0}, {"a": EPOCH}),
+        (inner("long"), inner(at), Row(x=0), Row(x=EPOCH)),
+        (fixed, fixed_decimal, b"\0\x7d", Decimal("12.5")),
+    ]
+    for number, (plain, logical, plain_value, logical_value) in enumerate(cases):
+        old, new = (
+            event(ID, {"name": name, "type": kind, "aliases": ["x"]})
+            for name, kind in (("x", plain), ("y", logical))
+        )
+        writer = Writer.for_generic(f"old-{number}", schema(old), registry.url)
+        reader = Reader.for_rows(schema(new), registry.url)
+        written = writer.serialize(Row(id=7, x=plain_value))
+        assert reader.deserialize(written) == Row(id=7, y=logical_value)
+
+        ahead = event(ID, {"name": "x", "type": logical})
+        writer = Writer.for_generic(f"new-{number}", schema(ahead), registry.url)
+        behind = Reader.for_rows(schema(old), registry.url)
+        written = writer.serialize(Row(id=7, x=logical_value))
+        assert behind.deserialize(written) == Row(id=7, x=plain_value)
 
 
 def test_what_avro_cannot_resolve_is_named(registry: FakeSchemaRegistry) -> None:

@@ -86,7 +86,8 @@ def test_messages_that_are_none() -> None:
     assert reader.deserialize(whole).name == "a"
     with pytest.raises(NoSchemaIdError):
         reader.deserialize(b"\x0a\1a")
-    for short in (whole[:5], whole[:6], b"\0\0\0\0\1\x80", b"\0\0\0\0\1\4\2"):
+    endless = b"\0\0\0\0\1" + b"\xff" * 1_000_000
+    for short in (whole[:5], whole[:6], b"\0\0\0\0\1\x80", b"\0\0\0\0\1\4\2", endless):
         with pytest.raises(MalformedMessageError, match="ends before it says which message"):
             reader.deserialize(short)
     with pytest.raises(MalformedMessageError, match="is none of the class"):

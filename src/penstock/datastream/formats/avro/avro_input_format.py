@@ -14,7 +14,11 @@ from penstock.datastream.formats.avro.avro_schema import (
     GenericRecordAvroTypeInfo,
     fastavro,
 )
-from penstock.datastream.formats.avro.avro_values import has_changeable_defaults, unshared
+from penstock.datastream.formats.avro.avro_values import (
+    AvroValues,
+    has_changeable_defaults,
+    unshared,
+)
 from penstock.errors import InvalidArgumentError, SourceNotReadableError
 from penstock.runtime.exchange.elements import Block
 from penstock.runtime.planned.files import FilesSource
@@ -76,7 +80,8 @@ class _AvroRecords(ReaderFormat):
 
     def read(self, file: IO[bytes], path: str) -> Iterator[Block]:
         try:
-            records: Iterator[Any] = iter(fastavro().reader(file, self._schema.parsed()))
+            reader = AvroValues(self._schema.parsed()).with_defaults()
+            records: Iterator[Any] = iter(fastavro().reader(file, reader))
             if has_changeable_defaults(self._schema.definition()):
                 records = map(unshared, records)
             while block := list(islice(records, _RECORDS)):

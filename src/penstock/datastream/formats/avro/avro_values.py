@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import datetime
 import uuid
 from collections.abc import Callable
@@ -162,11 +163,47 @@ class AvroValues:
         return write
 
     def default_of(self, field: dict[str, Any]) -> Any:
-        """Return what a field has that a record lacks."""
-        kind, _ = self.resolved(field["type"])
-        default = field["default"]
-        is_binary = kind in {"bytes", "fixed"} and isinstance(default, str)
-        return default.encode("latin-1") if is_binary else default
+        """Return what a field has that a record lacks, as fastavro would have read it."""
+        try:
+            return self._value_of(field["type"], field["default"])
+        except NO_RECORD:  # Whoever reads or writes it says what is wrong.
+            return field["default"]
+
+    def _value_of(self, schema: Any, default: Any) -> Any:
+        """Return the value of a type that JSON describes."""
+        if isinstance(schema, list):
+            schema = next((branch for branch in schema if branch != "null"), "null")
+        kind, definition = self.resolved(schema)
+        if default is None or kind == "union":
+            return default
+        if kind == "record":
+            fields = definition["fields"]
+            given = {field["name"]: field.get("default") for field in fields} | default
+            return {
+                field["name"]: self._value_of(field["type"], given[field["name"]])
+                for field in fields
+            }
+        if kind == "array":
+            return [self._value_of(definition["items"], item) for item in default]
+        if kind == "map":
+            values = definition["values"]
+            return {key: self._value_of(values, item) for key, item in default.items()}
+        if kind in {"bytes", "fixed"}:
+            default = default.encode("latin-1")
+        elif kind in {"float", "double"}:
+            default = float(default)
+        read = fastavro().read.LOGICAL_READERS.get(f"{kind}-{definition.get('logicalType')}")
+        return default if read is None else read(default, definition, None)
+
+    def with_defaults(self) -> Any:
+        """Return the schema for fastavro to read with, which gives defaults as they stand there."""
+        copied = AvroValues(copy.deepcopy(self._schema))
+        for name, definition in self._named.items():
+            fields = definition.get("fields", ())
+            for field, own in zip(fields, copied._named[name].get("fields", ()), strict=True):
+                if "default" in field:
+                    own["default"] = self.default_of(field)
+        return copied._schema
 
     def reader(self) -> Convert:
         """Return what makes records of what fastavro gives: rows of records."""

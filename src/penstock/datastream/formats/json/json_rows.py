@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from decimal import Decimal
-from typing import Any, NoReturn, Self
+from typing import Any, Final, NoReturn, Self
 
 from penstock.common.plain_text import shown_bytes
 from penstock.common.serialization.schema import DeserializationSchema, SerializationSchema
@@ -15,6 +16,9 @@ from penstock.datastream.formats.json.json_values import holds_decimals, object_
 from penstock.errors import InvalidArgumentError, MalformedMessageError
 
 __all__ = ["JsonRowDeserializationSchema", "JsonRowSerializationSchema"]
+
+_SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
+"""Half of a character, as JSON escapes it."""
 
 
 class JsonRowSerializationSchema(SerializationSchema):
@@ -176,7 +180,11 @@ class JsonRowDeserializationSchema(DeserializationSchema):
             text = bytes(message).decode()
             # All of a decoder looks for spaces around the object, and says what else is there.
             found, end = self._json.raw_decode(text) if text.startswith("{") else (None, -1)
-            return self._read(found if end == len(text) else self._json.decode(text))
+            if end != len(text):
+                found = self._json.decode(text)
+            if _SURROGATE.search(text):
+                _refuse_halves(found)
+            return self._read(found)
         except (ValueError, RecursionError) as error:
             if self._ignores_errors:
                 return None
@@ -191,6 +199,11 @@ class JsonRowDeserializationSchema(DeserializationSchema):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self._type_info, self._fails_on_missing, self._ignores_errors)
+
+
+def _refuse_halves(found: Any) -> None:
+    """Refuse texts with half a character, which nobody could write again."""
+    json.dumps(found, ensure_ascii=False, default=str).encode()
 
 
 def _no_number(text: str) -> NoReturn:

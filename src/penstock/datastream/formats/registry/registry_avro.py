@@ -15,6 +15,7 @@ from penstock.common.serialization.schema import (
     SerializationSchema,
 )
 from penstock.common.typeinfo.type_information import TypeInformation
+from penstock.datastream.formats.avro.avro_meaning import as_meant
 from penstock.datastream.formats.avro.avro_schema import (
     NO_RECORD,
     AvroSchema,
@@ -165,6 +166,7 @@ class ConfluentRegistryAvroDeserializationSchema(HeadersDeserializationSchema):
         values = AvroValues(schema.parsed())
         self._type_info = values.type_info() if rows else GenericRecordAvroTypeInfo(schema)
         self._convert = values.reader() if rows else None
+        self._reader = values.with_defaults()
         self._has_changeable_defaults = has_changeable_defaults(schema.definition())
         self._datum = fastavro().schemaless_reader
         self._schemas = lru_cache(maxsize=capacity)(self._ask_for_schema)
@@ -281,8 +283,8 @@ class ConfluentRegistryAvroDeserializationSchema(HeadersDeserializationSchema):
                 hint="Read such messages with the schema of their format.",
             ) from error
 
-        reader = self._schema.parsed()
-        return parsed, None if parsed == reader else reader
+        own = self._schema.parsed()
+        return (parsed, None) if parsed == own else (as_meant(parsed, own), self._reader)
 
     def _parsed(self, written: WrittenSchema, schema_id: SchemaId, named: dict[str, Any]) -> Any:
         if written.kind not in {None, "AVRO"}:

@@ -27,6 +27,8 @@ __all__ = [
 
 _IDS: Final = SchemaIds(4)
 _KNOWN: Final = ("confluent/", "google/protobuf/", "google/type/")
+_LONGEST: Final = 63
+"""How many bits a number has that says the place of a message."""
 """Where the files are that a registry has without being told."""
 
 
@@ -242,6 +244,8 @@ def _numbers(message: bytes, start: int) -> Iterator[tuple[int, int]]:
     for end, byte in enumerate(message[start:], start + 1):
         number |= (byte & 127) << shift
         shift += 7
+        if shift > _LONGEST:
+            return
         if byte < 128:
             yield number >> 1, end
             number = shift = 0
