@@ -63,7 +63,7 @@ def serving(*lines: str) -> Iterator[Server]:
 def started(example: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
     """An example in a process group of its own, of which nothing is left afterwards."""
     run = subprocess.Popen(
-        [sys.executable, str(EXAMPLES / example), *arguments],
+        [sys.executable, "-u", str(EXAMPLES / example), *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -16,7 +16,8 @@ class Script:
     """What is to come of a source, and what was asked of it.
 
     Attributes:
-        epochs: For each epoch its pieces; those of an epoch are given once, as a socket gives its lines.
+        epochs: For each epoch its pieces; those of an epoch are given once, as a socket gives its lines. An empty list for
+            nothing new, None for nothing to read, but something to note.
         ends: Whether the source ends with them.
         error: What looking for more raises, once; None for nothing.
         states: The states that plans were asked for.
@@ -24,7 +25,7 @@ class Script:
         is_closed: Whether the planner was closed.
     """
 
-    def __init__(self, *epochs: Pieces, ends: bool = True) -> None:
+    def __init__(self, *epochs: Pieces | None, ends: bool = True) -> None:
         self.epochs = list(epochs)
         self.ends = ends
         self.error: Exception | None = None
@@ -78,7 +79,10 @@ class ScriptedPlanner(Planner):
             raise error
         if not script.epochs:
             return Plan(state=state, is_over=script.ends)
-        pieces = tuple(map(self._piece, script.epochs.pop(0)))
+        epoch = script.epochs.pop(0)
+        if epoch == []:
+            return Plan(state=state)
+        pieces = tuple(map(self._piece, epoch or ()))
         is_over = script.ends and not script.epochs
         return Plan(pieces, {"epochs": (state or {"epochs": 0})["epochs"] + 1}, is_over)
 

@@ -87,14 +87,14 @@ def merge_progress(parts: Iterable[SubtaskProgress], merge: Merge) -> SubtaskPro
     operators: dict[str, list[bytes]] = {}
     for part in found:
         for edge, watermark in part.outputs:
-            outputs[edge] = _farther(outputs.get(edge), watermark)
+            outputs[edge] = farther(outputs.get(edge), watermark)
         for operator_id, snapshot in part.operators:
             # Tasks of a source that Spark reads have no files of their own.
             assert isinstance(snapshot, bytes)
             operators.setdefault(operator_id, []).append(snapshot)
     farthest: ChannelWatermark | None = None
     for part in found:
-        farthest = _farther(farthest, part.watermark)
+        farthest = farther(farthest, part.watermark)
     return SubtaskProgress(
         farthest or ChannelWatermark(),
         tuple(outputs.items()),
@@ -111,7 +111,8 @@ def merge_progress(parts: Iterable[SubtaskProgress], merge: Merge) -> SubtaskPro
     )
 
 
-def _farther(one: ChannelWatermark | None, other: ChannelWatermark) -> ChannelWatermark:
+def farther(one: ChannelWatermark | None, other: ChannelWatermark) -> ChannelWatermark:
+    """Return how far something is of which two know, one of them perhaps nothing."""
     if one is None:
         return other
     return ChannelWatermark(max(one.timestamp, other.timestamp), one.is_idle and other.is_idle)

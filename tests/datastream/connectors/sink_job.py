@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from hypothesis import strategies as st
 from tests.runtime.programs import Harness, operator_id
 
 from penstock.checkpoint.epoch_record import EpochRecord
@@ -183,3 +185,37 @@ class SinkJob:
             for subtask in range(parallelism)
         ]
         self.start_driver()
+
+
+NewJob = Callable[..., SinkJob]
+"""Makes a job of a sink, given the options of a `SinkJob` by name."""
+
+EPOCHS = st.lists(
+    st.tuples(
+        st.lists(st.integers(0, 3), max_size=4),
+        st.sampled_from(["nothing", "again", "driver", "attempt"]),
+    ),
+    max_size=5,
+)
+"""The keys of each epoch's rows, and what happens beside: it is published again, or the driver or a task is another."""
+
+
+def written_by_key(
+    sink: TwoPhaseCommitSink, folder: Path, epochs: list[tuple[list[int], str]]
+) -> list[tuple[int, str]]:
+    """Run `EPOCHS` in a job of its own, and return the last row of each key."""
+    job = SinkJob(sink, folder / uuid.uuid4().hex, lineage=uuid.uuid4().hex)
+    last: dict[int, str] = {}
+    for number, (keys, mishap) in enumerate(epochs):
+        rows = [(key, f"{number}.{place}") for place, key in enumerate(keys)]
+        last |= dict(rows)
+        if mishap == "attempt":
+            job.prepare([[*rows, (9, "wrong")]])
+            job.kill([0])
+        job.run([rows])
+        if mishap == "again":
+            job.publish()
+        elif mishap == "driver":
+            job.start_driver()
+    job.close()
+    return sorted(last.items())

@@ -3,8 +3,7 @@ from __future__ import annotations
 import datetime
 import sys
 import uuid
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,8 +12,7 @@ import cloudpickle
 import psycopg
 import pytest
 from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-from tests.datastream.connectors.sink_job import SINK_ID, SinkJob
+from tests.datastream.connectors.sink_job import EPOCHS, SINK_ID, NewJob, written_by_key
 
 from penstock.common import Configuration, Row, WatermarkStrategy
 from penstock.datastream import StreamExecutionEnvironment
@@ -34,8 +32,6 @@ from penstock.testing import TestingSource
 
 if TYPE_CHECKING:
     from examples.postgres_server import PostgresServer
-
-NewJob = Callable[..., SinkJob]
 
 
 class Database:
@@ -66,18 +62,6 @@ def database(postgres: PostgresServer) -> Iterator[Database]:
     )
     yield found
     found.close()
-
-
-@pytest.fixture
-def new_job(tmp_path: Path) -> Iterator[NewJob]:
-    with ExitStack() as jobs:
-
-        def make(sink: PostgresSink, **options: Any) -> SinkJob:
-            job = SinkJob(sink, tmp_path / "job", **options)
-            jobs.callback(job.close)
-            return job
-
-        yield make
 
 
 def sink_of(database: Database, table: str = "tested.seen", **options: Any) -> PostgresSink:
@@ -174,36 +158,14 @@ class TestEpochs:
             job.publish()
 
     @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
-    @given(
-        epochs=st.lists(
-            st.tuples(
-                st.lists(st.integers(0, 3), max_size=4),
-                st.sampled_from(["nothing", "again", "driver", "attempt"]),
-            ),
-            max_size=5,
-        )
-    )
+    @given(EPOCHS)
     def test_with_keys_leave_what_came_last(
         self, database: Database, tmp_path: Path, epochs: list[tuple[list[int], str]]
     ) -> None:
         database.execute("truncate tested.totals")
         sink = sink_of(database, "tested.totals", on_conflict="update", conflict_columns=["id"])
-        job = SinkJob(sink, tmp_path / uuid.uuid4().hex, lineage=uuid.uuid4().hex)
-        expected: dict[int, str] = {}
-        for number, (keys, mishap) in enumerate(epochs):
-            rows = [(key, f"{number}.{place}") for place, key in enumerate(keys)]
-            expected |= dict(rows)
-            if mishap == "attempt":
-                job.prepare([[*rows, (9, "wrong")]])
-                job.kill([0])
-            job.run([rows])
-            if mishap == "again":
-                job.publish()
-            elif mishap == "driver":
-                job.start_driver()
-        job.close()
-
-        assert database.rows(TOTALS) == sorted(expected.items())
+        expected = written_by_key(sink, tmp_path, epochs)
+        assert database.rows(TOTALS) == expected
 
 
 class TestConflicts:

@@ -21,6 +21,7 @@ from penstock.errors import (
     UnclaimedStateError,
     UserFunctionError,
 )
+from penstock.runtime.timestamp import MIN_TIMESTAMP
 from penstock.testing import TestingSource, local_environment
 
 
@@ -98,6 +99,16 @@ def test_each_piece_is_read_once(name: str, parallelism: int) -> None:
     assert (sorted(found), client.progress().epochs) == ([1, 2, 3, 4, 5, 6], 2)
     assert script.states[0] is None
     assert script.is_closed
+
+
+def test_what_a_source_notes_is_committed_though_there_is_nothing_to_read(name: str) -> None:
+    env = environment()
+    script = Script(None, [], [[1]])
+    scripted(env, name, script).print()
+
+    env.execute()
+
+    assert script.committed == [{"epochs": 1}, {"epochs": 2}]
 
 
 def test_an_epoch_that_fails_is_run_again_with_the_plan_that_it_had(name: str) -> None:
@@ -231,6 +242,23 @@ class TestEventTime:
 
         assert found == [1 + 3, 25 + 26, 35, 45]
         assert script.committed == [{"epochs": epochs} for epochs in (1, 2, 3, 4)]
+
+    def test_its_watermark_is_shown_as_operators_behind_it_know_it(self, name: str) -> None:
+        env = environment(parallelism=2)
+        script = Script([[7, 1], [8, 2]], [[7, 25], [8, 26]], ends=False)
+        source = ScriptedSource(name, script, has_splits=True)
+        numbers = env.from_source(source, TIMES, "splits").map(lambda number: number).name("map")
+        numbers.key_by(lambda number: 0).sum().name("sum").print()
+        client = env.execute_async()
+        until(client, lambda: client.progress().epochs == 2)
+        client.cancel().result()
+
+        shown = {
+            report["name"]: (report["input_watermark"], report["output_watermark"])
+            for report in client.progress().operators.values()
+        }
+        assert shown["Source: splits"] == (MIN_TIMESTAMP, 24)
+        assert shown["map"] == shown["sum"] == (24, 24)
 
     def test_timers_need_no_records(self, name: str) -> None:
         class Later(KeyedProcessFunction):

@@ -79,6 +79,25 @@ def test_its_planners_are_closed() -> None:
     assert [script.is_closed for script in scripts] == [True, True]
 
 
+def test_a_source_that_has_ended_hears_how_far_it_was_read_and_is_closed() -> None:
+    scripts = [Script([[1]], [[2]]), Script(), Script([[3]], ends=False)]
+    source = SourceAfterSource(list(map(ScriptedSource, ("first", "none", "last"), scripts)))
+    planner = source.planner()
+    state = None
+    for _ in range(3):
+        plan = planner.plan(state, 1)
+        assert not scripts[0].is_closed or plan.pieces[0].content == (2, [3])
+        state = plan.state
+        planner.committed(state)
+
+    assert [script.committed for script in scripts] == [
+        [{"epochs": 1}, {"epochs": 2}],
+        [None],
+        [{"epochs": 1}],
+    ]
+    assert [script.is_closed for script in scripts] == [True, True, False]
+
+
 def test_a_source_with_epochs_of_its_own_gives_each_once() -> None:
     source = OwnEpochs(NumberRangeSource(1, 5))
 

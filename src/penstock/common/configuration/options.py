@@ -392,7 +392,7 @@ KAFKA_READER: Final = ConfigOption(
     "kafka.reader",
     str,
     "auto",
-    description="Who reads a KafkaSource in a job on Spark: Python with librdkafka, which is about three times as "
+    description="Who reads a KafkaSource in a job on Spark: Python with librdkafka, which is three to four times as "
     "fast, or Spark's own connector, whose client is that of Java. auto is Python, unless confluent-kafka is not "
     "installed or cannot log in as the properties say. Not in Flink.",
     choices=("auto", "python", "spark"),

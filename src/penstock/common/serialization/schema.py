@@ -56,6 +56,11 @@ def malformed_at(
     )
 
 
+def is_own(schema: SerializationSchema | DeserializationSchema | None) -> bool:
+    """Whether a schema has nothing of the user's: it makes the same of the same each time, and keeps nothing it made."""
+    return schema is None or type(schema).__module__.startswith("penstock.")
+
+
 class SerializationSchema(ABC):
     """Makes a message's bytes of a record.
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
@@ -13,11 +14,13 @@ from penstock.errors import KeyFieldOrderError, PenstockError
 from penstock.executors.driver.epoch_check import check_reports, reports_of
 from penstock.runtime.epoch import SHARED, Epoch
 from penstock.runtime.exchange.buffer import Buffer
+from penstock.runtime.exchange.elements import ChannelWatermark
+from penstock.runtime.exchange.watermarks.event_time import combined
 from penstock.runtime.job_pickle import load_code, loads
 from penstock.runtime.metrics import Counter, Distribution, Rate, Reading
 from penstock.runtime.operator import StreamOperator
 from penstock.runtime.program import Program, Vertex
-from penstock.runtime.progress import SubtaskProgress, merge_progress
+from penstock.runtime.progress import SubtaskProgress, farther, merge_progress
 from penstock.runtime.state.row_names import in_another_order
 from penstock.runtime.task.message import Message, OperatorCounts, SubtaskReport
 from penstock.runtime.task.profiling.sampler import TaskProfile
@@ -117,6 +120,7 @@ class EpochOutcome:
             else:
                 outcome.prepared.append(message.content)
         outcome._add_progress(program, reports)
+        outcome._add_splits(program, reports)
         return outcome
 
     def _add_report(self, program: Program, message: Message) -> None:
@@ -146,6 +150,20 @@ class EpochOutcome:
         for vertex, parts in shared.items():
             merge = partial(_merge, program.vertices[vertex])
             self.progress[vertex, SHARED] = merge_progress(parts, merge)
+
+    def _add_splits(self, program: Program, reports: dict[SubtaskId, SubtaskReport]) -> None:
+        """Take note of how far sources are whose splits are known: each of their tasks knows it of its own splits."""
+        splits: dict[int, dict[Hashable, ChannelWatermark]] = defaultdict(dict)
+        for (vertex, _), report in reports.items():
+            for name, watermark in report.splits:
+                splits[vertex][name] = farther(splits[vertex].get(name), watermark)
+        for vertex, found in splits.items():
+            reached = combined(found.values()).timestamp
+            for place, spec in enumerate(program.vertices[vertex].operators):
+                shown = self.operators[spec.operator_id]
+                shown.output_watermark = max(shown.output_watermark, reached)
+                if place:
+                    shown.input_watermark = max(shown.input_watermark, reached)
 
     def _add_metrics(self, operator_id: str, name: str, metrics: OperatorCounts) -> None:
         records_in, records_out, input_watermark, output_watermark, user = metrics

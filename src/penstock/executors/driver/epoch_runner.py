@@ -175,8 +175,10 @@ class EpochRunner:
             return self._planning.plans(self._restored.planned)
 
     def is_news(self, plans: Plans) -> bool:
-        """Whether plans are worth an epoch: there is something to read, or a source has ended."""
-        return plans.has_pieces or bool(plans.over - self._restored.finished)
+        """Whether plans are worth an epoch: there is something to read or to note, or a source has ended."""
+        states = {number: read.state for number, read in self._restored.planned.items()}
+        is_noted = any(read.state != states.get(number) for number, read in plans.read.items())
+        return is_noted or plans.has_pieces or bool(plans.over - self._restored.finished)
 
     def set_engine(self, engine: dict[str, Any]) -> None:
         """Set what the executor has to find again after a restart; it goes into the metadata."""

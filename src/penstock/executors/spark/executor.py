@@ -59,4 +59,4 @@ def _attempts(job: PreparedJob, driver: DriverSide) -> Attempts:
 def _run(job: PreparedJob, driver: DriverSide, at_end: ExitStack) -> EpochRun:
     if job.compiled.is_streaming:
         return StreamingRun(job, driver.runner, driver.checkpoints, at_end)
-    return DrivenRun(job, driver.runner)
+    return DrivenRun(job, driver.runner, at_end)

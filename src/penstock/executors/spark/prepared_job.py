@@ -20,9 +20,10 @@ from penstock.executors.spark.frames.epoch_frames import EpochFrames, SparkSourc
 from penstock.executors.spark.interruption import note_of
 from penstock.executors.spark.kafka.connector import (
     ConnectorTopics,
-    connector_frame,
+    connector_reading,
     read_by_connector,
 )
+from penstock.executors.spark.kafka.groups import ConsumerGroups, ReadTopics
 from penstock.executors.spark.kafka.package import connector_package
 from penstock.executors.spark.session import cores_of, is_built_here, session
 from penstock.executors.spark.shipping import ship_code, ship_files, ship_interpreter
@@ -141,6 +142,12 @@ class PreparedJob:
         operators = (node.operator for node in self.request.graph.nodes.values())
         return any(operator.wants_wake_ups for operator in operators)
 
+    def groups(self) -> ConsumerGroups:
+        """Return the consumer groups that are to hear how far Spark has read topics of Kafka."""
+        return ConsumerGroups(
+            {one.number: one.topics for one in self.sources if one.topics is not None}
+        )
+
     def frames(self) -> EpochFrames:
         """Return what makes the DataFrames of epochs."""
         parallelism = [
@@ -173,7 +180,7 @@ class Reading(NamedTuple):
         as_columns: True if the chain makes use of rows that are still columns.
         is_keyed: True if the rows are those of the subtasks' keys. `split` is the column that names the
             subtask, if it is not the one with the number of the partition.
-        as_messages: True if the rows are messages, of which the source makes records.
+        topics: The topics of Kafka that it reads, if the rows are messages, of which the source makes records.
     """
 
     frame: DataFrame
@@ -181,7 +188,7 @@ class Reading(NamedTuple):
     split: str | None = None
     as_columns: bool = False
     is_keyed: bool = False
-    as_messages: bool = False
+    topics: ReadTopics | None = None
 
 
 def _reading_of(
@@ -231,8 +238,8 @@ def _reading_of(
         )
     if isinstance(source, ConnectorTopics):
         node.operator.source, node.operator.as_block = None, source.records.as_block
-        frame = connector_frame(source, spark, node.name)
-        return Reading(frame, as_values=False, split=SPLIT, as_messages=True)
+        frame, topics = connector_reading(source, spark, node.name)
+        return Reading(frame, as_values=False, split=SPLIT, topics=topics)
     if isinstance(source, TextFileSource):
         return Reading(_text(source, spark), as_values=True)
     raise InvalidArgumentError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from typing import Any
 
 from penstock.errors import CheckpointMismatchError
@@ -41,11 +41,15 @@ class SourceAfterSource(PlannedSource):
 
 
 class _InTurn(Planner):
-    """Plans one source after the other. The state is the place of the source, its kind, and its own state."""
+    """Plans one source after the other. The state is the place of the source, its kind, and its own state.
+
+    A source that has ended is told how far it was read, and closed, when its last epoch is committed.
+    """
 
     def __init__(self, sources: Sequence[PlannedSource]) -> None:
         self._sources = sources
         self._planners: dict[int, Planner] = {}
+        self._ends: dict[int, Any] = {}
 
     def plan(self, state: Any, parallelism: int) -> Plan:
         place, kind, own_state = state or (0, self._sources[0].kind, None)
@@ -61,6 +65,7 @@ class _InTurn(Planner):
         is_last = place == len(self._sources) - 1
         after = [place, kind, plan.state]
         if plan.is_over and not is_last:
+            self._ends[place] = plan.state
             after = [place + 1, self._sources[place + 1].kind, None]
             if not plan.pieces:
                 return self.plan(after, parallelism)
@@ -69,13 +74,16 @@ class _InTurn(Planner):
 
     def committed(self, state: Any) -> None:
         place, _, own_state = state
+        for ended in [one for one in self._ends if one < place]:
+            with closing(self._planners.pop(ended)) as planner:
+                planner.committed(self._ends.pop(ended))
         if place in self._planners:
             self._planners[place].committed(own_state)
 
     def close(self) -> None:
-        with ExitStack() as closing:
+        with ExitStack() as at_end:
             for planner in self._planners.values():
-                closing.callback(planner.close)
+                at_end.callback(planner.close)
 
 
 class OwnEpochs(PlannedSource):

@@ -29,7 +29,8 @@ class Plan:
     Attributes:
         pieces: What there is to read.
         state: What the planner has to know for the next plan once this epoch is committed, as data that JSON
-            gives back as it was. A plan with pieces has another one than the plan before it.
+            gives back as it was. A plan with pieces has another one than the plan before it; one without pieces is worth
+            an epoch if it has.
         is_over: Whether nothing follows.
     """
 

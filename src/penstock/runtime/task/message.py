@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from penstock.checkpoint.epoch_record import RowNames
 from penstock.checkpoint.handles import StateHandle
+from penstock.runtime.exchange.elements import ChannelWatermark
 from penstock.runtime.progress import SubtaskProgress
 
 OperatorCounts = tuple[int, int, int, int, dict[str, Any]]
@@ -65,6 +66,7 @@ class SubtaskReport:
         progress: How far it has come.
         timers: The number of timers of each operator.
         fired: How many timers of each operator have fired.
+        splits: How far each split has come whose watermarks leave the chain as they are, as far as this task knows.
         kept_rows: The names of rows among the keys of its state, if the driver has to hear of them.
         seen_rows: The same of keys that came.
         states: The names of the states that each operator has asked for, by its id.
@@ -77,6 +79,7 @@ class SubtaskReport:
     progress: SubtaskProgress
     timers: tuple[int, ...] = ()
     fired: tuple[int, ...] = ()
+    splits: tuple[tuple[Hashable, ChannelWatermark], ...] = ()
     kept_rows: frozenset[RowNames] = frozenset()
     seen_rows: frozenset[RowNames] = frozenset()
     states: dict[str, frozenset[str]] = field(default_factory=dict)

@@ -388,7 +388,7 @@ class Subtask:
         state = self._state
         names = () if state is None else (*state.row_names(), state.asked_for())
         report = SubtaskReport(
-            metrics, attempts, handles, self._attempt, progress, timers, fired, *names
+            metrics, attempts, handles, self._attempt, progress, timers, fired, splits, *names
         )
         self._tell_driver("report", report)
         if is_finishing:

@@ -4,7 +4,7 @@ import datetime
 import re
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing
+from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ import cloudpickle
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.datastream.connectors.sink_job import SinkJob
+from tests.datastream.connectors.sink_job import NewJob, SinkJob
 from tests.servers.elasticsearch_server import ElasticsearchServer
 
 from penstock.common import Row
@@ -22,13 +22,10 @@ from penstock.datastream.connectors.elasticsearch import (
     Elasticsearch6SinkBuilder,
     Elasticsearch7SinkBuilder,
     ElasticsearchEmitter,
-    ElasticsearchSink,
     FlushBackoffType,
 )
 from penstock.errors import InvalidArgumentError, SinkNotWritableError, SinkRowError
 from penstock.testing import local_environment
-
-NewJob = Callable[..., SinkJob]
 
 ORDERS = ElasticsearchEmitter.static_index("orders", "id")
 
@@ -50,18 +47,6 @@ def reset(server: ElasticsearchServer) -> None:
     server.indices.clear()
     server.requests.clear()
     server.mishaps.clear()
-
-
-@pytest.fixture
-def new_job(tmp_path: Path) -> Iterator[NewJob]:
-    with ExitStack() as jobs:
-
-        def make(sink: ElasticsearchSink, **options: Any) -> SinkJob:
-            job = SinkJob(sink, tmp_path / "job", **options)
-            jobs.callback(job.close)
-            return job
-
-        yield make
 
 
 @pytest.fixture

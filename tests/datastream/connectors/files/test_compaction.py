@@ -1,12 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.datastream.connectors.sink_job import SINK_ID, SinkJob
+from tests.datastream.connectors.sink_job import SINK_ID, NewJob, SinkJob
 
 from penstock.common import Configuration, Encoder, Types, WatermarkStrategy
 from penstock.datastream import StreamExecutionEnvironment
@@ -26,7 +25,6 @@ from penstock.errors import InvalidArgumentError, UnsupportedOperationError
 from penstock.testing import TestingSource
 
 CONCAT = FileCompactor.concat_file_compactor()
-NewJob = Callable[..., SinkJob]
 
 
 def strategy(epochs: int | None = None, size: int | None = None) -> FileCompactStrategy:
@@ -39,28 +37,23 @@ def strategy(epochs: int | None = None, size: int | None = None) -> FileCompactS
 
 
 @pytest.fixture
-def new_job(tmp_path: Path) -> Iterator[NewJob]:
-    """Make a job whose sink writes a file for each epoch below `out`."""
-    with ExitStack() as jobs:
+def new_job(tmp_path: Path, new_job: NewJob) -> NewJob:
+    """Makes jobs whose sink writes a file for each epoch below `out`."""
 
-        def make(
-            compacts: FileCompactStrategy | None,
-            compactor: FileCompactor = CONCAT,
-            parallelism: int = 1,
-        ) -> SinkJob:
-            builder = (
-                FileSink.for_row_format(str(tmp_path / "out"), Encoder.simple_string_encoder())
-                .with_bucket_assigner(BucketAssigner.base_path_bucket_assigner())
-                .with_rolling_policy(RollingPolicy.on_checkpoint_rolling_policy())
-                .with_output_file_config(OutputFileConfig("numbers", ".txt"))
-            )
-            if compacts is not None:
-                builder.enable_compact(compacts, compactor)
-            job = SinkJob(builder.build(), tmp_path / "job", parallelism=parallelism)
-            jobs.callback(job.close)
-            return job
+    def make(
+        compacts: FileCompactStrategy | None, compactor: FileCompactor = CONCAT, **options: Any
+    ) -> SinkJob:
+        builder = (
+            FileSink.for_row_format(str(tmp_path / "out"), Encoder.simple_string_encoder())
+            .with_bucket_assigner(BucketAssigner.base_path_bucket_assigner())
+            .with_rolling_policy(RollingPolicy.on_checkpoint_rolling_policy())
+            .with_output_file_config(OutputFileConfig("numbers", ".txt"))
+        )
+        if compacts is not None:
+            builder.enable_compact(compacts, compactor)
+        return new_job(builder.build(), **options)
 
-        yield make
+    return make
 
 
 def files(folder: Path) -> list[tuple[str, str]]:

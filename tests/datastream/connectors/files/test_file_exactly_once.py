@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from tests.datastream.connectors.sink_job import SINK_ID, SinkJob
+from tests.datastream.connectors.sink_job import SINK_ID, NewJob, SinkJob
 
 from penstock.common import Encoder, Types
 from penstock.datastream.connectors.file_system import FileSink
@@ -79,22 +79,16 @@ def begins_with_header(compaction: tuple[int, int, FileCompactor] | None) -> boo
     return compaction is None or not compaction[2].joins
 
 
-NewJob = Callable[..., SinkJob]
-
-
 @pytest.fixture
-def new_job(tmp_path: Path) -> Iterator[NewJob]:
-    """Make a job whose sink writes below `out`."""
-    with ExitStack() as jobs:
+def new_job(tmp_path: Path, new_job: NewJob) -> NewJob:
+    """Makes jobs of a sink; of a policy one whose sink writes below `out`."""
 
-        def make(sink: RollingPolicy | FileSink, **options: Any) -> SinkJob:
-            if isinstance(sink, RollingPolicy):
-                sink = sink_of(tmp_path / "out", sink)
-            job = SinkJob(sink, tmp_path / "job", **options)
-            jobs.callback(job.close)
-            return job
+    def make(sink: RollingPolicy | FileSink, **options: Any) -> SinkJob:
+        if isinstance(sink, RollingPolicy):
+            sink = sink_of(tmp_path / "out", sink)
+        return new_job(sink, **options)
 
-        yield make
+    return make
 
 
 class CrashError(BaseException):

@@ -4,9 +4,8 @@ import datetime
 import sqlite3
 import sys
 import time
-import uuid
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing
+from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,8 +15,7 @@ import psycopg
 import pymysql
 import pytest
 from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-from tests.datastream.connectors.sink_job import SINK_ID, SinkJob
+from tests.datastream.connectors.sink_job import EPOCHS, SINK_ID, NewJob, written_by_key
 
 from penstock.common import Configuration, Row, Types, WatermarkStrategy
 from penstock.datastream import StreamExecutionEnvironment
@@ -43,7 +41,6 @@ from penstock.testing import TestingSource
 if TYPE_CHECKING:
     from examples.postgres_server import PostgresServer
 
-NewJob = Callable[..., SinkJob]
 Builder = JdbcConnectionOptions.JdbcConnectionOptionsBuilder
 
 SEEN = Types.ROW([Types.INT(), Types.STRING()])
@@ -103,18 +100,6 @@ def with_tables(database: Database) -> Database:
     database.execute("create table tested_seen (id int not null check (id < 10), name text)")
     database.execute("create table tested_totals (id int primary key, name text)")
     return database
-
-
-@pytest.fixture
-def new_job(tmp_path: Path) -> Iterator[NewJob]:
-    with ExitStack() as jobs:
-
-        def make(sink: JdbcSink, **options: Any) -> SinkJob:
-            job = SinkJob(sink, tmp_path / "job", **options)
-            jobs.callback(job.close)
-            return job
-
-        yield make
 
 
 class TestEpochs:
@@ -178,36 +163,14 @@ class TestEpochs:
             committer.drop(Uncommitted("lineage", after=0, sink_id=SINK_ID))
 
     @settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
-    @given(
-        epochs=st.lists(
-            st.tuples(
-                st.lists(st.integers(0, 3), max_size=4),
-                st.sampled_from(["nothing", "again", "driver", "attempt"]),
-            ),
-            max_size=5,
-        )
-    )
+    @given(EPOCHS)
     def test_with_keys_leave_what_came_last(
         self, sqlite_database: Database, tmp_path: Path, epochs: list[tuple[list[int], str]]
     ) -> None:
         sqlite_database.execute("delete from tested_totals")
         sink = sqlite_database.sink(UPSERT, batch_size=2)
-        job = SinkJob(sink, tmp_path / uuid.uuid4().hex, lineage=uuid.uuid4().hex)
-        expected: dict[int, str] = {}
-        for number, (keys, mishap) in enumerate(epochs):
-            rows = [(key, f"{number}.{place}") for place, key in enumerate(keys)]
-            expected |= dict(rows)
-            if mishap == "attempt":
-                job.prepare([[*rows, (9, "wrong")]])
-                job.kill([0])
-            job.run([rows])
-            if mishap == "again":
-                job.publish()
-            elif mishap == "driver":
-                job.start_driver()
-        job.close()
-
-        assert sqlite_database.rows(READ_TOTALS) == sorted(expected.items())
+        expected = written_by_key(sink, tmp_path, epochs)
+        assert sqlite_database.rows(READ_TOTALS) == expected
 
 
 class TestRows:

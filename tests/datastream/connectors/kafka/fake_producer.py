@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 
@@ -48,7 +49,8 @@ class FakeProducer:
     def __len__(self) -> int:
         return len(self._waiting)
 
-    def list_topics(self, timeout: float) -> None: ...
+    def list_topics(self, timeout: float) -> SimpleNamespace:
+        return SimpleNamespace(topics={one[0]: None for one in [*self.sent, *self._waiting]})
 
     def init_transactions(self, timeout: float) -> None: ...
 

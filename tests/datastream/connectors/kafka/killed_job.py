@@ -22,14 +22,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final, NamedTuple
 
+from tests.datastream.connectors.kafka.sinks import sink_into
 from tests.datastream.connectors.kafka.topics import Topic
 from tests.servers.kafka_server import KafkaCluster
 from tests.servers.zygote import ForkedSession, Zygote
 
-from penstock.common import Configuration, SimpleStringSchema, WatermarkStrategy
+from penstock.common import Configuration, WatermarkStrategy
 from penstock.datastream import StreamExecutionEnvironment
-from penstock.datastream.connectors import DeliveryGuarantee
-from penstock.datastream.connectors.kafka import KafkaRecordSerializationSchema, KafkaSink
 from penstock.datastream.connectors.kafka.committer import RecordsCommitter
 from penstock.datastream.connectors.kafka.epochs_topic import EpochsTopic
 from penstock.runtime.planned.kafka.client import kafka_client
@@ -82,7 +81,7 @@ def main() -> int:
     epochs = [records_of(epoch) for epoch in range(EPOCHS)]
     source = TestingSource(epochs)
     stream = env.from_source(source, WatermarkStrategy.no_watermarks(), "records").rebalance()
-    out = sink(arguments["servers"], arguments["topic"], arguments["shares"])
+    out = sink_into(arguments["servers"], arguments["topic"], shares=arguments["shares"])
     stream.sink_to(out).set_parallelism(2)
     env.execute()
     return 0
@@ -90,24 +89,6 @@ def main() -> int:
 
 def records_of(epoch: int) -> list[str]:
     return [f"{epoch}.{number}" for number in range(RECORDS)]
-
-
-def sink(servers: str, topic: str, shares: int = 1) -> KafkaSink:
-    serializer = (
-        KafkaRecordSerializationSchema.builder()
-        .set_topic(topic)
-        .set_value_serialization_schema(SimpleStringSchema())
-        .build()
-    )
-    return (
-        KafkaSink.builder()
-        .set_bootstrap_servers(servers)
-        .set_record_serializer(serializer)
-        .set_delivery_guarantee(DeliveryGuarantee.EXACTLY_ONCE)
-        .set_transactional_id_prefix(f"job-{topic}")
-        .set_transactions_per_epoch(shares)
-        .build()
-    )
 
 
 def end() -> None:

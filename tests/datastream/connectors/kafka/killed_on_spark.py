@@ -27,6 +27,7 @@ from typing import Any, Final, NamedTuple
 from tests.crash import points
 from tests.crash.job import spark_session
 from tests.datastream.connectors.kafka import killed_job
+from tests.datastream.connectors.kafka.sinks import sink_into
 from tests.datastream.connectors.kafka.topics import PATIENCE, Topic
 from tests.servers.kafka_server import KafkaCluster
 from tests.servers.processes import Session, kill, kill_session
@@ -127,7 +128,7 @@ def main() -> None:
     )
     stream = env.from_source(source, WatermarkStrategy.no_watermarks(), "input")
     counts = stream.key_by(key_of).process(Count())
-    counts.sink_to(killed_job.sink(arguments["servers"], arguments["output"]))
+    counts.sink_to(sink_into(arguments["servers"], arguments["output"]))
     env.execute()
 
 

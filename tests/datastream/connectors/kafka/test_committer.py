@@ -2,24 +2,24 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import ExitStack, closing
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._resource import ResourceType
 from tests.datastream.connectors.kafka import killed_job, killed_on_spark
-from tests.datastream.connectors.kafka.topics import Topic
-from tests.datastream.connectors.sink_job import SINK_ID, SinkJob
+from tests.datastream.connectors.kafka.sinks import sink_of
+from tests.datastream.connectors.kafka.topics import Topic, forbidden
+from tests.datastream.connectors.sink_job import SINK_ID, NewJob, SinkJob
 from tests.servers.kafka_server import KafkaCluster
 from tests.servers.zygote import Zygote
 
-from penstock.common import SimpleStringSchema
-from penstock.datastream.connectors import DeliveryGuarantee
-from penstock.datastream.connectors.kafka import KafkaRecordSerializationSchema, KafkaSink
+from penstock.datastream.connectors.kafka.epochs_topic import EpochsTopic
 from penstock.datastream.connectors.kafka.sender import Sender
 from penstock.datastream.connectors.kafka.waiting import waited
 from penstock.errors import (
@@ -28,50 +28,18 @@ from penstock.errors import (
     ProducerFencedError,
     SinkNotWritableError,
     SinkRowError,
+    SinkTopicError,
 )
 from penstock.runtime.sinks import Uncommitted
 
 pytestmark = pytest.mark.kafka
 
-NewJob = Callable[..., SinkJob]
 PLACES = ["init_transactions", "begin_transaction", "produce", "commit_transaction"]
-
-
-def sink_of(topic: Topic, prefix: str = "", shares: int = 1, **properties: str) -> KafkaSink:
-    serializer = (
-        KafkaRecordSerializationSchema.builder()
-        .set_topic(topic.name)
-        .set_value_serialization_schema(SimpleStringSchema())
-        .build()
-    )
-    builder = (
-        KafkaSink.builder()
-        .set_bootstrap_servers(topic.servers)
-        .set_record_serializer(serializer)
-        .set_delivery_guarantee(DeliveryGuarantee.EXACTLY_ONCE)
-        .set_transactional_id_prefix(prefix or f"job-{topic.name}")
-        .set_transactions_per_epoch(shares)
-    )
-    for key, value in properties.items():
-        builder.set_property(key.replace("_", "."), value)
-    return builder.build()
 
 
 @pytest.fixture
 def topic(kafka: KafkaCluster) -> Topic:
     return Topic(kafka)
-
-
-@pytest.fixture
-def new_job(tmp_path: Path) -> Iterator[NewJob]:
-    with ExitStack() as jobs:
-
-        def make(sink: KafkaSink, **options: Any) -> SinkJob:
-            job = SinkJob(sink, tmp_path / "job", **options)
-            jobs.callback(job.close)
-            return job
-
-        yield make
 
 
 class CrashError(BaseException):
@@ -112,14 +80,25 @@ def crash(job: SinkJob, place: str, monkeypatch: pytest.MonkeyPatch, share: int 
             job.publish()
 
 
+def left_in_a_transaction(topic: Topic, transactional_id: str) -> Producer:
+    """A producer of a driver that has died after it sent half of an epoch."""
+    dead = Producer({"bootstrap.servers": topic.servers, "transactional.id": transactional_id})
+    dead.init_transactions()
+    dead.begin_transaction()
+    dead.produce(topic.name, b"half")
+    return dead
+
+
 class TestEpochs:
     def test_are_sent_once(self, topic: Topic, new_job: NewJob) -> None:
-        job = new_job(sink_of(topic), parallelism=2)
+        sink = sink_of(topic)
+        job = new_job(sink, parallelism=2)
         job.run([["a"], ["b"]])
         job.publish()
         job.start_driver()
         job.run([[], []])
         job.start_driver()
+        assert EpochsTopic(sink.target).read().sent == {f"lineage/{SINK_ID}": 0}
         job.begin([["given up"], []])
         job.prepare([["not committed"], []])
         job.kill([0])
@@ -170,15 +149,7 @@ class TestEpochs:
         self, topic: Topic, new_job: NewJob
     ) -> None:
         job = new_job(sink_of(topic))
-        dead = Producer(
-            {
-                "bootstrap.servers": topic.servers,
-                "transactional.id": f"job-{topic.name}-{SINK_ID}",
-            }
-        )
-        dead.init_transactions()
-        dead.begin_transaction()
-        dead.produce(topic.name, b"half")
+        dead = left_in_a_transaction(topic, f"job-{topic.name}-{SINK_ID}")
         dead.flush()
         job.run([["a"]])
 
@@ -257,15 +228,7 @@ class TestShares:
     def test_that_are_no_more_hold_up_no_reader(self, topic: Topic, new_job: NewJob) -> None:
         job = new_job(sink_of(topic, shares=2), parallelism=2)
         job.run([["a"], ["b"]])
-        dead = Producer(
-            {
-                "bootstrap.servers": topic.servers,
-                "transactional.id": f"job-{topic.name}-{SINK_ID}-1",
-            }
-        )
-        dead.init_transactions()
-        dead.begin_transaction()
-        dead.produce(topic.name, b"half")
+        dead = left_in_a_transaction(topic, f"job-{topic.name}-{SINK_ID}-1")
         dead.produce(f"penstock-epochs-job-{topic.name}", b"9", f"lineage/{SINK_ID}/1")
         dead.flush()
         new_job(sink_of(topic), lineage="later").run([["c"]])
@@ -289,7 +252,7 @@ class TestShares:
 def test_a_broker_that_goes_away_and_comes_back_is_waited_for(
     new_job: NewJob, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("penstock.datastream.connectors.kafka.waiting._SECONDS", 0.2)
+    monkeypatch.setattr("penstock.datastream.connectors.kafka.waiting._ROUND_SECONDS", 0.2)
     with closing(KafkaCluster()) as cluster:
         topic = Topic(cluster)
         job = new_job(sink_of(topic))
@@ -298,7 +261,7 @@ def test_a_broker_that_goes_away_and_comes_back_is_waited_for(
         cluster.pause(0)
         with ThreadPoolExecutor() as threads:
             done = threads.submit(job.publish)
-            while "waiting for the commit of epoch 1 in Kafka" not in caplog.text:
+            while "waiting for the commit of epoch 1 for" not in caplog.text:
                 assert wait([done], timeout=0.01).not_done
             cluster.resume(0)
             done.result()
@@ -314,7 +277,8 @@ def test_a_leader_that_is_killed_in_a_transaction_is_replaced_and_the_records_ar
         return waited(step, *others)
 
     with closing(KafkaCluster(3)) as cluster:
-        topic = Topic(cluster)
+        topic, of_all = Topic(cluster), Topic(cluster, min_insync_replicas="3")
+        strict = new_job(sink_of(of_all, delivery_timeout_ms="1500"), lineage="strict")
         job = new_job(sink_of(topic))
         job.run([["a"]])
         job.prepare([["b"]])()
@@ -325,6 +289,13 @@ def test_a_leader_that_is_killed_in_a_transaction_is_replaced_and_the_records_ar
         assert not leaders
         job.run([["c"]])
         assert topic.values() == ["a", "b", "c"]
+
+        strict.prepare([["a"]])()
+        with pytest.raises(SinkNotWritableError, match=r"the replicas in sync that min\.insync"):
+            strict.publish()
+        of_all.set("min.insync.replicas", "2")
+        strict.publish()
+        assert of_all.values() == ["a"]
 
 
 def test_a_record_that_the_topic_does_not_take_is_named_and_the_job_goes_on(
@@ -341,6 +312,26 @@ def test_a_record_that_the_topic_does_not_take_is_named_and_the_job_goes_on(
     job.publish()
     job.run([["c"]])
     assert topic.values() == ["a", "b" * 2000, "c"]
+
+
+def test_rights_that_are_taken_away_are_named_and_the_job_goes_on(
+    kafka: KafkaCluster, topic: Topic, new_job: NewJob
+) -> None:
+    sink = sink_of(topic)
+    epochs, name = sink.target.topic_of_epochs, sink.target.transactional_id(SINK_ID)
+    job = new_job(sink)
+    for kind, resource, error, why in (
+        (ResourceType.TOPIC, topic.name, SinkTopicError, "Topic authorization failed"),
+        (ResourceType.TOPIC, epochs, SinkTopicError, f"or that of its epochs, '{epochs}'"),
+        (ResourceType.TRANSACTIONAL_ID, name, SinkNotWritableError, "transactional ids that begin"),
+    ):
+        job.prepare([[resource]])()
+        with forbidden(kafka, kind, resource), pytest.raises(error, match=why):
+            job.publish()
+        assert resource not in topic.values()
+        job.publish()
+        assert topic.values()[-1] == resource
+    assert len(topic.values()) == 3
 
 
 def test_a_driver_that_stands_still_for_longer_than_a_transaction_may_goes_on(

@@ -39,7 +39,7 @@ from penstock.errors import (
     KafkaPropertyError,
     TypeMismatchError,
 )
-from penstock.runtime.planned.kafka.planner import Reading
+from penstock.runtime.planned.kafka.reading import Reading
 from penstock.testing import local_environment
 
 if TYPE_CHECKING:

@@ -1,8 +1,7 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from contextlib import ExitStack
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -11,9 +10,9 @@ import pytest
 from confluent_kafka import KafkaError, Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
-from tests.datastream.connectors.kafka.test_committer import sink_of
-from tests.datastream.connectors.kafka.topics import PATIENCE, Topic
-from tests.datastream.connectors.sink_job import SINK_ID, SinkJob
+from tests.datastream.connectors.kafka.sinks import sink_of
+from tests.datastream.connectors.kafka.topics import PATIENCE, Topic, delete_topic
+from tests.datastream.connectors.sink_job import SINK_ID, NewJob
 from tests.servers.kafka_server import KafkaCluster
 
 from penstock.common import Configuration, SimpleStringSchema, WatermarkStrategy
@@ -21,6 +20,7 @@ from penstock.datastream import StreamExecutionEnvironment
 from penstock.datastream.connectors.kafka import (
     KafkaRecordSerializationSchema,
     KafkaSink,
+    KafkaSource,
     epochs_topic,
 )
 from penstock.datastream.connectors.kafka.committer import RecordsCommitter
@@ -187,24 +187,9 @@ def topic(kafka: KafkaCluster) -> Topic:
     return Topic(kafka)
 
 
-@pytest.fixture
-def new_job(tmp_path: Path) -> Iterator[Callable[[KafkaSink], SinkJob]]:
-    with ExitStack() as jobs:
-
-        def make(sink: KafkaSink) -> SinkJob:
-            job = SinkJob(sink, tmp_path / "job")
-            jobs.callback(job.close)
-            return job
-
-        yield make
-
-
 def delete(sink: KafkaSink) -> None:
-    """Delete the topic of epochs, and wait until it is gone."""
-    name, admin = sink.target.topic_of_epochs, AdminClient({**sink.target.connection})
-    admin.delete_topics([name], operation_timeout=PATIENCE)[name].result()
-    while name in admin.list_topics(timeout=PATIENCE).topics:
-        pass
+    """Delete the topic of epochs."""
+    delete_topic(sink.target.servers, sink.target.topic_of_epochs)
 
 
 def make(sink: KafkaSink, **options: Any) -> None:
@@ -233,6 +218,27 @@ def test_an_epoch_whose_marker_was_deleted_is_not_sent_again(topic: Topic, tmp_p
     # A run that ended in order has noted itself what was sent.
     delete(sink)
     program.run(sink)
+    assert topic.values() == ["a", "b", "c"]
+
+
+@pytest.mark.kafka
+def test_after_a_run_that_ended_in_order_the_topic_of_epochs_may_be_another(
+    kafka: KafkaCluster, topic: Topic, tmp_path: Path
+) -> None:
+    lines, sink = Topic(kafka), sink_of(topic)
+    other = sink_of(topic, prefix=f"other-{topic.name}")
+    builder = KafkaSource.builder().set_bootstrap_servers(lines.servers).set_topics(lines.name)
+    source = builder.set_value_only_deserializer(SimpleStringSchema()).build()
+    for line, now in (("a", sink), ("b", other), ("c", sink)):
+        lines.write([line])
+        configuration = Configuration().set_string("execution.target", "local")
+        configuration.set_string("execution.checkpointing.dir", str(tmp_path / "location"))
+        configuration.set_string("execution.epoch.available-now", "true")
+        configuration.set_string("execution.epoch.end-of-input", "false")
+        env = StreamExecutionEnvironment.get_execution_environment(configuration)
+        env.from_source(source, WatermarkStrategy.no_watermarks(), "lines").sink_to(now)
+        env.execute()
+        delete(now)
     assert topic.values() == ["a", "b", "c"]
 
 
@@ -280,9 +286,7 @@ def test_two_sinks_of_a_job_may_have_one_prefix(topic: Topic, tmp_path: Path) ->
 
 @pytest.mark.kafka
 class TestATopicThatIsThereBeforehand:
-    def test_may_have_several_partitions(
-        self, topic: Topic, new_job: Callable[[KafkaSink], SinkJob]
-    ) -> None:
+    def test_may_have_several_partitions(self, topic: Topic, new_job: NewJob) -> None:
         sink = sink_of(topic)
         make(sink, num_partitions=5, config={"cleanup.policy": "compact"})
         job = new_job(sink)
@@ -297,9 +301,7 @@ class TestATopicThatIsThereBeforehand:
         job.start_driver()
         assert topic.values() == ["a", "b"]
 
-    def test_has_to_keep_what_it_remembers(
-        self, topic: Topic, new_job: Callable[[KafkaSink], SinkJob]
-    ) -> None:
+    def test_has_to_keep_what_it_remembers(self, topic: Topic, new_job: NewJob) -> None:
         sink = sink_of(topic)
         make(sink, config={"cleanup.policy": "compact,delete"})
         with pytest.raises(SinkTopicError, match=r"has cleanup.policy=compact,delete: what it"):
@@ -308,7 +310,7 @@ class TestATopicThatIsThereBeforehand:
 
 @pytest.mark.kafka
 def test_a_topic_that_is_not_there_is_not_taken_for_an_empty_one(topic: Topic) -> None:
-    with pytest.raises(SinkTopicError, match="in which a sink remembers the epochs"):
+    with pytest.raises(SinkTopicError, match="in which the sink remembers the epochs"):
         EpochsTopic(sink_of(topic, max_block_ms="500").target).read()
 
 

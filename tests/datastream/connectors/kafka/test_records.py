@@ -71,6 +71,20 @@ def test_a_schema_that_wants_headers_is_given_them() -> None:
     assert block.values == [(b"a", ()), (b"b", (("h", b"1"),))]
 
 
+def test_a_header_whose_name_is_no_text_is_named_and_hinders_nobody_who_wants_none() -> None:
+    class Strange(Message):
+        def headers(self) -> Any:
+            raise SystemError("returned a result with an exception set")  # as the client does
+
+    for reads in (ValuesOnly(Marked()), WholeRecords(None)):
+        with pytest.raises(
+            MalformedMessageError, match=r"partition 2, offset 7.*cannot be read"
+        ) as caught:
+            reads([Strange(b"a", offset=7)])
+        assert "confluent-kafka cannot read" in str(caught.value)
+    assert ValuesOnly(SimpleStringSchema())([Strange(b"a")]).values == ["a"]
+
+
 def test_values_come_with_the_timestamps_of_their_messages() -> None:
     block = ValuesOnly(SimpleStringSchema())(
         [Message(b"a"), Message(None), Message(b"b", timestamp=None)]

@@ -2,15 +2,14 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import cloudpickle
 import pytest
+from confluent_kafka import KafkaError
 from tests.datastream.connectors.kafka.topics import Topic
-from tests.datastream.connectors.sink_job import SinkJob
+from tests.datastream.connectors.sink_job import NewJob, SinkJob
 from tests.servers.kafka_server import KafkaCluster
 
 from penstock.common import SimpleStringSchema
@@ -24,6 +23,7 @@ from penstock.datastream.connectors.kafka import (
     KafkaTopicSelector,
     Semantic,
 )
+from penstock.datastream.connectors.kafka.failures import failure
 from penstock.datastream.connectors.kafka.target import KafkaTarget
 from penstock.errors import (
     InvalidArgumentError,
@@ -37,7 +37,6 @@ from penstock.errors import (
 from penstock.runtime.sinks import Uncommitted
 from penstock.testing import local_environment
 
-NewJob = Callable[..., SinkJob]
 NOWHERE = "127.0.0.1:1"
 
 
@@ -62,18 +61,6 @@ def builder(servers: str = NOWHERE, topic: str = "topic") -> KafkaSinkBuilder:
 def exactly_once(servers: str = NOWHERE, topic: str = "topic") -> KafkaSinkBuilder:
     found = builder(servers, topic).set_delivery_guarantee(DeliveryGuarantee.EXACTLY_ONCE)
     return found.set_transactional_id_prefix(f"job-{topic}")
-
-
-@pytest.fixture
-def new_job(tmp_path: Path) -> Iterator[NewJob]:
-    with ExitStack() as jobs:
-
-        def make(sink: Any, **options: Any) -> SinkJob:
-            job = SinkJob(sink, tmp_path / "job", **options)
-            jobs.callback(job.close)
-            return job
-
-        yield make
 
 
 @pytest.fixture
@@ -103,9 +90,11 @@ class TestSchemas:
         assert schema.record("ab", 5) == KafkaRecord(
             "topic-a", b"\0a\0b", b"ab", 5, 2, (("length", b"2"),)
         )
-        assert schema.record("ab", -1).timestamp is None
+        assert schema.record("ab", -1) == KafkaRecord(
+            "topic-a", b"\0a\0b", b"ab", None, 2, (("length", b"2"),)
+        )
         assert schema.serialize("ab") == b"\0a\0b"
-        assert cloudpickle.loads(cloudpickle.dumps(schema)).record("b", None).topic == "topic-b"
+        assert cloudpickle.loads(cloudpickle.dumps(schema)).record("b", None)[0] == "topic-b"
 
     def test_say_what_is_missing_or_wrong(self) -> None:
         new = KafkaRecordSerializationSchema.builder
@@ -121,6 +110,12 @@ class TestSchemas:
         wrong: Any = "text"
         with pytest.raises(TypeError, match="must be KafkaTopicSelector or a callable"):
             new().set_topic_selector(wrong)
+        with pytest.raises(InvalidArgumentError, match=r"set_partitioner\(\) was given 'text'"):
+            new().set_partitioner(wrong)
+        with pytest.raises(InvalidArgumentError, match=r"set_header_provider\(\) was given 'te"):
+            new().set_header_provider(wrong)
+        with pytest.raises(InvalidArgumentError, match="'not a topic' is no topic"):
+            builder().set_epochs_topic("not a topic")
         with pytest.raises(InvalidArgumentError, match="'text' is no SerializationSchema"):
             new().set_key_serialization_schema(wrong)
 
@@ -186,23 +181,24 @@ class TestTheBuilder:
             job.prepare([["a"]])
 
     def test_names_a_topic_for_each_prefix(self) -> None:
-        def topic(prefix: str, name: str = "") -> str:
-            sink = exactly_once().set_transactional_id_prefix(prefix).set_epochs_topic(name)
-            return sink.build().target.topic_of_epochs
+        def topic(prefix: str) -> str:
+            sink = exactly_once().set_transactional_id_prefix(prefix).build()
+            return sink.target.topic_of_epochs
 
         assert topic("my-job") == "penstock-epochs-my-job"
         assert topic("my job") == "penstock-epochs-my_job-" + topic("my job")[-8:]
         assert len({topic("my job"), topic("my/job"), topic("my_job")}) == 3
         assert len(topic("x" * 6000)) < 249
-        assert topic("my-job", "other") == "other"
+        other = exactly_once().set_epochs_topic("other").build()
+        assert other.target.topic_of_epochs == "other"
 
 
 class TestRecords:
     @pytest.mark.parametrize(
         ("record", "why"),
         [
-            ("b" * 1001, r"'b{97,}\.\.\.: it has 1001 bytes, of at most 1000"),
-            (KafkaRecord("", b"a", headers=[("h", b"b" * 1000)]), "it has 1002 bytes"),
+            ("b" * 1001, r"'b{97,}\.\.\.: it has 1001 bytes, of at most 964"),
+            (KafkaRecord("", b"a", headers=[("h", b"b" * 1000)]), "it has 1005 bytes"),
             (KafkaRecord(5, b"a"), "its topic would be 5"),  # type: ignore[arg-type]
             ((b"k", "text"), r"it would be \('topic', 'text', b'k'"),
             (("key", b"v"), r"it would be \('topic', b'v', 'key'"),
@@ -282,18 +278,33 @@ def test_a_client_that_is_not_installed_is_named(
 def test_a_kafka_that_is_not_there_is_waited_for_and_named(
     new_job: NewJob, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("penstock.datastream.connectors.kafka.waiting._SECONDS", 0.1)
+    monkeypatch.setattr("penstock.datastream.connectors.kafka.waiting._ROUND_SECONDS", 0.1)
     sink = exactly_once().set_property("max.block.ms", "300").build()
-    with pytest.raises(SinkNotReachableError, match=r"Kafka \(127.0.0.1:1.*\) does not answer"):
+    with pytest.raises(SinkNotReachableError, match=r"Kafka at 127\.0\.0\.1:1 does not answer"):
         new_job(sink)
-    assert "waiting for topics in Kafka (127.0.0.1:1" in caplog.text
+    assert "Kafka at 127.0.0.1:1: waiting for topics for" in caplog.text
     with pytest.raises(SinkNotReachableError):
         sink.create_committer().drop(Uncommitted("lineage", sink_id="sink"))
-    with pytest.raises(KafkaPropertyError, match=r"max\.block\.ms is 'long'"):
-        exactly_once().set_property("max.block.ms", "long").build()
+    for key in ("max.block.ms", "transaction.timeout.ms", "message.max.bytes"):
+        with pytest.raises(KafkaPropertyError, match=rf"{key} is 'long', which is no number"):
+            exactly_once().set_property(key, "long").build()
     job = new_job(builder().set_property("delivery.timeout.ms", "200").build())
-    with pytest.raises(SinkNotWritableError, match=r"a record of 1 bytes for the topic 'topic'"):
+    monkeypatch.setattr("penstock.datastream.connectors.kafka.sender._ANSWER_SECONDS", 0.1)
+    with pytest.raises(SinkNotReachableError, match=r"Kafka at 127\.0\.0\.1:1 does not answer"):
         job.prepare([["a"]])
+
+
+def test_what_is_not_taken_in_time_is_told_with_what_may_hold_it_up() -> None:
+    error = KafkaError(KafkaError._MSG_TIMED_OUT)
+    record = KafkaRecord("topic", b"a")
+    for found, again in (
+        (builder(), "What was sent before is there, and comes once more when"),
+        (exactly_once(), "What is not visible is sent when the job is started again"),
+    ):
+        told = str(failure(error, found.build().target, record))
+        assert "did not take a record of 1 bytes for the topic 'topic'" in told
+        assert again in told
+        assert "min.insync.replicas" in told
 
 
 @pytest.mark.kafka
@@ -312,6 +323,8 @@ class TestSending:
         ]
         assert (seen[2].timestamp, seen[2].headers) == (77, [("h", b"x")])
         assert seen[3].timestamp == 1
+        with pytest.raises(SinkNotWritableError, match=r"message\.timestamp\.after\.max\.ms"):
+            job.prepare([[KafkaRecord("", b"late", timestamp=10**15)]])
         job.kill([0])
         job.run([["a"]])
         assert topic.values() == ["a", "b", "", "c", "a"]
@@ -356,7 +369,7 @@ class TestSending:
     def test_a_producer_hears_of_partitions_that_are_added(
         self, kafka: KafkaCluster, new_job: NewJob, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("penstock.datastream.connectors.kafka.sender._REFRESH", 0)
+        monkeypatch.setattr("penstock.datastream.connectors.kafka.sender._KNOWN_SECONDS", 0)
         topic = Topic(kafka)
         config = {"bootstrap.servers": kafka.bootstrap_servers}
         job = new_job(FlinkKafkaProducer(topic.name, SimpleStringSchema(), config), parallelism=2)

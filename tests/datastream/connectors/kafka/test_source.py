@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import sys
 import uuid
 from collections.abc import Callable
@@ -9,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._resource import ResourceType
 from confluent_kafka.cimpl import NewPartitions, NewTopic
+from tests.datastream.connectors.kafka.topics import forbidden
 
 from penstock.common import Configuration, SimpleStringSchema, Types, WatermarkStrategy
 from penstock.datastream import OutputTag, StreamExecutionEnvironment
@@ -23,6 +26,7 @@ from penstock.datastream.formats import DeserializeFunction
 from penstock.datastream.formats.json import JsonRowDeserializationSchema
 from penstock.errors import (
     InvalidArgumentError,
+    KafkaAccessError,
     KafkaClientNotFoundError,
     KafkaNotReachableError,
     KafkaPropertyError,
@@ -113,7 +117,7 @@ def test_a_property_that_nobody_knows_is_named() -> None:
 
 
 def test_a_broker_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("penstock.runtime.planned.kafka.broker._SECONDS", 0.1)
+    monkeypatch.setattr("penstock.runtime.planned.kafka.broker._ANSWER_SECONDS", 0.1)
     source = builder().set_property("default.api.timeout.ms", "1").set_bounded(LATEST).build()
     with pytest.raises(KafkaNotReachableError, match=r"localhost:1 .*refused"):
         run(local_environment(), source)
@@ -121,7 +125,8 @@ def test_a_broker_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_without_the_client_an_error_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "confluent_kafka", None)
-    with pytest.raises(KafkaClientNotFoundError, match="confluent-kafka is not installed"):
+    where = f"confluent-kafka is not installed: it is not known to {re.escape(sys.executable)}"
+    with pytest.raises(KafkaClientNotFoundError, match=where):
         run(local_environment(), builder().set_bounded(LATEST).build())
 
 
@@ -150,6 +155,10 @@ def test_what_was_committed_is_read_and_nothing_that_a_transaction_took_back(
     assert run(local_environment(2), bounded.set_max_records_per_epoch(1).build()) == ["a", "c"]
     found = run(local_environment(), bounded.set_properties(dirty).build())
     assert set(found) == {"a", "b", "c", "d", "open"}
+
+    behind_what_is_open = KafkaOffsetsInitializer.offsets({KafkaTopicPartition(topic, 0): 9})
+    late = reading(kafka, topic).set_bounded(LATEST).set_starting_offsets(behind_what_is_open)
+    assert run(local_environment(), late.build()) == []
     producer.abort_transaction(60)
 
 
@@ -192,6 +201,27 @@ def test_a_job_goes_on_where_it_was_and_tells_the_group(
     committed = reading(kafka, topic).set_group_id(topic).set_bounded(LATEST)
     committed.set_starting_offsets(KafkaOffsetsInitializer.committed_offsets())
     assert run(local_environment(), committed.build()) == []
+
+
+@pytest.mark.kafka
+def test_a_right_on_a_group_is_only_needed_to_ask_it_or_to_tell_it(
+    kafka: KafkaCluster, topic: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    write(kafka, topic, "a")
+    group = ResourceType.GROUP
+    without = reading(kafka, topic).set_bounded(LATEST)
+    with (
+        forbidden(kafka, group, "penstock", user="nobody"),
+        forbidden(kafka, group, topic, user="nobody"),
+    ):
+        assert run(local_environment(), without.build()) == ["a"]
+        assert "cannot be told" not in caplog.text
+        of_group = without.set_group_id(topic)
+        assert run(local_environment(), of_group.build()) == ["a"]
+        assert f"the consumer group {topic} cannot be told how far it has read" in caplog.text
+        of_group.set_starting_offsets(KafkaOffsetsInitializer.committed_offsets())
+        with pytest.raises(KafkaAccessError, match="does not let the job have the consumer group"):
+            run(local_environment(), of_group.build())
 
 
 @pytest.mark.kafka

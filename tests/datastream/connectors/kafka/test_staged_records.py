@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import pickle
-
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -31,9 +29,3 @@ def test_what_all_records_have_is_staged_once() -> None:
     data = staged(records)
     assert (data.count(b"a long name"), data.count(b"same key")) == (1, 1)
     assert list(unstaged(staged(records[:1] * 3))) == records[:1] * 3
-
-
-def test_what_an_earlier_version_has_staged_is_read() -> None:
-    records = [KafkaRecord("words", b"a", headers=[("h", b"x")]), KafkaRecord("words", None, b"k")]
-    data = pickle.dumps([tuple(record) for record in records], pickle.HIGHEST_PROTOCOL)
-    assert list(unstaged(data)) == records

@@ -4,11 +4,12 @@ import pickle
 from collections import Counter
 from contextlib import nullcontext
 from dataclasses import replace
+from itertools import product
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import KafkaError, KafkaException, Producer
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.datastream.connectors.kafka.fake_producer import FakeProducer
@@ -32,12 +33,13 @@ from penstock.errors import (
     TypeMismatchError,
 )
 from penstock.runtime.sinks import CommitContext
+from penstock.runtime.timestamp import MAX_TIMESTAMP
 
 
 class Same(KafkaRecordSerializationSchema):
     """Makes nothing of Kafka's records."""
 
-    def record(self, element: KafkaRecord, timestamp: int | None) -> KafkaRecord:
+    def record(self, element: KafkaRecord | None, timestamp: int | None) -> KafkaRecord | None:
         return element
 
 
@@ -72,7 +74,9 @@ class Decimal(SerializationSchema):
 
 
 BLOCKS = st.lists(
-    st.tuples(st.text(max_size=4), st.none() | st.integers(-1, 2)), min_size=1, max_size=5
+    st.tuples(st.text(max_size=4), st.none() | st.integers(-1, 2) | st.just(MAX_TIMESTAMP)),
+    min_size=1,
+    max_size=5,
 )
 NEW_CLIENT = "penstock.datastream.connectors.kafka.sender.new_client"
 
@@ -90,7 +94,7 @@ def words(
 
 
 def target_of(schema: KafkaRecordSerializationSchema) -> KafkaTarget:
-    return KafkaTarget({"message.max.bytes": 50}, schema, transactional_id_prefix="job")
+    return KafkaTarget({"message.max.bytes": 100}, schema, transactional_id_prefix="job")
 
 
 def staged_by(target: KafkaTarget) -> tuple[StagingWriter, Staging]:
@@ -111,15 +115,15 @@ def sent_of(writer: StagingWriter, staging: Staging, room: int = 0) -> list[tupl
     return records
 
 
-@given(st.lists(RECORDS, min_size=1, max_size=8), st.integers(0, 3))
-def test_what_is_sent_is_what_was_written(records: list[KafkaRecord], room: int) -> None:
-    expected = [as_sent(record) for record in records]
+@given(st.lists(st.none() | RECORDS, min_size=1, max_size=8), st.integers(0, 3))
+def test_what_is_sent_is_what_was_written(records: list[KafkaRecord | None], room: int) -> None:
+    expected = [as_sent(record) for record in records if record is not None]
     writer, staging = staged_by(target_of(Same()))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("penstock.datastream.connectors.kafka.writers._RECORDS_PER_FILE", 3)
         for record in records:
             writer.write(record, None)
-            if isinstance(record.headers, list):
+            if record is not None and isinstance(record.headers, list):
                 record.headers.clear()
     assert sent_of(writer, staging, room) == expected
 
@@ -127,7 +131,7 @@ def test_what_is_sent_is_what_was_written(records: list[KafkaRecord], room: int)
 def as_sent(record: KafkaRecord) -> tuple[Any, ...]:
     topic, value, key, timestamp, partition, headers = record
     place = -1 if partition is None else partition
-    time_of = 0 if timestamp is None else timestamp or 1
+    time_of = 0 if timestamp in {None, MAX_TIMESTAMP} else timestamp or 1
     return topic, value, key, time_of, place, list(headers) or None
 
 
@@ -142,7 +146,8 @@ def test_blocks_are_written_as_their_records_are(
         texts, timestamps = zip(*block, strict=True)
         has_times = any(timestamp is not None for timestamp in timestamps)
         assert writer.write_block(texts, timestamps if has_times else None)
-        expected += [as_sent(schema.record(*one)) for one in block]
+        records = [schema.record(*one) for one in block]
+        expected += [as_sent(record) for record in records if record is not None]
     assert sent_of(writer, staging) == expected
 
 
@@ -151,7 +156,7 @@ def test_blocks_are_written_as_their_records_are(
     [
         (5, TypeMismatchError),
         ("\ud800", TypeMismatchError),
-        ("b" * 51, SinkRowError),
+        ("b" * 65, SinkRowError),
     ],
 )
 def test_of_a_block_with_a_wrong_record_nothing_is_taken(wrong: Any, why: type[Exception]) -> None:
@@ -161,6 +166,14 @@ def test_of_a_block_with_a_wrong_record_nothing_is_taken(wrong: Any, why: type[E
     with pytest.raises(why):
         writer.write(wrong, None)
     assert [one[1] for one in sent_of(writer, staging)] == [b"fits"]
+
+
+def test_a_record_from_the_end_of_time_is_sent_without_a_timestamp() -> None:
+    at_the_end = KafkaRecord("words", b"a", timestamp=MAX_TIMESTAMP)
+    for schema, value in ((Same(), at_the_end), (words(), "a")):
+        writer, staging = staged_by(target_of(schema))
+        writer.write(value, MAX_TIMESTAMP)
+        assert [(one[1], one[3]) for one in sent_of(writer, staging)] == [(b"a", 0)]
 
 
 def test_what_users_have_written_is_called_for_each_record() -> None:
@@ -177,6 +190,44 @@ def test_blocks_are_sent_while_the_epoch_runs(monkeypatch: pytest.MonkeyPatch) -
     writer.write("c", 3)
     writer.prepare_commit()
     assert [(one[1], one[3]) for one in producer.sent] == [(b"a", 1), (b"b", 2), (b"c", 3)]
+
+
+def test_what_is_let_through_is_what_the_client_takes() -> None:
+    client = Producer(
+        {"bootstrap.servers": "127.0.0.1:1", "message.max.bytes": 1000, "log_level": 0}
+    )
+    target = KafkaTarget({"message.max.bytes": 1000}, Same())
+    headers: list[list[Any]] = [[], [("h", None)] * 3, [("ü" * 40, b"v" * 70)], [("", b"v" * 300)]]
+
+    def is_taken(size: int, key: bytes | None, pairs: list[Any]) -> bool:
+        try:
+            client.produce("t", b"v" * size, key, headers=pairs)
+        except KafkaException:
+            return False
+        return True
+
+    for key, pairs in product((None, b"key"), headers):
+        writer, _ = staged_by(target)
+        most = max(size for size in range(500, 1000) if is_taken(size, key, pairs))
+        writer.write(KafkaRecord("t", b"v" * most, key, headers=pairs), None)
+        with pytest.raises(SinkRowError):
+            writer.write(KafkaRecord("t", b"v" * (most + 1), key, headers=pairs), None)
+    client.purge()
+
+
+def test_a_record_that_no_queue_has_room_for_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Small(FakeProducer):
+        def produce(self, topic: str, value: bytes | None, *others: Any) -> None:
+            if len(value or b"") > 3:
+                raise BufferError
+            super().produce(topic, value, *others)
+
+    monkeypatch.setattr(NEW_CLIENT, lambda *_: Small(room=1))
+    writer = SendingWriter(target_of(words()), Staging())  # type: ignore[arg-type]
+    for word in ("a", "b"):
+        writer.write(word, None)
+    with pytest.raises(SinkRowError, match=r"'large' cannot be sent .* larger than the producer's"):
+        writer.write("large", None)
 
 
 def test_why_a_transaction_fails_is_told_and_not_that_its_records_are_taken_back(

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Iterable
-from contextlib import closing
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
 from typing import Any, NamedTuple
 
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._acl import (
+    AclBinding,
+    AclBindingFilter,
+    AclOperation,
+    AclPermissionType,
+)
 from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, ConfigResource
-from confluent_kafka.admin._resource import ResourceType
+from confluent_kafka.admin._resource import ResourcePatternType, ResourceType
 from confluent_kafka.cimpl import NewPartitions, NewTopic
 from tests.servers.kafka_server import KafkaCluster
 
@@ -28,17 +34,47 @@ class Seen(NamedTuple):
     headers: Any
 
 
+@contextmanager
+def forbidden(
+    cluster: KafkaCluster, kind: ResourceType, name: str, user: str = "*"
+) -> Iterator[None]:
+    """Nobody may do more with a resource inside than a user may: to read it."""
+    admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
+    exactly, allow = ResourcePatternType.LITERAL, AclPermissionType.ALLOW
+    all_that = (kind, name, exactly, f"User:{user}", "*", AclOperation.READ, allow)
+    for future in admin.create_acls([AclBinding(*all_that)]).values():
+        future.result(PATIENCE)
+    Topic(cluster)  # Brokers hear of one thing after the other.
+    try:
+        yield
+    finally:
+        for removed in admin.delete_acls([AclBindingFilter(*all_that)]).values():
+            removed.result(PATIENCE)
+        Topic(cluster)
+
+
+def delete_topic(servers: str, name: str) -> None:
+    """Delete a topic, and wait until it is gone."""
+    admin = AdminClient({"bootstrap.servers": servers})
+    admin.delete_topics([name])[name].result(PATIENCE)
+    deadline = time.monotonic() + PATIENCE
+    while name in admin.list_topics(timeout=PATIENCE).topics:
+        assert time.monotonic() < deadline
+
+
 class Topic:
     """A new topic."""
 
-    def __init__(self, cluster: KafkaCluster, partitions: int = 1, **config: str) -> None:
+    def __init__(
+        self, cluster: KafkaCluster, partitions: int = 1, *, prefix: str = "topic", **config: str
+    ) -> None:
         self.servers = cluster.bootstrap_servers
-        self.name = f"topic-{uuid.uuid4().hex}"
+        self.name = f"{prefix}-{uuid.uuid4().hex}"
         self._partitions = partitions
         self._settings = {key.replace("_", "."): value for key, value in config.items()}
-        self._make()
+        self.make()
 
-    def _make(self) -> None:
+    def make(self) -> None:
         admin = AdminClient({"bootstrap.servers": self.servers})
         new = NewTopic(self.name, num_partitions=self._partitions, config=self._settings)
         admin.create_topics([new])[self.name].result(PATIENCE)
@@ -48,12 +84,14 @@ class Topic:
 
     def make_anew(self) -> None:
         """Delete the topic, and make another one of its name."""
+        delete_topic(self.servers, self.name)
+        self.make()
+
+    def delete_records(self, before: int) -> None:
+        """Delete those of the first partition before an offset, as retention does."""
         admin = AdminClient({"bootstrap.servers": self.servers})
-        admin.delete_topics([self.name])[self.name].result(PATIENCE)
-        deadline = time.monotonic() + PATIENCE
-        while self.name in admin.list_topics(timeout=PATIENCE).topics:
-            assert time.monotonic() < deadline
-        self._make()
+        place = TopicPartition(self.name, 0, before)
+        admin.delete_records([place])[place].result(PATIENCE)
 
     def add_partition(self) -> None:
         self._partitions += 1
@@ -65,11 +103,13 @@ class Topic:
         ):
             assert time.monotonic() < deadline
 
-    def write(self, values: Iterable[str | bytes | None], **more: Any) -> None:
-        """Write messages into the first partition."""
+    def write(
+        self, values: Iterable[str | bytes | None], *, partition: int = 0, **more: Any
+    ) -> None:
+        """Write messages into a partition."""
         producer = Producer({"bootstrap.servers": self.servers, "linger.ms": 0})
         for value in values:
-            producer.produce(self.name, value, partition=0, **more)
+            producer.produce(self.name, value, partition=partition, **more)
         assert producer.flush(PATIENCE) == 0
 
     def read(self) -> list[Seen]:
@@ -133,9 +173,9 @@ class Topic:
     def values(self) -> list[str]:
         return [(one.value or b"").decode() for one in self.read()]
 
-    def committed(self) -> dict[int, int]:
-        """Return the offsets that the group has committed that is named like the topic."""
-        settings = {"bootstrap.servers": self.servers, "group.id": self.name}
+    def committed(self, group: str | None = None) -> dict[int, int]:
+        """Return the offsets that a group has committed, by default the one that is named like the topic."""
+        settings = {"bootstrap.servers": self.servers, "group.id": group or self.name}
         partitions = [TopicPartition(self.name, n) for n in range(self._partitions)]
         with closing(Consumer(settings)) as consumer:
             return {one.partition: one.offset for one in consumer.committed(partitions, PATIENCE)}

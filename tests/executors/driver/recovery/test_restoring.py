@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pickle
+import re
 from dataclasses import replace
 from typing import Any
 
 import cloudpickle
 import pytest
 
-from penstock.checkpoint.epoch_record import EpochRecord
+from penstock.checkpoint.epoch_record import EpochRecord, ReadSoFar
 from penstock.checkpoint.handles import StateHandle
 from penstock.errors import (
     CheckpointMismatchError,
@@ -23,6 +24,7 @@ from penstock.runtime.epoch import SHARED
 from penstock.runtime.exchange.elements import ChannelWatermark
 from penstock.runtime.exchange.partitioners import KeyGroupStreamPartitioner
 from penstock.runtime.operator import StreamOperator
+from penstock.runtime.planned.kafka.source import KafkaRecords
 from penstock.runtime.program import NetworkEdge, OperatorSpec, Program, Vertex
 from penstock.runtime.progress import SubtaskProgress
 from penstock.runtime.timestamp import MIN_TIMESTAMP
@@ -217,6 +219,21 @@ class TestSources:
 
         with pytest.raises(CheckpointMismatchError, match=message):
             restored(old, sources(A), bounded)
+
+    def test_of_kafka_go_on_with_the_reader_that_the_error_names(self) -> None:
+        topics = KafkaRecords.kind
+        by_spark = replace(record(sources(A), {}), read={})
+        by_python = replace(by_spark, planned={A: ReadSoFar(topics)})
+        script = replace(by_spark, planned={A: ReadSoFar("a script")})
+
+        for old, now, hint in (
+            (by_spark, {0: topics}, "set kafka.reader to spark, and it goes on"),
+            (by_python, {}, "set kafka.reader to python, and it goes on"),
+            (script, {}, "^To read it from its beginning"),
+        ):
+            with pytest.raises(CheckpointMismatchError) as raised:
+                restored(old, sources(A), {}, now)
+            assert re.search(hint, raised.value.hint or "")
 
     def test_had_the_epochs_of_the_job_in_earlier_versions(self) -> None:
         old = record(sources(A, B), {})

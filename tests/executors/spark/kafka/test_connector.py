@@ -1,23 +1,24 @@
 from __future__ import annotations
 
 import sys
-import uuid
+from collections import defaultdict
+from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
 from pyspark.errors import AnalysisException
+from tests.datastream.connectors.kafka.sinks import sink_of
 from tests.datastream.connectors.kafka.topics import PATIENCE, Topic
 
 from penstock.common import Configuration, Duration, SimpleStringSchema, WatermarkStrategy
 from penstock.datastream import KeyedProcessFunction, StreamExecutionEnvironment
 from penstock.datastream.connectors.kafka import (
-    DeliveryGuarantee,
     KafkaOffsetResetStrategy,
     KafkaOffsetsInitializer,
-    KafkaRecordSerializationSchema,
-    KafkaSink,
     KafkaSource,
     KafkaSourceBuilder,
     KafkaTopicPartition,
@@ -34,7 +35,7 @@ from penstock.errors import (
 )
 from penstock.executors.spark.kafka.connector import (
     ConnectorTopics,
-    connector_frame,
+    connector_reading,
     read_by_connector,
 )
 
@@ -82,21 +83,24 @@ class Reader:
 def told(source: KafkaSource) -> dict[str, str]:
     reader: Any = Reader()
     with pytest.raises(KafkaConnectorNotFoundError, match="not in the SparkSession"):
-        connector_frame(ConnectorTopics(source.description()), reader, "Source: t")
+        connector_reading(ConnectorTopics(source.description()), reader, "Source: t")
     return reader.told  # type: ignore[no-any-return]
 
 
 def test_python_reads_unless_it_cannot_or_is_not_to() -> None:
     plain = builder().build().description()
     iam = builder().set_properties(IAM).build().description()
-    typo = builder().set_property("made.up", "x").build().description()
+    login = builder().set_property("sasl.login.class", "a.B").build().description()
     assert read_by_connector(plain, Configuration()) is None
     assert read_by_connector(plain, configured("spark")) == ConnectorTopics(plain)
     assert read_by_connector(iam, configured("python")) is None
-    assert read_by_connector(typo, Configuration()) is None
-    found = read_by_connector(iam, Configuration())
-    assert found is not None
-    assert isinstance(found.reason, KafkaPropertyError)
+    for name in ("made.up", "sasl.mechansim", "ssl.ca.locaton"):
+        typo = builder().set_property(name, "x").build().description()
+        assert read_by_connector(typo, Configuration()) is None
+    for of_java in (iam, login):
+        found = read_by_connector(of_java, Configuration())
+        assert found is not None
+        assert isinstance(found.reason, KafkaPropertyError)
 
 
 def test_where_neither_can_read_the_error_says_both_ways(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,7 +109,7 @@ def test_where_neither_can_read_the_error_says_both_ways(monkeypatch: pytest.Mon
     reader: Any = Reader()
     assert topics is not None
     with pytest.raises(KafkaClientNotFoundError, match=r"penstock\[kafka\](.|\n)*spark-sql-kafka"):
-        connector_frame(topics, reader, "Source: t")
+        connector_reading(topics, reader, "Source: t")
 
 
 def test_the_connector_is_told_what_the_builder_was() -> None:
@@ -118,12 +122,13 @@ def test_the_connector_is_told_what_the_builder_was() -> None:
         "subscribe": "t",
         "startingOffsets": "earliest",
         "maxOffsetsPerTrigger": "7",
-        "includeHeaders": "true",
+        "includeHeaders": "false",
         "failOnDataLoss": "false",
         "kafkaConsumer.pollTimeoutMs": "60000",
         "kafka.request.timeout.ms": "20000",
         "kafka.default.api.timeout.ms": "20000",
     }
+    assert told(builder().set_record_deserializer().build())["includeHeaders"] == "true"
     slow = told(builder().set_property("request.timeout.ms", "50000").build())
     assert slow["kafka.default.api.timeout.ms"] == "50000"
     by_time = KafkaOffsetsInitializer.timestamp(5)
@@ -173,6 +178,10 @@ def environment(spark: SparkSession, folder: Path | None = None) -> StreamExecut
     return found.set_parallelism(2)
 
 
+def tuple_of(*values: str) -> tuple[str, ...]:
+    return values
+
+
 def run(env: StreamExecutionEnvironment, source: KafkaSource) -> list[Any]:
     return sorted(env.from_source(source, NO_WATERMARKS, "kafka").execute_and_collect())
 
@@ -195,7 +204,7 @@ def test_whole_records_tombstones_and_nothing_that_a_transaction_took_back(
     # The partition hears of the transaction's end a little later.
     assert topic.values() == ["a", "", "b"]
     values = builder(topic.servers, topic.name)
-    whole = builder(topic.servers, topic.name).set_record_deserializer()
+    whole = builder(topic.servers, topic.name).set_group_id(topic.name).set_record_deserializer()
     ending = KafkaOffsetsInitializer.offsets({KafkaTopicPartition(topic.name, 0): 2})
 
     assert run(environment(spark), values.build()) == ["a", "b"]
@@ -204,6 +213,57 @@ def test_whole_records_tombstones_and_nothing_that_a_transaction_took_back(
         (topic.name, 0, 0, 77, b"k", b"a", (("h", b"1"), ("n", None))),
         (topic.name, 0, 1, 78, None, None, ()),
     ]
+    assert topic.committed() == {0: 2}
+
+
+@pytest.mark.spark
+@pytest.mark.kafka
+def test_each_source_begins_where_it_was_told_and_reads_what_it_was_told(
+    kafka: KafkaCluster, spark: SparkSession
+) -> None:
+    one, other = Topic(kafka, partitions=2), Topic(kafka)
+    producer = Producer({"bootstrap.servers": one.servers, "linger.ms": 0})
+    for partition, value, time in ((0, "a", 10), (0, "b", 20), (0, "c", 30), (1, "d", 40)):
+        producer.produce(one.name, value, partition=partition, timestamp=time)
+    producer.produce(other.name, "e", partition=0)
+    assert producer.flush(PATIENCE) == 0
+    with closing(Consumer({"bootstrap.servers": one.servers, "group.id": one.name})) as consumer:
+        consumer.commit(offsets=[TopicPartition(one.name, 0, 2)], asynchronous=False)
+
+    def source() -> KafkaSourceBuilder:
+        found = KafkaSource.builder().set_bootstrap_servers(one.servers)
+        return found.set_value_only_deserializer(SimpleStringSchema())
+
+    starts = {
+        "committed": KafkaOffsetsInitializer.committed_offsets(KafkaOffsetResetStrategy.EARLIEST),
+        "given": KafkaOffsetsInitializer.offsets({KafkaTopicPartition(one.name, 0): 1}),
+        "latest": LATEST,
+        "by time": KafkaOffsetsInitializer.timestamp(35),
+    }
+    sources = {
+        name: source().set_topics(one.name).set_starting_offsets(start)
+        for name, start in starts.items()
+    }
+    sources["committed"].set_group_id(one.name)
+    sources["by pattern"] = source().set_topic_pattern(f"{one.name}|{other.name[:-1]}.")
+    sources["by partition"] = source().set_partitions({KafkaTopicPartition(one.name, 1)})
+    env = environment(spark)
+    streams = [
+        env.from_source(made.build(), NO_WATERMARKS, name).map(partial(tuple_of, name))
+        for name, made in sources.items()
+    ]
+
+    found: dict[str, str] = defaultdict(str)
+    for name, value in sorted(streams[0].union(*streams[1:]).execute_and_collect()):
+        found[name] += value
+    assert found == {
+        "by partition": "d",
+        "by pattern": "abcde",
+        "by time": "d",
+        "committed": "cd",
+        "given": "bcd",
+    }
+    assert one.committed() == {0: 3, 1: 1}
 
 
 @pytest.mark.spark
@@ -241,35 +301,30 @@ def test_a_job_goes_on_where_it_was_and_delivers_once_and_keeps_its_reader(
     kafka: KafkaCluster, spark: SparkSession, tmp_path: Path
 ) -> None:
     topic, out = Topic(kafka), Topic(kafka)
-    source = builder(topic.servers, topic.name).set_max_records_per_epoch(2).build()
-    sink = (
-        KafkaSink.builder()
-        .set_bootstrap_servers(out.servers)
-        .set_delivery_guarantee(DeliveryGuarantee.EXACTLY_ONCE)
-        .set_transactional_id_prefix(uuid.uuid4().hex)
-        .set_record_serializer(
-            KafkaRecordSerializationSchema.builder()
-            .set_topic(out.name)
-            .set_value_serialization_schema(SimpleStringSchema())
-            .build()
-        )
-        .build()
-    )
+    source = builder(topic.servers, topic.name).set_group_id(topic.name)
+    source.set_max_records_per_epoch(2)
+    sink = sink_of(out)
 
     def start(reader: str = "spark") -> None:
         env = environment(spark, tmp_path)
         env.configure(configured(reader))
-        env.from_source(source, NO_WATERMARKS, "kafka").sink_to(sink)
+        env.from_source(source.build(), NO_WATERMARKS, "kafka").sink_to(sink)
         env.execute()
 
     topic.write(["a", "b", "c"])
     start()
+    assert topic.committed() == {0: 3}
     topic.write(["d"])
     start()
+    # The group's offsets expire.
+    admin = AdminClient({"bootstrap.servers": topic.servers})
+    admin.delete_consumer_groups([topic.name])[topic.name].result(PATIENCE)
     start()
+    assert topic.committed() == {0: 4}
     assert sorted(out.values()) == ["a", "b", "c", "d"]
-    with pytest.raises(CheckpointMismatchError, match=r"topics of Kafka(.|\n)*kafka\.reader"):
-        start("python")
+    # As if confluent-kafka had not been installed before.
+    with pytest.raises(CheckpointMismatchError, match=r"set kafka\.reader to spark"):
+        start("auto")
 
 
 @pytest.mark.spark

@@ -8,7 +8,7 @@ import pytest
 
 from penstock.checkpoint.storage import LocalStorage
 from penstock.errors import CheckpointMismatchError
-from penstock.executors.spark.runs.offsets import carry_over, sees_ahead
+from penstock.executors.spark.runs.offsets import carry_over, offsets_after, sees_ahead
 
 
 @pytest.fixture
@@ -51,6 +51,12 @@ def test_what_came_after_the_epoch_is_left_out(storage: LocalStorage) -> None:
         "sources/0/1": "more files",
         "sources/1/0": "start of rates",
     }
+
+
+def test_how_far_each_source_is_read_after_a_micro_batch(storage: LocalStorage) -> None:
+    storage.write("spark/offsets/3", [b"v1\nbatch 3\n-\nrates 3"])
+    assert offsets_after(storage, "spark", 2) == ["files 2", "rates 2"]
+    assert offsets_after(storage, "spark", 3) == [None, "rates 3"]
 
 
 FILES = [f'{{"path":"{number}.json","timestamp":1,"batchId":{number}}}' for number in range(4)]

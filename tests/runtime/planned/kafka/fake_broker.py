@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from penstock.errors import KafkaNotReachableError, KafkaTopicNotFoundError
-from penstock.runtime.planned.kafka.broker import Broker, Offsets
-from penstock.runtime.planned.kafka.offsets import KafkaTopicPartition
+from penstock.runtime.planned.kafka.broker import Broker
+from penstock.runtime.planned.kafka.offsets import KafkaTopicPartition, Offsets
 
 
 @dataclass
@@ -23,6 +23,7 @@ class FakeBroker(Broker):
         hidden: Topics that no list has.
         asked_ids: How often somebody has asked for ids.
         times: The offset that answers to a time, in milliseconds, where there is one.
+        open: How many records are behind the end that may not be read yet.
     """
 
     ends: dict[KafkaTopicPartition, int]
@@ -33,6 +34,7 @@ class FakeBroker(Broker):
     hidden: set[str] = field(default_factory=set)
     asked_ids: int = 0
     times: dict[tuple[KafkaTopicPartition, int], int] = field(default_factory=dict)
+    open: dict[KafkaTopicPartition, int] = field(default_factory=dict)
     commits: int = 0
     is_closed: bool = False
 
@@ -63,6 +65,9 @@ class FakeBroker(Broker):
             if one not in self.ends:
                 raise KafkaTopicNotFoundError(f"There is no {one}.", hint="Make it.")
         return {one: self.ends[one] for one in partitions}
+
+    def written(self, partitions: Collection[KafkaTopicPartition]) -> Offsets:
+        return {one: end + self.open.get(one, 0) for one, end in self.latest(partitions).items()}
 
     def at(self, partitions: Collection[KafkaTopicPartition], timestamp: int) -> Offsets:
         self._answer()

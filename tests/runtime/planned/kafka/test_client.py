@@ -7,6 +7,7 @@ import pytest
 
 from penstock.errors import KafkaPropertyError
 from penstock.runtime.planned.kafka.client import (
+    checked_property,
     client_properties,
     connection_properties,
     new_client,
@@ -76,6 +77,13 @@ def test_what_only_java_can_read_is_refused(given: dict[str, str]) -> None:
         client_properties(given)
 
 
+def test_names_of_sparks_options_are_refused_with_those_to_give() -> None:
+    with pytest.raises(
+        KafkaPropertyError, match=r"Leave out what is in front: 'security\.protocol'"
+    ):
+        checked_property("kafka.security.protocol", "SSL")
+
+
 def test_any_client_takes_what_says_how_to_reach_kafka(caplog: pytest.LogCaptureFixture) -> None:
     given = {
         "bootstrap.servers": "localhost:1",
@@ -87,10 +95,15 @@ def test_any_client_takes_what_says_how_to_reach_kafka(caplog: pytest.LogCapture
     only = {"group.id": "g", "linger.ms": "5", "partitioner": "random"}
     found = connection_properties(given | only)
     assert found == given
-    for kind, more in (("AdminClient", {}), ("Consumer", {"group.id": "g"}), ("Producer", {})):
-        new_client(kind, {**found, **more, "log_level": 4}).poll(0)
+    loud = {**found, "log_level": 4}
+    for client in (
+        new_client("AdminClient", loud),
+        new_client("Consumer", {**loud, "group.id": "g"}),
+        new_client("Producer", loud),
+    ):
+        client.poll(0)
     assert "will be ignored" not in caplog.text
-    new_client("Producer", {**found, "group.id": "g", "log_level": 4}).poll(0)
+    new_client("Producer", {**loud, "group.id": "g"}).poll(0)
     assert "group.id is a consumer property" in caplog.text
     with pytest.raises(KafkaPropertyError, match=r'property: "made\.up"'):
         new_client("AdminClient", {"made.up": "x"})

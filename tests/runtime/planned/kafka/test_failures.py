@@ -43,3 +43,9 @@ def test_a_refusal_that_was_noticed_before_explains_that_nobody_answers() -> Non
     found = failure(silence, "topic t", "a:1", other)
     assert isinstance(found, KafkaNotReachableError)
     assert "connection refused" in found.message
+
+
+def test_what_the_client_says_ends_with_one_full_stop_only() -> None:
+    for code in (KafkaError._TRANSPORT, KafkaError.UNKNOWN_TOPIC_ID, KafkaError._AUTHENTICATION):
+        said = KafkaError(code, "It is so.")
+        assert ".." not in failure(said, "topic t", "a:1", said).message

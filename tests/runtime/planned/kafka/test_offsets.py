@@ -8,11 +8,11 @@ import pytest
 from tests.runtime.planned.kafka.fake_broker import FakeBroker
 
 from penstock.errors import InvalidArgumentError, KafkaOffsetNotFoundError
-from penstock.runtime.planned.kafka.broker import Offsets
 from penstock.runtime.planned.kafka.offsets import (
     KafkaOffsetResetStrategy,
     KafkaOffsetsInitializer,
     KafkaTopicPartition,
+    Offsets,
 )
 
 A, B, C = (KafkaTopicPartition("a", number) for number in range(3))

@@ -20,7 +20,8 @@ from penstock.runtime.planned.kafka.offsets import (
     KafkaOffsetsInitializer,
     KafkaTopicPartition,
 )
-from penstock.runtime.planned.kafka.planner import KafkaPlanner, Reading, Subscription, shared
+from penstock.runtime.planned.kafka.planner import KafkaPlanner, shared
+from penstock.runtime.planned.kafka.reading import Reading, Subscription
 from penstock.runtime.planned.planned_source import Plan
 
 A0, A1, A2 = (KafkaTopicPartition("a", number) for number in range(3))
@@ -145,15 +146,19 @@ def test_new_partitions_are_read_from_their_beginning() -> None:
     assert ranges(source.plan(state, 1)) == {"a-1": (0, 3)}
 
 
-def test_a_topic_that_a_pattern_waits_for_is_read_from_its_beginning() -> None:
+@pytest.mark.parametrize("has_restarted", [False, True])
+def test_a_topic_that_a_pattern_waits_for_is_read_from_its_beginning(has_restarted: bool) -> None:
     broker, clock = FakeBroker({}), Clock()
     subscription = Subscription(pattern="a")
     reading = Reading(subscription, KafkaOffsetsInitializer.latest())
     source = planner(broker, reading, clock)
-    assert not source.plan(None, 1).pieces
+    none = source.plan(None, 1)
+    assert none == Plan(state=[])
     broker.ends[A0] = 5
     clock.rest(300)
-    assert ranges(source.plan(None, 1)) == {"a-0": (0, 5)}
+    if has_restarted:
+        source = planner(broker, reading)
+    assert ranges(source.plan(through_json(none.state), 1)) == {"a-0": (0, 5)}
 
 
 def test_a_pattern_takes_up_topics_and_lets_them_go(caplog: pytest.LogCaptureFixture) -> None:
@@ -265,6 +270,27 @@ def test_what_is_no_longer_named_is_read_on_if_it_is_to_be(keeps: bool) -> None:
     assert ranges(plan) == {"b-0": (0, 4)} | ({"a-0": (1, 2)} if keeps else {})
 
 
+def test_a_topic_that_is_left_out_for_a_while_is_read_on(caplog: pytest.LogCaptureFixture) -> None:
+    broker = FakeBroker({A0: 2, B0: 4}, topic_ids={"a": "1", "b": "2"})
+    both = replace(READING, subscription=Subscription(topics=("a", "b")))
+    state = through_json(planner(broker, both).plan(None, 1).state)
+    broker.ends = {A0: 3, B0: 5}
+
+    without = planner(broker, replace(READING, subscription=Subscription(topics=("b",))))
+    plan = without.plan(state, 1)
+    assert ranges(plan) == {"b-0": (4, 5)}
+    assert "partitions are not read, and their offsets kept until they are read again: a-0" in (
+        caplog.text
+    )
+    without.committed(plan.state)
+    assert broker.group == {B0: 5}
+    assert ranges(planner(broker, both).plan(through_json(plan.state), 1)) == {"a-0": (2, 3)}
+
+    broker.topic_ids["a"] = "3"
+    with pytest.raises(KafkaOffsetNotFoundError, match="topic a was deleted and made anew"):
+        planner(broker, both).plan(plan.state, 1)
+
+
 def test_only_the_partitions_that_are_named_are_read() -> None:
     reading = replace(READING, subscription=Subscription(partitions=frozenset({A1})))
 
@@ -309,13 +335,16 @@ def test_an_end_that_was_reached_before_the_program_had_it_is_the_end() -> None:
     assert planner(broker, ending).plan(state, 1).is_over
 
 
-def test_a_broker_that_never_answers_is_an_error_after_a_while() -> None:
+def test_a_broker_that_never_answers_is_an_error_after_a_while(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     clock = Clock()
 
     with pytest.raises(KafkaNotReachableError):
         planner(FakeBroker({}, is_away=True), clock=clock).plan(None, 1)
 
     assert clock.seconds == READING.patience
+    assert caplog.text.count("reading waits until it can go on: It is away.") == 1
 
 
 def test_a_broker_that_is_away_for_a_while_is_waited_for(
@@ -374,6 +403,29 @@ def test_an_offset_to_start_from_that_is_not_there_is_replaced_as_the_strategy_s
     starting = KafkaOffsetsInitializer.offsets({A0: wanted}, NONE)
     with pytest.raises(KafkaOffsetNotFoundError, match="has 4 to 6"):
         planner(FakeBroker({A0: 6}, {A0: 4}), replace(READING, starting=starting)).plan(None, 1)
+
+
+def test_what_an_open_transaction_holds_up_is_waited_for_and_not_taken_for_missing() -> None:
+    broker = FakeBroker({A0: 5}, open={A0: 10}, group={A0: 12}, times={(A0, 99): 12})
+    for starting in (
+        KafkaOffsetsInitializer.offsets({A0: 12}),
+        KafkaOffsetsInitializer.committed_offsets(NONE),
+        KafkaOffsetsInitializer.timestamp(99),
+    ):
+        broker.ends[A0] = 5
+        source = planner(broker, replace(READING, starting=starting))
+        first = source.plan(None, 1)
+        assert (ranges(first), first.state) == ({"a-0": (12, 12)}, [["a", 0, 12, None, None]])
+        assert source.plan(first.state, 1).pieces == ()
+        broker.ends[A0] = 15
+        assert ranges(planner(broker).plan(first.state, 1)) == {"a-0": (12, 15)}
+
+
+def test_no_end_waits_for_a_transaction_that_is_open() -> None:
+    broker = FakeBroker({A0: 5}, open={A0: 10}, times={(A0, 99): 12})
+    for stopping in (KafkaOffsetsInitializer.latest(), KafkaOffsetsInitializer.timestamp(99)):
+        plan = planner(broker, replace(READING, stopping=stopping)).plan(None, 1)
+        assert (ranges(plan), plan.is_over) == ({"a-0": (0, 5)}, True)
 
 
 def test_no_pattern_means_topics_of_kafka_itself() -> None:

@@ -27,3 +27,5 @@ def test_rows_have_the_methods_of_the_client_s_messages() -> None:
     # As confluent-kafka says that there is no timestamp.
     assert second.timestamp()[0] == 0
     assert [one.headers() for one in messages_of(rows.slice(1))] == [None]
+    without = pa.StructArray.from_arrays(columns[:-1], COLUMNS[:-1])
+    assert [(one.offset(), one.headers()) for one in messages_of(without)] == [(5, None), (6, None)]

@@ -1,105 +1,33 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import closing
+from collections import deque
 from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
-from confluent_kafka import TopicPartition
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 from tests.datastream.connectors.kafka.topics import Topic
 
-from penstock.common import Configuration, JobClient, SimpleStringSchema, WatermarkStrategy
-from penstock.datastream import StreamExecutionEnvironment
 from penstock.datastream.connectors.kafka import (
     KafkaOffsetResetStrategy,
     KafkaOffsetsInitializer,
-    KafkaSource,
-    KafkaSourceBuilder,
 )
 from penstock.errors import (
-    KafkaNotReachableError,
     KafkaOffsetNotFoundError,
     KafkaTopicNotFoundError,
 )
 from penstock.runtime.exchange.elements import Block
-from penstock.runtime.planned.kafka.planner import Range, Reading, Subscription
+from penstock.runtime.planned.kafka.consumers import Lent
+from penstock.runtime.planned.kafka.planner import Range
+from penstock.runtime.planned.kafka.reading import Reading, Subscription
 from penstock.runtime.planned.kafka.source import KafkaRecords
 
 if TYPE_CHECKING:
     from tests.servers.kafka_server import KafkaCluster
 
 SECONDS = 30.0
-FOUND: list[str] = []
-"""What the job has read: functions of a job are copied, and what they name of a module is not."""
-
-
-def take(value: str) -> None:
-    FOUND.append(value)
-
-
-@pytest.fixture(scope="module")
-def broker() -> Iterator[KafkaCluster]:
-    """A Kafka of one broker, which tests may stop if they start it again."""
-    from tests.servers.kafka_server import KafkaCluster
-
-    with closing(KafkaCluster()) as found:
-        yield found
-
-
-def reading(topic: Topic) -> KafkaSourceBuilder:
-    found = KafkaSource.builder().set_bootstrap_servers(topic.servers).set_topics(topic.name)
-    return found.set_value_only_deserializer(SimpleStringSchema())
-
-
-def started(source: KafkaSource, checkpoints: Path | None = None) -> JobClient:
-    """Start a job that reads; with checkpoints it is restarted when it fails."""
-    FOUND.clear()
-    configuration = Configuration()
-    configuration.set_string("execution.target", "local")
-    if checkpoints is not None:
-        configuration.set_string("execution.checkpointing.dir", str(checkpoints))
-        configuration.set_string("restart-strategy.type", "fixed-delay")
-        configuration.set_string("restart-strategy.fixed-delay.attempts", "100")
-        configuration.set_string("restart-strategy.fixed-delay.delay", "100 ms")
-    env = StreamExecutionEnvironment.get_execution_environment(configuration)
-    env.from_source(source, WatermarkStrategy.no_watermarks(), "kafka").add_sink(take)
-    return env.execute_async()
-
-
-def wait_for(condition: Callable[[], bool], job: JobClient) -> None:
-    deadline = time.monotonic() + SECONDS
-    while not condition():
-        if job.get_job_status().result().name == "FAILED":
-            job.get_job_execution_result().result()
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
-@pytest.mark.kafka
-def test_a_job_reads_on_seconds_after_its_broker_is_back(
-    broker: KafkaCluster, caplog: pytest.LogCaptureFixture
-) -> None:
-    topic = Topic(broker)
-    topic.write(["a"])
-    looks_often = reading(topic).set_property("partition.discovery.interval.ms", "1")
-    job = started(looks_often.build())
-    wait_for(lambda: FOUND == ["a"], job)
-
-    broker.kill(0)
-    wait_for(lambda: "reading waits until it can go on" in caplog.text, job)
-    with pytest.raises(KafkaNotReachableError, match=f"nothing of {topic.name}-0 for 1 s"):
-        read(topic, KafkaOffsetResetStrategy.EARLIEST, patience=1)
-    broker.start(0)
-    topic.write(["b"])
-    since = time.monotonic()
-    wait_for(lambda: FOUND == ["a", "b"], job)
-
-    assert time.monotonic() - since < 10
-    job.cancel().result()
 
 
 def offsets(messages: list[Any]) -> Block:
@@ -121,6 +49,93 @@ def read(
     source = KafkaRecords(properties, reading, offsets, is_bounded=False)
     blocks = source.read(Range(topic.name, 0, 0, 6))
     return [offset for block in blocks if isinstance(block, Block) for offset in block.values]
+
+
+class Partition:
+    """A consumer of one partition that has lost what was to be read, until a test says that it is there again.
+
+    Args:
+        watermarks: What it answers when it is asked for the first offset and the last; errors are raised.
+    """
+
+    def __init__(self, *watermarks: tuple[int, int] | KafkaError) -> None:
+        self.watermarks = list(watermarks)
+        self.errors: list[KafkaError] = []
+        self.sought: list[int] = []
+        self.is_known = False
+
+    def assign(self, places: list[TopicPartition]) -> None:
+        self.sought += [place.offset for place in places]
+        self.is_known = False
+
+    def unassign(self) -> None:
+        self.is_known = False
+
+    def poll(self, seconds: float) -> Any:
+        if self.errors:
+            return Message(0, self.errors.pop())
+        if not self.watermarks:
+            return Message(self.sought[-1])
+        # Of an offset that is not there the client tells once.
+        was_known, self.is_known = self.is_known, True
+        return None if was_known else Message(0, KafkaError(KafkaError._AUTO_OFFSET_RESET))
+
+    def consume(self, most: int, seconds: float) -> list[Any]:
+        return []
+
+    def get_watermark_offsets(self, place: TopicPartition, timeout: float) -> tuple[int, int]:
+        found = self.watermarks.pop(0)
+        if isinstance(found, KafkaError):
+            raise KafkaException(found)
+        return found
+
+
+class Message(NamedTuple):
+    at: int
+    trouble: KafkaError | None = None
+
+    def offset(self) -> int:
+        return self.at
+
+    def error(self) -> KafkaError | None:
+        return self.trouble
+
+
+def read_of(partition: Partition, *, is_pattern: bool = False) -> list[int]:
+    """Return the offsets that are read of the last of eight, of which an epoch was to read."""
+    subscription = Subscription(() if is_pattern else ("a",), "a" if is_pattern else None)
+    reading = Reading(subscription, KafkaOffsetsInitializer.earliest(), patience=0.1)
+    source = KafkaRecords({"bootstrap.servers": "a:1"}, reading, offsets, is_bounded=False)
+    blocks = source._messages(Lent(partition, deque()), Range("a", 0, 7, 8))
+    return [message.offset() for messages in blocks for message in messages]
+
+
+@pytest.mark.parametrize("is_pattern", [True, False])
+def test_a_partition_that_has_lost_its_end_is_read_on_when_it_is_there_again(
+    is_pattern: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("penstock.runtime.planned.kafka.source._WAIT_SECONDS", 0)
+    away = KafkaError(KafkaError.LEADER_NOT_AVAILABLE)
+    partition = Partition(away, (0, 8))
+
+    assert read_of(partition, is_pattern=is_pattern) == [7]
+    assert partition.sought == [7, 7, 7]
+    assert "a-0: offset 7 was not there, and is there now" in caplog.text
+
+
+def test_that_the_group_is_not_for_the_user_keeps_nobody_from_reading() -> None:
+    partition = Partition()
+    partition.errors.append(KafkaError(KafkaError.GROUP_AUTHORIZATION_FAILED))
+    assert read_of(partition) == [7]
+
+
+def test_a_partition_that_ends_too_early_is_refused_and_passed_over_in_a_pattern(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    assert read_of(Partition((0, 3)), is_pattern=True) == []
+    assert "offsets 7 to 7 are lost" in caplog.text
+    with pytest.raises(KafkaOffsetNotFoundError, match=r"from offset 7 to 8, .*: it has 0 to 3"):
+        read_of(Partition((0, 3)))
 
 
 @pytest.mark.kafka
@@ -183,20 +198,3 @@ def test_a_topic_made_anew_is_told_by_its_id_though_it_is_longer(kafka: KafkaClu
             planner.plan(state, 1)
     for planner in planners:
         planner.close()
-
-
-@pytest.mark.kafka
-def test_a_job_reads_on_when_the_leader_of_a_partition_is_gone_and_another_leads() -> None:
-    from tests.servers.kafka_server import KafkaCluster
-
-    with closing(KafkaCluster(3)) as cluster:
-        topic = Topic(cluster)
-        topic.write(["a"])
-        job = started(reading(topic).build())
-        wait_for(lambda: FOUND == ["a"], job)
-        admin = AdminClient({"bootstrap.servers": topic.servers})
-        cluster.kill(admin.list_topics(topic.name).topics[topic.name].partitions[0].leader)
-        topic.write(["b"])
-        wait_for(lambda: FOUND == ["a", "b"], job)
-
-        job.cancel().result()

@@ -100,20 +100,7 @@ class JdbcSink(TwoPhaseCommitSink):
             DatabaseClientNotFoundError: If another client is needed and not installed; at `execute`.
             SinkTableError: If the database does not know a table or a column of the statement; at `execute`.
         """
-        if not isinstance(type_info, RowTypeInfo):
-            raise InvalidArgumentError(
-                f"The rows of a JdbcSink cannot be of the type {type_info!r}.",
-                hint="Give Types.ROW([...]), with a type for each question mark.",
-            )
-        if not isinstance(jdbc_connection_options, JdbcConnectionOptions):
-            raise InvalidArgumentError(
-                f"{jdbc_connection_options!r} does not say where the database is.",
-                hint="Give JdbcConnectionOptions.JdbcConnectionOptionsBuilder().with_url(...).build().",
-            )
-        if _NAME.fullmatch(epochs_table) is None:
-            raise InvalidArgumentError(
-                f"{epochs_table!r} is no name of a table.", hint="Give a name as 'penstock_epochs'."
-            )
+        _check(type_info, jdbc_connection_options, epochs_table)
         execution = jdbc_execution_options or JdbcExecutionOptions.defaults()
         client = jdbc_connection_options.client
         types = type_info.get_field_types()
@@ -149,3 +136,20 @@ class JdbcSink(TwoPhaseCommitSink):
     def create_committer(self) -> RowsCommitter:
         """See `TwoPhaseCommitSink.create_committer`."""
         return RowsCommitter(self.statement)
+
+
+def _check(type_info: object, options: object, epochs_table: str) -> None:
+    if not isinstance(type_info, RowTypeInfo):
+        raise InvalidArgumentError(
+            f"The rows of a JdbcSink cannot be of the type {type_info!r}.",
+            hint="Give Types.ROW([...]), with a type for each question mark.",
+        )
+    if not isinstance(options, JdbcConnectionOptions):
+        raise InvalidArgumentError(
+            f"{options!r} does not say where the database is.",
+            hint="Give JdbcConnectionOptions.JdbcConnectionOptionsBuilder().with_url(...).build().",
+        )
+    if _NAME.fullmatch(epochs_table) is None:
+        raise InvalidArgumentError(
+            f"{epochs_table!r} is no name of a table.", hint="Give a name as 'penstock_epochs'."
+        )

@@ -29,7 +29,7 @@ from penstock.errors import (
 )
 from penstock.runtime.sinks import CommitContext, Committer, Uncommitted
 
-_PATIENCE: Final = 10.0
+_ABORT_SECONDS: Final = 10.0
 
 
 class NothingToCommit(Committer):
@@ -59,6 +59,7 @@ class RecordsCommitter(Committer):
         self._sent: dict[str, int] = {}
         self._topic_id = ""
         self._noted = ""
+        self._after: int | None = None
 
     def open(self) -> None:
         """Make sure that there is a topic that remembers epochs, and that a producer takes its properties.
@@ -97,7 +98,7 @@ class RecordsCommitter(Committer):
 
         Transactions of shares that are no more may be open as well: readers would wait for their end.
         """
-        self.close()
+        self._close_senders()
         known: set[int | None] = set()
         with suppress(SinkTopicError):  # One that is not there yet knows of none.
             known.update(share_of(key, sink_id) for key in self._topic.read(waits=False).sent)
@@ -140,7 +141,10 @@ class RecordsCommitter(Committer):
             with suppress(FileNotFoundError):
                 noted = context.storage.read(name)
                 unknown = [one for one in keys if one not in self._sent]
-                if noted != now and noted.startswith(f"{key} ".encode()) and unknown:
+                # What this driver was the first to commit, none before it has sent.
+                is_new = self._after is not None and context.epoch > self._after
+                is_other = noted != now and noted.startswith(f"{key} ".encode())
+                if is_other and unknown and not is_new:
                     raise self._forgotten(context, " and another with the key ".join(unknown))
             context.storage.write(name, [now])
         self._noted = key
@@ -194,7 +198,7 @@ class RecordsCommitter(Committer):
             finally:
                 # Left open, it would keep readers of its topics waiting until its time is up.
                 with suppress(Exception):
-                    producer.abort_transaction(_PATIENCE)
+                    producer.abort_transaction(_ABORT_SECONDS)
             raise
 
     def _too_slow(self, context: CommitContext) -> SinkError:
@@ -222,18 +226,17 @@ class RecordsCommitter(Committer):
         """Make sure that no epoch was sent that the job does not know; what was staged is not in Kafka."""
         if uncommitted.is_over:
             return
-        sent = uncommitted.after
+        self._after = uncommitted.after
         # What is wrong with Kafka is told when the committer is opened, which may come later.
+        sent = None
         try:
-            plain = owner(uncommitted.lineage, uncommitted.sink_id)
-            for key, epoch in self._topic.read(waits=False).sent.items():
-                if key == plain or key.startswith(f"{plain}/"):
-                    sent = max(sent, epoch)
+            found = self._topic.read(waits=False)
+            sent = found.last(uncommitted.lineage, uncommitted.sink_id)
         except SinkNotReachableError:
             raise
         except SinkError:
             pass
-        if sent > uncommitted.after:
+        if sent is not None and sent > uncommitted.after:
             raise LostEpochError.after(
                 uncommitted.after,
                 sent,
@@ -242,7 +245,11 @@ class RecordsCommitter(Committer):
             )
 
     def close(self) -> None:
-        """Give up what is not sent, and forget what was."""
+        """Give up what is not sent, forget what was, and end the clients."""
+        self._close_senders()
+        self._topic.close()
+
+    def _close_senders(self) -> None:
         senders, self._senders, self._sent, self._noted = self._senders, {}, {}, ""
         for sender in senders.values():
             sender.close()

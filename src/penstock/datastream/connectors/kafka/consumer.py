@@ -14,7 +14,7 @@ from penstock.datastream.connectors.base import Source
 from penstock.datastream.connectors.kafka.source import COMMITS, DISCOVERY, KafkaSourceBuilder
 from penstock.errors import InvalidArgumentError, KafkaPropertyError
 from penstock.runtime.planned.kafka.offsets import KafkaOffsetResetStrategy, KafkaOffsetsInitializer
-from penstock.runtime.planned.kafka.planner import Reading, Subscription
+from penstock.runtime.planned.kafka.reading import Reading, Subscription
 from penstock.runtime.planned.kafka.source import KafkaRecords
 
 __all__ = ["FlinkKafkaConsumer", "FlinkKafkaConsumerBase"]

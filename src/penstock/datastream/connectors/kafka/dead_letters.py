@@ -9,8 +9,9 @@ from penstock.datastream.connectors.kafka.record_serialization import (
     Headers,
     KafkaRecord,
     KafkaRecordSerializationSchema,
+    checked_topic,
 )
-from penstock.errors import InvalidArgumentError, TypeMismatchError
+from penstock.errors import TypeMismatchError
 
 _PREFIX: Final = "penstock.errors."
 
@@ -28,7 +29,7 @@ class DeadLetterSerializationSchema(KafkaRecordSerializationSchema):
         topic: The topic of dead letters.
 
     Raises:
-        InvalidArgumentError: If it is no name.
+        InvalidArgumentError: If a topic of Kafka cannot have this name.
         TypeMismatchError: If a record is no dead letter.
 
     Example:
@@ -40,11 +41,7 @@ class DeadLetterSerializationSchema(KafkaRecordSerializationSchema):
     """
 
     def __init__(self, topic: str) -> None:
-        if not isinstance(topic, str) or not topic:
-            raise InvalidArgumentError(
-                f"{topic!r} is no topic.", hint="Give its name: 'fares-dead'."
-            )
-        self._topic = topic
+        self._topic = checked_topic(topic)
 
     @property
     def place(self) -> str:

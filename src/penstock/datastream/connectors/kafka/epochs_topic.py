@@ -8,15 +8,17 @@ from contextlib import closing, suppress
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
-from penstock.datastream.connectors.kafka.sender import described
+from penstock.datastream.connectors.kafka.failures import failure, missing
 from penstock.datastream.connectors.kafka.target import KafkaTarget
 from penstock.datastream.connectors.kafka.waiting import waited
 from penstock.errors import SinkNotWritableError, SinkTopicError
 from penstock.runtime.planned.kafka.client import kafka_client, new_client
 
 _LOG: Final = logging.getLogger("penstock")
-_SHORT: Final = 1.0
-_PAUSE: Final = 0.2
+_POLL_SECONDS: Final = 1.0
+_RETRY_SECONDS: Final = 0.2
+_HEARD_SECONDS: Final = 10.0
+"""After how long each broker has heard of a topic that is new."""
 _NOT_ITS_GROUP: Final = "GROUP_AUTHORIZATION_FAILED"
 """The client asks for a group, with which nothing is done: that the user may not does not matter."""
 _SETTINGS: Final = {
@@ -36,6 +38,18 @@ class Epochs(NamedTuple):
 
     topic_id: str
     sent: dict[str, int]
+
+    def last(self, lineage: str, sink_id: str) -> int | None:
+        """Return the last epoch of one history of one sink of which any share was sent; None if none was."""
+        plain = owner(lineage, sink_id)
+        return max(
+            (
+                epoch
+                for key, epoch in self.sent.items()
+                if key == plain or key.startswith(f"{plain}/")
+            ),
+            default=None,
+        )
 
 
 class EpochsTopic:
@@ -95,6 +109,10 @@ class EpochsTopic:
     def _admin(self) -> Any:
         return new_client("AdminClient", self._target.connection)
 
+    def close(self) -> None:
+        """End the client, which nobody else has; another one is made when it is needed."""
+        self.__dict__.pop("_admin", None)
+
     def _is_there(self) -> bool:
         def ask(seconds: float) -> Any:
             return self._admin.list_topics(timeout=seconds)
@@ -103,7 +121,7 @@ class EpochsTopic:
         try:
             return self.name in waited(ask, target.patience, "topics", target.place).topics
         except kafka_client().KafkaException as error:
-            raise described(error.args[0], target) from error
+            raise failure(error.args[0], target) from error
 
     def read(self, *, waits: bool = True) -> Epochs:
         """Return which epochs were sent.
@@ -137,11 +155,11 @@ class EpochsTopic:
                 consumer.assign(partitions)
                 return Epochs(topic_id, self._read(consumer, ends))
             except client.KafkaException as error:
-                raise described(error.args[0], self._target) from error
+                raise failure(error.args[0], self._target) from error
 
     def _found(self, patience: float) -> tuple[str, int]:
         """Return the topic's id, and how many partitions it has; a broker may hear late of a topic that is new."""
-        client, deadline = kafka_client(), time.monotonic() + patience
+        client, deadline = kafka_client(), time.monotonic() + min(patience, _HEARD_SECONDS)
 
         def ask(seconds: float) -> Any:
             wanted = client.TopicCollection([self.name])
@@ -153,14 +171,10 @@ class EpochsTopic:
                 found = waited(ask, target.patience, "topics", target.place)
             except client.KafkaException as error:
                 if error.args[0].code() != client.KafkaError.UNKNOWN_TOPIC_OR_PART:
-                    raise described(error.args[0], target) from error
+                    raise failure(error.args[0], target) from error
                 if time.monotonic() >= deadline:
-                    raise SinkTopicError(
-                        f"The topic {self.name!r}, in which a sink remembers the epochs that it has sent to "
-                        f"{target.place}, is not there.",
-                        hint="Start the job again: it makes the topic. See that nobody deletes it.",
-                    ) from error
-                time.sleep(_PAUSE)
+                    raise missing(self.name, target) from error
+                time.sleep(_RETRY_SECONDS)
             else:
                 return str(found.topic_id), len(found.partitions)
 
@@ -173,14 +187,14 @@ class EpochsTopic:
             isolation_level=client.IsolationLevel.READ_UNCOMMITTED,
             request_timeout=self._target.patience,
         )
-        return {place.partition: int(future.result().offset) for place, future in found.items()}
+        return {one.partition: int(future.result().offset) for one, future in found.items()}
 
     def _read(self, consumer: Any, ends: dict[int, int]) -> dict[str, int]:
         found: dict[str, int] = {}
         left = set(ends)
         deadline = time.monotonic() + self._target.transaction_timeout + self._target.patience
         while left:
-            message = consumer.poll(_SHORT)
+            message = consumer.poll(_POLL_SECONDS)
             if message is not None:
                 error = message.error()
                 if error is None:
@@ -189,7 +203,7 @@ class EpochsTopic:
                     if message.offset() >= ends[message.partition()]:
                         left.discard(message.partition())
                 elif error.name() != _NOT_ITS_GROUP:
-                    raise described(error, self._target)
+                    raise failure(error, self._target)
             if time.monotonic() > deadline:
                 raise SinkNotWritableError(
                     f"The topic {self.name!r} of {self._target.place}, which says the epochs that were sent, "

@@ -9,12 +9,13 @@ from enum import Enum
 from typing import Any, Self
 
 from penstock.common.serialization import SerializationSchema
+from penstock.common.serialization.schema import is_own
 from penstock.datastream.connectors.kafka.record_serialization import (
     KafkaRecord,
     RecordColumns,
     SerializesColumns,
+    checked_schema,
     checked_topic,
-    is_own,
     kafka_timestamp,
     kafka_timestamps,
 )
@@ -117,6 +118,7 @@ class FlinkKafkaProducer(FlinkKafkaProducerBase):
 
     Raises:
         InvalidArgumentError: If it is not said where Kafka is, or an argument is of the wrong kind.
+        KafkaPropertyError: If a property has a value that means nothing.
 
     Example:
         >>> from penstock.common import SimpleStringSchema
@@ -135,11 +137,6 @@ class FlinkKafkaProducer(FlinkKafkaProducerBase):
         kafka_producer_pool_size: int = 5,
         semantic: Semantic = Semantic.AT_LEAST_ONCE,
     ) -> None:
-        if not isinstance(serialization_schema, SerializationSchema):
-            raise InvalidArgumentError(
-                f"{serialization_schema!r} is no SerializationSchema.",
-                hint="Give SimpleStringSchema(), for instance.",
-            )
         if not producer_config.get("bootstrap.servers"):
             raise InvalidArgumentError(
                 "A FlinkKafkaProducer needs to know where Kafka is.",
@@ -153,12 +150,12 @@ class FlinkKafkaProducer(FlinkKafkaProducerBase):
         prefix = properties.pop("transactional.id", "") or f"penstock-{topic}"
         target = KafkaTarget(
             properties,
-            _ValueOnly(checked_topic(topic), serialization_schema),
+            _ValueOnly(checked_topic(topic), checked_schema(serialization_schema)),
             semantic is Semantic.EXACTLY_ONCE,
             prefix,
             keeps_to_one_partition=True,
         )
-        _ = target.settings
+        target.check()
         super().__init__(target)
 
     def ignore_failures_after_transaction_timeout(self) -> Self:

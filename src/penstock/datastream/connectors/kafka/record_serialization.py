@@ -6,10 +6,12 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self, TypeVar
 
 from penstock.common.serialization import SerializationSchema
+from penstock.common.serialization.schema import is_own
 from penstock.errors import InvalidArgumentError
+from penstock.runtime.timestamp import MAX_TIMESTAMP
 
 __all__ = [
     "KafkaRecord",
@@ -19,6 +21,8 @@ __all__ = [
 ]
 
 _TOPIC: Final = re.compile(r"(?!\.{1,2}\Z)[\w.-]{1,249}", re.ASCII)
+
+T = TypeVar("T")
 
 Headers = Sequence[tuple[str, bytes | None]]
 
@@ -33,6 +37,10 @@ class KafkaRecord(NamedTuple):
         timestamp: In milliseconds; None for the time at which it is sent.
         partition: The partition; None for the one that its key says, or for any.
         headers: Its headers, pairs of a name and bytes.
+
+    Example:
+        >>> KafkaRecord("fares", None, key=b"rome")._replace(partition=1)
+        KafkaRecord(topic='fares', value=None, key=b'rome', timestamp=None, partition=1, headers=())
     """
 
     topic: str
@@ -44,7 +52,15 @@ class KafkaRecord(NamedTuple):
 
 
 class KafkaTopicSelector(ABC):
-    """Says into which topic a record goes."""
+    """Says into which topic a record goes.
+
+    Example:
+        >>> class ByLetter(KafkaTopicSelector):
+        ...     def apply(self, data):
+        ...         return f"words-{data[0]}"
+        >>> ByLetter().apply("to")
+        'words-t'
+    """
 
     @abstractmethod
     def apply(self, data: Any) -> str:
@@ -85,8 +101,8 @@ class KafkaRecordSerializationSchema(SerializationSchema):
         return ""
 
     @abstractmethod
-    def record(self, element: Any, timestamp: int | None) -> KafkaRecord:
-        """Return what Kafka gets; PyFlink has no such method.
+    def record(self, element: Any, timestamp: int | None) -> KafkaRecord | None:
+        """Return what Kafka gets, or None if it gets nothing of the record; PyFlink has no such method.
 
         Args:
             element: The record of the stream.
@@ -94,8 +110,12 @@ class KafkaRecordSerializationSchema(SerializationSchema):
         """
 
     def serialize(self, element: Any) -> bytes:
-        """Return the value that Kafka gets; empty for none."""
-        return self.record(element, None).value or b""
+        """Return the value that Kafka gets.
+
+        It is empty for none: as the schema of a value, this one writes no sign that a key is deleted.
+        """
+        record = self.record(element, None)
+        return (record and record.value) or b""
 
 
 class RecordColumns(NamedTuple):
@@ -129,14 +149,10 @@ class SerializesColumns(KafkaRecordSerializationSchema):
         """
 
 
-def is_own(schema: SerializationSchema | None) -> bool:
-    """Whether a schema has nothing of the user's in it, and so makes the same of a record each time."""
-    return schema is None or type(schema).__module__.startswith("penstock.")
-
-
 def kafka_timestamp(timestamp: int | None) -> int | None:
-    """Return the timestamp of a record as Kafka takes it, which has none before 1970."""
-    return None if timestamp is None or timestamp < 0 else timestamp
+    """Return the timestamp of a record as Kafka takes it, which has none before 1970, nor the end of time."""
+    is_taken = timestamp is not None and 0 <= timestamp < MAX_TIMESTAMP
+    return timestamp if is_taken else None
 
 
 def kafka_timestamps(timestamps: Sequence[int | None] | None, count: int) -> Sequence[int | None]:
@@ -251,7 +267,7 @@ class KafkaRecordSerializationSchemaBuilder:
         Raises:
             InvalidArgumentError: If it is none.
         """
-        self._key = _schema(key_serialization_schema)
+        self._key = checked_schema(key_serialization_schema)
         return self
 
     def set_value_serialization_schema(
@@ -266,7 +282,7 @@ class KafkaRecordSerializationSchemaBuilder:
         Raises:
             InvalidArgumentError: If it is none.
         """
-        self._value = _schema(value_serialization_schema)
+        self._value = checked_schema(value_serialization_schema)
         return self
 
     def set_header_provider(
@@ -276,8 +292,11 @@ class KafkaRecordSerializationSchemaBuilder:
 
         Args:
             header_provider: A function of the record that returns names and bytes, as a dict or as pairs.
+
+        Raises:
+            InvalidArgumentError: If it cannot be called.
         """
-        self._headers = header_provider
+        self._headers = _checked_function("set_header_provider", header_provider)
         return self
 
     def set_partitioner(self, partitioner: Callable[[Any], int]) -> Self:
@@ -287,9 +306,21 @@ class KafkaRecordSerializationSchemaBuilder:
 
         Args:
             partitioner: A function of the record that returns the number of a partition.
+
+        Raises:
+            InvalidArgumentError: If it cannot be called.
         """
-        self._partition = partitioner
+        self._partition = _checked_function("set_partitioner", partitioner)
         return self
+
+
+def _checked_function(method: str, function: Callable[[Any], T]) -> Callable[[Any], T]:
+    if not callable(function):
+        raise InvalidArgumentError(
+            f"{method}() was given {function!r}, which cannot be called.",
+            hint=f"Give a function of the record: {method}(lambda record: ...).",
+        )
+    return function
 
 
 def is_topic(name: str) -> bool:
@@ -311,7 +342,12 @@ def checked_topic(topic: Any) -> str:
     return topic
 
 
-def _schema(schema: Any) -> SerializationSchema:
+def checked_schema(schema: Any) -> SerializationSchema:
+    """Return a schema.
+
+    Raises:
+        InvalidArgumentError: If it is none.
+    """
     if not isinstance(schema, SerializationSchema):
         raise InvalidArgumentError(
             f"{schema!r} is no SerializationSchema.",

@@ -11,13 +11,22 @@ from penstock.common.serialization import (
     HeadersDeserializationSchema,
     SimpleStringSchema,
 )
-from penstock.common.serialization.schema import NOT_OF_THE_MESSAGE, malformed_at
+from penstock.common.serialization.schema import NOT_OF_THE_MESSAGE, is_own, malformed_at
 from penstock.errors import MalformedMessageError
 from penstock.runtime.exchange.elements import Block
 from penstock.runtime.objects.mutability import copied_if_possible
 
 _PLAIN: Final = frozenset({SimpleStringSchema, ByteArraySchema})
 """What makes records that nobody can change."""
+_TO_GO_ON: Final = (
+    "To go on without it, let the deserializer return None for what it cannot read. To keep such messages, read whole "
+    "records by set_record_deserializer(), and send the malformed ones to a side output: "
+    "stream.process(DeserializeFunction(schema, dead_letters=tag))."
+)
+_NO_TEXT: Final = (
+    "A header has a name that is not UTF-8, which confluent-kafka cannot read. Read values alone, by "
+    "set_value_only_deserializer(), or on Spark by Spark's connector, with kafka.reader: spark."
+)
 
 
 class KafkaConsumerRecord(NamedTuple):
@@ -31,6 +40,11 @@ class KafkaConsumerRecord(NamedTuple):
         key: Its key; None for none.
         value: Its value; None if it has none, which in a compacted topic says that the key is gone.
         headers: Names and values of its headers, in their order.
+
+    Example:
+        >>> record = KafkaConsumerRecord("fares", 0, 7, None, b"rome", b"2.5", (("trace", b"1"),))
+        >>> record.offset, dict(record.headers)
+        (7, {'trace': b'1'})
     """
 
     topic: str
@@ -52,8 +66,7 @@ class ValuesOnly:
     def __init__(self, schema: DeserializationSchema) -> None:
         self._schema = schema
         self._is_plain = type(schema) in _PLAIN
-        # Nobody but the program has what its own schemas have made.
-        self._is_own = type(schema).__module__.startswith("penstock.")
+        self._is_own = is_own(schema)
 
     def __call__(self, messages: list[Any]) -> Block:
         """Return the records of messages.
@@ -74,11 +87,9 @@ class ValuesOnly:
             raw = message.value()
             if raw is None:
                 continue
+            headers = () if with_headers is None else _headers(message)
             try:
-                if with_headers is None:
-                    value = deserialize(raw)
-                else:
-                    value = with_headers(raw, message.headers() or ())
+                value = deserialize(raw) if with_headers is None else with_headers(raw, headers)
             except NOT_OF_THE_MESSAGE:
                 raise
             except Exception as error:
@@ -138,18 +149,22 @@ def _whole(message: Any) -> KafkaConsumerRecord:
         _timestamp(message),
         message.key(),
         message.value(),
-        tuple(message.headers() or ()),
+        _headers(message),
     )
 
 
-def _malformed(error: Exception, message: Any) -> MalformedMessageError:
-    return malformed_at(
-        error,
-        message.value(),
-        message.topic(),
-        message.partition(),
-        message.offset(),
-        hint="To go on without it, let the deserializer return None for what it cannot read. To keep such messages, "
-        "read whole records by set_record_deserializer(), and send the malformed ones to a side output: "
-        "stream.process(DeserializeFunction(schema, dead_letters=tag)).",
-    )
+def _headers(message: Any) -> tuple[tuple[str, bytes | None], ...]:
+    """Return the headers of a message.
+
+    Raises:
+        MalformedMessageError: If one has a name that is no text, which the client does not give out.
+    """
+    try:
+        return tuple(message.headers() or ())
+    except (SystemError, UnicodeError) as error:
+        raise _malformed(error, message, _NO_TEXT) from error
+
+
+def _malformed(error: Exception, message: Any, hint: str = _TO_GO_ON) -> MalformedMessageError:
+    place = message.topic(), message.partition(), message.offset()
+    return malformed_at(error, message.value(), *place, hint=hint)

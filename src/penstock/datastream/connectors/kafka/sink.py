@@ -13,6 +13,7 @@ from penstock.datastream.connectors.base import (
 from penstock.datastream.connectors.kafka.committer import NothingToCommit, RecordsCommitter
 from penstock.datastream.connectors.kafka.record_serialization import (
     KafkaRecordSerializationSchema,
+    checked_topic,
 )
 from penstock.datastream.connectors.kafka.target import KafkaTarget
 from penstock.datastream.connectors.kafka.writers import SendingWriter, StagingWriter
@@ -45,7 +46,7 @@ class SinkOfKafka(TwoPhaseCommitSink):
         """
         target = self.target
         if not target.is_exactly_once:
-            return target.place
+            return f"{target.servers} {target.serializer.place}".rstrip()
         prefix, topic = target.transactional_id_prefix, target.topic_of_epochs
         return f"{target.serializer.place} as {prefix!r}, epochs in {topic}".lstrip()
 
@@ -84,6 +85,16 @@ class KafkaSink(SinkOfKafka, SupportsPreprocessing):
     A job that is set back to an earlier epoch or begins from a savepoint sends again what came after it.
 
     Made by `builder`.
+
+    Raises:
+        KafkaClientNotFoundError: If confluent-kafka is not installed; at `execute`.
+        KafkaPropertyError: If the client does not know a property, or does not take its value; at `execute`.
+        SinkNotReachableError: If brokers do not answer for too long.
+        SinkTopicError: If a topic is not there, or may not be written to.
+        SinkRowError: If a record is none that Kafka takes, or too large.
+        SinkNotWritableError: If Kafka refuses the sink otherwise.
+        ProducerFencedError: If another job, or another driver, has taken over the transactional id.
+        EpochsTopicLostError: If nothing says any more whether an epoch was sent.
 
     Example:
         >>> from penstock.common import SimpleStringSchema
@@ -130,7 +141,8 @@ class KafkaSinkBuilder:
         """Return the sink.
 
         Raises:
-            InvalidArgumentError: If something is missing, or a property is of no use here.
+            InvalidArgumentError: If something is missing.
+            KafkaPropertyError: If a property has a value that means nothing.
         """
         if not self._properties.get("bootstrap.servers") or self._serializer is None:
             raise InvalidArgumentError(
@@ -152,7 +164,7 @@ class KafkaSinkBuilder:
             self._epochs_topic,
             transactions_per_epoch=self._transactions,
         )
-        _ = target.settings
+        target.check()
         return KafkaSink(target)
 
     def set_bootstrap_servers(self, bootstrap_servers: str) -> Self:
@@ -227,6 +239,7 @@ class KafkaSinkBuilder:
 
         Raises:
             InvalidArgumentError: If one of them is no string.
+            KafkaPropertyError: If a name begins with "kafka.", as options of Spark's connector do.
         """
         self._properties[key] = checked_property(key, value)
         return self
@@ -238,8 +251,11 @@ class KafkaSinkBuilder:
 
         Args:
             epochs_topic: Its name. Default: "penstock-epochs-" and the prefix of transactional ids.
+
+        Raises:
+            InvalidArgumentError: If a topic of Kafka cannot have this name.
         """
-        self._epochs_topic = epochs_topic
+        self._epochs_topic = checked_topic(epochs_topic)
         return self
 
     def set_transactions_per_epoch(self, transactions_per_epoch: int) -> Self:
@@ -256,7 +272,7 @@ class KafkaSinkBuilder:
         Raises:
             InvalidArgumentError: If it is no number from 1 on.
         """
-        if not isinstance(transactions_per_epoch, int) or transactions_per_epoch < 1:
+        if type(transactions_per_epoch) is not int or transactions_per_epoch < 1:
             raise InvalidArgumentError(
                 f"An epoch cannot be sent in {transactions_per_epoch!r} transactions.",
                 hint="Give a number from 1 on, such as 2.",

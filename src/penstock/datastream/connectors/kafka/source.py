@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
 
-from penstock.common.serialization import DeserializationSchema
+from penstock.common.serialization import DeserializationSchema, HeadersDeserializationSchema
 from penstock.common.typeinfo.type_information import TypeInformation
 from penstock.datastream.connectors.base import Source
 from penstock.datastream.connectors.kafka.records import (
@@ -14,10 +14,14 @@ from penstock.datastream.connectors.kafka.records import (
     ValuesOnly,
     WholeRecords,
 )
-from penstock.errors import InvalidArgumentError, KafkaPropertyError
-from penstock.runtime.planned.kafka.client import checked_property
+from penstock.errors import InvalidArgumentError
+from penstock.runtime.planned.kafka.client import (
+    CONSUMER_DEFAULTS,
+    checked_number,
+    checked_property,
+)
 from penstock.runtime.planned.kafka.offsets import KafkaOffsetsInitializer, KafkaTopicPartition
-from penstock.runtime.planned.kafka.planner import Reading, Subscription
+from penstock.runtime.planned.kafka.reading import Reading, Subscription
 from penstock.runtime.planned.kafka.source import AsBlock, KafkaRecords
 
 _MOST_PER_EPOCH: Final = 5_000_000
@@ -28,6 +32,7 @@ DISCOVERY: Final = "partition.discovery.interval.ms"
 COMMITS: Final = "commit.offsets.on.checkpoint"
 _PATIENCE: Final = "default.api.timeout.ms"
 _PREFIX: Final = "client.id.prefix"
+_ISOLATION: Final = "isolation.level"
 _OWN: Final = frozenset(
     {DISCOVERY, COMMITS, _PATIENCE, _PREFIX, "register.consumer.metrics", "auto.offset.reset"}
     | {"enable.auto.commit", "auto.commit.interval.ms"}
@@ -100,6 +105,7 @@ class KafkaSourceBuilder:
         self._stopping: KafkaOffsetsInitializer | None = None
         self._is_bounded = False
         self._as_block: AsBlock | None = None
+        self._has_headers = True
         self._type: TypeInformation | None = None
         self._most: int | None = None
 
@@ -242,6 +248,7 @@ class KafkaSourceBuilder:
                 hint="For instance: SimpleStringSchema(), of penstock.common.",
             )
         self._as_block = ValuesOnly(deserialization_schema)
+        self._has_headers = isinstance(deserialization_schema, HeadersDeserializationSchema)
         self._type = deserialization_schema.get_produced_type()
         return self
 
@@ -274,6 +281,7 @@ class KafkaSourceBuilder:
                 hint="For instance: set_record_deserializer(lambda record: (record.key, record.value)).",
             )
         self._as_block = WholeRecords(deserializer)
+        self._has_headers = True
         self._type = output_type
         return self
 
@@ -317,6 +325,7 @@ class KafkaSourceBuilder:
 
         Raises:
             InvalidArgumentError: If one of them is no string.
+            KafkaPropertyError: If a name begins with "kafka.", as options of Spark's connector do.
         """
         self._properties[key] = checked_property(key, value)
         return self
@@ -329,6 +338,7 @@ class KafkaSourceBuilder:
 
         Raises:
             InvalidArgumentError: If a name or a value is no string.
+            KafkaPropertyError: If a name begins with "kafka.", as options of Spark's connector do.
         """
         for key, value in props.items():
             self.set_property(key, value)
@@ -369,7 +379,7 @@ class KafkaSourceBuilder:
 
     def _client_properties(self) -> dict[str, str]:
         given = self._properties
-        own = {"isolation.level": "read_committed"}
+        own = {_ISOLATION: CONSUMER_DEFAULTS[_ISOLATION]}
         if prefix := given.get(_PREFIX, given.get("group.id")):
             own["client.id"] = prefix
         return own | {key: value for key, value in given.items() if key not in _OWN}
@@ -389,17 +399,12 @@ class KafkaSourceBuilder:
             most=most,
             patience=self._number(_PATIENCE, _PATIENCE_MS) / 1000,
             commits=commits and "group.id" in self._properties,
+            headers=self._has_headers,
         )
 
     def _number(self, key: str, default: int) -> int:
-        text = self._properties.get(key, str(default))
-        try:
-            return int(text)
-        except ValueError as error:
-            raise KafkaPropertyError(
-                f"{key} is {text!r}, which is no number.",
-                hint="Give milliseconds, such as '60000'.",
-            ) from error
+        value = self._properties.get(key, default)
+        return checked_number(key, value, "milliseconds, such as '60000'")
 
 
 def _offsets(value: object) -> KafkaOffsetsInitializer:

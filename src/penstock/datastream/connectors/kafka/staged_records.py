@@ -34,11 +34,8 @@ def _compact(column: tuple[Any, ...]) -> tuple[Any, ...] | list[Any]:
 
 
 def unstaged(data: bytes) -> Iterable[Fields]:
-    """Return the records that `staged` made bytes of, or an earlier version did, one by one."""
-    found = pickle.loads(data)
-    if isinstance(found, list):
-        return found
-    count, columns = found
+    """Return the records that `staged` made bytes of, one by one."""
+    count, columns = pickle.loads(data)
     return zip(
         *(repeat(one[0], count) if isinstance(one, tuple) else one for one in columns), strict=True
     )

@@ -12,16 +12,24 @@ from typing import Any, Final
 from penstock.datastream.connectors.kafka.record_serialization import (
     KafkaRecordSerializationSchema,
 )
-from penstock.errors import KafkaPropertyError
-from penstock.runtime.planned.kafka.client import client_properties, connection_properties
+from penstock.runtime.planned.kafka.client import (
+    checked_number,
+    client_properties,
+    connection_properties,
+)
 
 _NOT_IN_NAMES: Final = re.compile(r"[^\w.-]", re.ASCII)
-_LONGEST: Final = 200
+_LONGEST_NAME: Final = 200
 _ALWAYS_IDEMPOTENT: Final = frozenset({"acks", "retries", "max.in.flight.requests.per.connection"})
-_TRANSACTION_TIMEOUT: Final = 300_000
+_TRANSACTION_TIMEOUT: Final = "transaction.timeout.ms"
+_TRANSACTION_TIMEOUT_MS: Final = 300_000
+_LARGEST: Final = "message.max.bytes"
 _LARGEST_RECORD: Final = 1_000_000
-_PATIENCE: Final = "max.block.ms"
-_DEFAULT_PATIENCE: Final = 60_000
+_OF_KAFKA: Final = 36
+"""How many bytes of a record Kafka's client reckons for what else is in it."""
+_MAX_BLOCK: Final = "max.block.ms"
+_MAX_BLOCK_MS: Final = 60_000
+_MILLISECONDS: Final = "milliseconds, such as '60000'"
 
 
 @dataclass(frozen=True)
@@ -48,28 +56,40 @@ class KafkaTarget:
     logs_failures_only: bool = False
     transactions_per_epoch: int = 1
 
+    def check(self) -> None:
+        """Make sure that the properties can be, as far as Kafka's client is not needed for it.
+
+        Raises:
+            KafkaPropertyError: If one cannot.
+        """
+        _ = self.patience, self.transaction_timeout, self.largest_record
+
     @property
     def place(self) -> str:
         """Where it is, in words."""
-        servers = str(self.properties.get("bootstrap.servers", ""))
-        return f"{servers} {self.serializer.place}".strip()
+        topic = self.serializer.place
+        return f"Kafka at {self.servers}" + (f" (topic {topic!r})" if topic else "")
+
+    @property
+    def servers(self) -> str:
+        """Some of its brokers."""
+        return str(self.properties.get("bootstrap.servers", ""))
 
     @cached_property
     def settings(self) -> dict[str, str]:
-        """What a producer is given, as the C client calls it.
+        """What a producer is given, as librdkafka calls it.
 
-        Where the C client's defaults are not those of Java's, they are Java's: records with equal keys go
+        Where librdkafka's defaults are not those of Kafka's client in Java, they are Java's: records with equal keys go
         to the same partition, and what is sent again is not there twice.
         """
-        _ = self.patience
         given = client_properties(
-            {key: value for key, value in self.properties.items() if key != _PATIENCE}
+            {key: value for key, value in self.properties.items() if key != _MAX_BLOCK}
         )
         defaults = {"partitioner": "murmur2_random"}
         if not _ALWAYS_IDEMPOTENT & given.keys():
             defaults["enable.idempotence"] = "true"
         if self.is_exactly_once:
-            defaults["transaction.timeout.ms"] = str(_TRANSACTION_TIMEOUT)
+            defaults[_TRANSACTION_TIMEOUT] = str(_TRANSACTION_TIMEOUT_MS)
         return defaults | given
 
     @property
@@ -79,29 +99,21 @@ class KafkaTarget:
 
     @property
     def patience(self) -> float:
-        """How long an answer of Kafka is waited for, in seconds, when nothing is being sent.
-
-        Raises:
-            KafkaPropertyError: If it is no number.
-        """
-        given = self.properties.get(_PATIENCE, _DEFAULT_PATIENCE)
-        try:
-            return int(given) / 1000
-        except ValueError as error:
-            raise KafkaPropertyError(
-                f"{_PATIENCE} is {given!r}, which is no number.",
-                hint="Give milliseconds, such as '60000'.",
-            ) from error
+        """How long an answer of Kafka is waited for, in seconds, when nothing is being sent."""
+        value = self.properties.get(_MAX_BLOCK, _MAX_BLOCK_MS)
+        return checked_number(_MAX_BLOCK, value, _MILLISECONDS) / 1000
 
     @property
     def transaction_timeout(self) -> float:
         """How long Kafka lets a transaction take, in seconds."""
-        return int(self.settings.get("transaction.timeout.ms", _TRANSACTION_TIMEOUT)) / 1000
+        value = self.settings.get(_TRANSACTION_TIMEOUT, _TRANSACTION_TIMEOUT_MS)
+        return checked_number(_TRANSACTION_TIMEOUT, value, _MILLISECONDS) / 1000
 
     @property
     def largest_record(self) -> int:
-        """How large a record may be, in bytes, as far as this is said here."""
-        return int(self.settings.get("message.max.bytes", _LARGEST_RECORD))
+        """How large key, value and headers of a record may be, in bytes, as far as this is said here."""
+        value = self.settings.get(_LARGEST, _LARGEST_RECORD)
+        return checked_number(_LARGEST, value, "bytes, such as '1000000'") - _OF_KAFKA
 
     @property
     def topic_of_epochs(self) -> str:
@@ -109,7 +121,7 @@ class KafkaTarget:
         if self.epochs_topic:
             return self.epochs_topic
         prefix = self.transactional_id_prefix
-        plain = _NOT_IN_NAMES.sub("_", prefix)[:_LONGEST]
+        plain = _NOT_IN_NAMES.sub("_", prefix)[:_LONGEST_NAME]
         if plain != prefix:
             plain += f"-{zlib.crc32(prefix.encode()):08x}"
         return f"penstock-epochs-{plain}"

@@ -10,8 +10,9 @@ from typing import Final, TypeVar
 from penstock.runtime.planned.kafka.client import is_away, kafka_client
 
 _LOG: Final = logging.getLogger("penstock")
-_SECONDS: Final = 5.0
-_PAUSE: Final = 0.1
+_ROUND_SECONDS: Final = 5.0
+"""How long a step may take at once, and after how long the log is told again."""
+_RETRY_SECONDS: Final = 0.1
 
 T = TypeVar("T")
 
@@ -34,18 +35,16 @@ class Waiting:
         """How long it has been waited."""
         return time.monotonic() - self._began
 
-    def tell(self, why: str) -> None:
-        """Tell the log, if five seconds have passed since it was told last."""
+    def tell(self, why: str) -> bool:
+        """Tell the log, if five seconds have passed since it was told last; return whether they have."""
         now = time.monotonic()
-        if now - self._told >= _SECONDS:
-            self._told = now
-            _LOG.warning(
-                "waiting for %s in Kafka (%s) for %.0f s: %s",
-                self._what,
-                self._place,
-                now - self._began,
-                why,
-            )
+        if now - self._told < _ROUND_SECONDS:
+            return False
+        self._told = now
+        _LOG.warning(
+            "%s: waiting for %s for %.0f s: %s", self._place, self._what, now - self._began, why
+        )
+        return True
 
 
 def waited(step: Callable[[float], T], patience: float, what: str, place: str) -> T:
@@ -63,10 +62,10 @@ def waited(step: Callable[[float], T], patience: float, what: str, place: str) -
     waiting = Waiting(what, place)
     while True:
         try:
-            return step(max(min(_SECONDS, patience - waiting.seconds), _PAUSE))
+            return step(max(min(_ROUND_SECONDS, patience - waiting.seconds), _RETRY_SECONDS))
         except kafka_client().KafkaException as error:
             reason = error.args[0]
             if not is_away(reason) or waiting.seconds >= patience:
                 raise
         waiting.tell(reason.str())
-        time.sleep(_PAUSE)
+        time.sleep(_RETRY_SECONDS)

@@ -19,6 +19,7 @@ from penstock.datastream.connectors.kafka.staged_records import Fields, staged
 from penstock.datastream.connectors.kafka.target import KafkaTarget
 from penstock.errors import SinkRowError
 from penstock.runtime.sinks import SinkWriter, WriterContext
+from penstock.runtime.timestamp import MAX_TIMESTAMP
 from penstock.runtime.user_code import record_text
 
 _RECORDS_PER_FILE: Final = 1 << 16
@@ -57,9 +58,11 @@ class _RecordsWriter(SinkWriter):
         """Take records that Kafka may take, of so many bytes."""
 
     def write(self, value: Any, timestamp: int | None) -> None:
-        """Take a record."""
-        fields, size = self._checked(value, self._serializer.record(value, timestamp))
-        self._take([fields], size)
+        """Take a record, unless its schema makes none of it."""
+        record = self._serializer.record(value, timestamp)
+        if record is not None:
+            fields, size = self._checked(value, record)
+            self._take([fields], size)
 
     def write_block(self, values: Sequence[Any], timestamps: Sequence[int | None] | None) -> bool:
         """Take records that can be made at once; what is wrong with one of them, `write` says."""
@@ -95,6 +98,8 @@ class _RecordsWriter(SinkWriter):
             hint = "A topic's name has letters, digits, '.', '_' and '-', and at most 249 of them."
             raise self._refused(value, f"its topic would be {topic!r}", hint)
         self._topics.add(topic)
+        if timestamp == MAX_TIMESTAMP:
+            timestamp = None
         # Whoever made the headers may change them later.
         kept = [found for one in headers if (found := _header(one))] if headers else []
         if (
@@ -105,13 +110,14 @@ class _RecordsWriter(SinkWriter):
             or not _is_number(partition, _PARTITIONS)
         ):
             hint = (
-                "Let the schemas return bytes, headers be names with bytes, and timestamp and partition integers "
-                "from 0 on."
+                "Let key and value be bytes or None, as 'text'.encode() is, headers names with bytes, and timestamp "
+                "and partition integers from 0 on."
             )
             raise self._refused(value, f"it would be {record_text(tuple(record))}", hint)
         size = len(content or b"") + len(key or b"")
         for name, header in kept:
-            size += len(name.encode()) + len(header or b"")
+            for length in (len(name.encode()), len(header or b"")):
+                size += length + (length.bit_length() + 7) // 7  # which says it, 7 bits in a byte
         if size > self._largest:
             hint = (
                 "Set max.request.size of the sink, and max.message.bytes of the topic, to a larger value, or "

@@ -29,12 +29,32 @@ from penstock.executors.driver.recovery.restored_progress import (
 from penstock.executors.driver.recovery.restored_state import has_files, restored_state
 from penstock.runtime.job_pickle import load_code
 from penstock.runtime.operators.timestamps_and_watermarks import TimestampsAndWatermarksOperator
+from penstock.runtime.planned.kafka.source import KafkaRecords
 from penstock.runtime.program import OperatorSpec, Program, Vertex
 from penstock.runtime.progress import SubtaskProgress
 from penstock.runtime.windows.kept_windows import OF_EVENT_TIME
 
 _READ_BY_SPARK: Final = "a stream"
 """The kind of a source of which Spark keeps how far it is."""
+_OTHER_READER: Final = {
+    (
+        _READ_BY_SPARK,
+        KafkaRecords.kind,
+    ): "If it is a KafkaSource that Spark's connector has read, set kafka.reader to "
+    "spark, and it goes on. auto, the default, chooses at each start, and has Python read wherever confluent-kafka is "
+    "installed and can log in. ",
+    (
+        KafkaRecords.kind,
+        _READ_BY_SPARK,
+    ): "If it is a KafkaSource that Python has read, set kafka.reader to python, and "
+    'it goes on. auto, the default, chooses at each start, and has Python read wherever `pip install "penstock[kafka]"` '
+    "was run and the client can log in. ",
+}
+"""What to do where somebody else has read a topic of Kafka, by the kinds that its source had and has."""
+_ANOTHER_SOURCE: Final = (
+    "To read it from its beginning, give the source another uid() and set "
+    "execution.state-recovery.ignore-unclaimed-state to true, as the one that was there is gone."
+)
 
 
 @dataclass(frozen=True)
@@ -147,9 +167,7 @@ def _check_kinds(
         raise CheckpointMismatchError(
             f"The source {names[source].described} is {now}, and was {was} when epoch {record.number} was "
             "committed: how far it was read does not say where it goes on now.",
-            hint="A KafkaSource goes on with the reader it has begun with, as kafka.reader says: python or spark. Else "
-            "give the source another uid() to read it from its beginning, and set "
-            "execution.state-recovery.ignore-unclaimed-state to true, as the one that was there is gone.",
+            hint=_OTHER_READER.get((was, now), "") + _ANOTHER_SOURCE,
         )
 
 

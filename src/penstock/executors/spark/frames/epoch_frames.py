@@ -23,6 +23,7 @@ from penstock.executors.spark.frames.levels import (
     as_function,
     origin_of,
 )
+from penstock.executors.spark.kafka.groups import ReadTopics
 from penstock.executors.spark.session import time_zone_of
 from penstock.executors.spark.workers import ended_runs
 from penstock.runtime.epoch import Epoch
@@ -48,7 +49,7 @@ class SparkSource:
         split: The column that names the split of a row; None if all are of one split.
         as_columns: True if the chain makes use of rows that are still columns.
         is_keyed: See `Reading`.
-        as_messages: See `Reading`.
+        topics: See `Reading`.
     """
 
     number: int
@@ -59,7 +60,7 @@ class SparkSource:
     split: str | None = None
     as_columns: bool = False
     is_keyed: bool = False
-    as_messages: bool = False
+    topics: ReadTopics | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -204,7 +205,7 @@ class EpochFrames:
                 source.split,
                 source.as_columns,
                 source.is_keyed,
-                source.as_messages,
+                source.topics is not None,
             )
             for source in self._sources
         )

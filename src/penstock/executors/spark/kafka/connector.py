@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import re
 from collections import defaultdict
 from collections.abc import Mapping
@@ -24,25 +23,35 @@ from penstock.errors import (
     PenstockError,
     UnsupportedOperationError,
 )
+from penstock.executors.spark.kafka.groups import ReadTopics, asking_properties
 from penstock.executors.spark.kafka.package import connector_package
 from penstock.runtime.planned.kafka.broker import KafkaBroker
-from penstock.runtime.planned.kafka.client import connection_properties, new_client
+from penstock.runtime.planned.kafka.client import (
+    CONSUMER_DEFAULTS,
+    connection_properties,
+    new_client,
+)
 from penstock.runtime.planned.kafka.java_client import java_properties
 from penstock.runtime.planned.kafka.offsets import (
     KafkaOffsetResetStrategy,
     KafkaOffsetsInitializer,
     KafkaTopicPartition,
+    Offsets,
 )
-from penstock.runtime.planned.kafka.planner import Reading
-from penstock.runtime.planned.kafka.row_messages import COLUMNS, SPLIT
+from penstock.runtime.planned.kafka.reading import Reading
+from penstock.runtime.planned.kafka.row_messages import COLUMNS, HEADERS, SPLIT
 from penstock.runtime.planned.kafka.source import KafkaRecords
 
-_LOG: Final = logging.getLogger("penstock")
 _FORMAT: Final = "kafka"
 _MISSING: Final = re.compile(r"DATA_SOURCE_NOT_FOUND|Failed to find (the )?data source")
 _OF_LOGIN: Final = re.compile(r"sasl|ssl|jaas", re.IGNORECASE)
+_MISTYPED: Final = re.compile(
+    r'No such configuration property: "'
+    r"(?!sasl\.(jaas|kerberos|login|oauthbearer)\.|ssl\.(engine|keystore|truststore)\.)"
+)
+"""What is said of names that are not Java's either."""
 _GROUP: Final = "group.id"
-_ASKED: Final = 3
+_TRIES: Final = 3
 _REQUEST_MS: Final = 30_000
 
 
@@ -80,17 +89,20 @@ def _why_not_python(records: KafkaRecords) -> PenstockError | None:
     """Return why librdkafka cannot read topics, if it is not there or cannot log in."""
     try:
         properties = connection_properties(records.client_properties)
-        new_client("Consumer", {"group.id": "penstock", **properties}).close()
+        new_client("Consumer", {**CONSUMER_DEFAULTS, **properties}).close()
     except KafkaClientNotFoundError as error:
         return error
     except KafkaPropertyError as error:
         # A name that is mistyped is the user's to correct: Java's client would pass over it.
-        return error if _OF_LOGIN.search(error.message) else None
+        is_mistyped = _MISTYPED.search(error.message)
+        return error if _OF_LOGIN.search(error.message) and not is_mistyped else None
     return None
 
 
-def connector_frame(topics: ConnectorTopics, spark: SparkSession, name: str) -> DataFrame:
-    """Return the messages of topics as a DataFrame: bounded, or streaming.
+def connector_reading(
+    topics: ConnectorTopics, spark: SparkSession, name: str
+) -> tuple[DataFrame, ReadTopics]:
+    """Return the messages of topics as a DataFrame, bounded or streaming, and what is to be known of them.
 
     Args:
         topics: The topics.
@@ -106,9 +118,11 @@ def connector_frame(topics: ConnectorTopics, spark: SparkSession, name: str) -> 
     if reading.stopping is not None and not records.is_bounded:
         raise UnsupportedOperationError(
             f"{name!r} is read by Spark's connector for Kafka, which ends no stream at an offset.",
-            hint="Use set_bounded(), or leave the end out, or have Python read: kafka.reader: python.",
+            hint="Have Python read: kafka.reader: python. Or leave the end out and set execution.epoch.available-now "
+            "to true, which ends the stream when what is there is read. Or use set_bounded().",
         )
-    options = _options(records, reading, name)
+    read = ReadTopics(records, _ends_for_group(records))
+    options = _options(read, name)
     reader = spark.read if records.is_bounded else spark.readStream
     try:
         frame = reader.format(_FORMAT).options(**options).load()
@@ -116,37 +130,44 @@ def connector_frame(topics: ConnectorTopics, spark: SparkSession, name: str) -> 
         if not _MISSING.search(str(error)):
             raise
         raise _not_found(topics, name) from error
-    plain = [one for one in COLUMNS if one not in {"timestamp", "headers"}]
-    columns = {one: sf.col(one) for one in plain}
+    columns = {one: sf.col(one) for one in COLUMNS if one != HEADERS or reading.headers}
     columns["timestamp"] = sf.unix_millis("timestamp")
-    columns["headers"] = sf.col("headers")
     columns[SPLIT] = sf.concat_ws("-", "topic", "partition")
-    return frame.select(*(column.alias(one) for one, column in columns.items()))
+    return frame.select(*(column.alias(one) for one, column in columns.items())), read
 
 
-def _options(records: KafkaRecords, reading: Reading, name: str) -> dict[str, str]:
+def _ends_for_group(records: KafkaRecords) -> Offsets | None:
+    """Return where a bounded stream ends, if a consumer group is to hear of it: Spark does not tell."""
+    stopping = records.reading.stopping
+    if stopping is None or not records.reading.commits:
+        return None
+    try:
+        return _known_to_kafka(records, stopping)
+    except PenstockError:
+        # The group depends on it, and nothing else does.
+        return None
+
+
+def _options(topics: ReadTopics, name: str) -> dict[str, str]:
+    records, reading = topics.records, topics.records.reading
     found = {
         f"kafka.{key}": value for key, value in java_properties(records.properties).items()
     } | {
         **_subscription(reading),
         **_offsets(records, "starting", reading.starting, name),
-        "includeHeaders": "true",
+        "includeHeaders": str(reading.headers).lower(),
         "failOnDataLoss": str(reading.starting.reset is KafkaOffsetResetStrategy.NONE).lower(),
         "kafkaConsumer.pollTimeoutMs": str(round(reading.patience * 1000)),
     }
     # Spark asks three times before it gives up.
-    answer = round(reading.patience * 1000 / _ASKED)
+    answer = round(reading.patience * 1000 / _TRIES)
     request = found.setdefault("kafka.request.timeout.ms", str(min(answer, _REQUEST_MS)))
     found["kafka.default.api.timeout.ms"] = str(max(answer, int(request)))
     if _GROUP not in records.properties:
-        found["groupIdPrefix"] = "penstock"
-    elif reading.commits:
-        _LOG.info(
-            "%s is read by Spark's connector for Kafka, which does not tell the consumer group %s how far it is read",
-            name,
-            records.properties[_GROUP],
-        )
-    if reading.stopping is not None:
+        found["groupIdPrefix"] = CONSUMER_DEFAULTS[_GROUP]
+    if topics.ends is not None:
+        found["endingOffsets"] = _json(topics.ends)
+    elif reading.stopping is not None:
         found |= _offsets(records, "ending", reading.stopping, name)
     elif reading.most is not None:
         found["maxOffsetsPerTrigger"] = str(reading.most)
@@ -186,9 +207,7 @@ def _resolved(
 ) -> Mapping[KafkaTopicPartition, int]:
     """Return the offsets of all partitions, which librdkafka knows; Spark wants each to be named."""
     try:
-        with closing(KafkaBroker(records.client_properties)) as broker:
-            partitions = records.reading.subscription.among(broker.partitions())
-            return offsets.resolved(partitions, broker)
+        return _known_to_kafka(records, offsets)
     except (KafkaClientNotFoundError, KafkaPropertyError) as error:
         if not offsets.needs_group:
             return offsets.given
@@ -197,6 +216,12 @@ def _resolved(
             f"and librdkafka cannot ask: {error.message}",
             hint="Start with KafkaOffsetsInitializer.earliest(), timestamp(...) or offsets(...).",
         ) from error
+
+
+def _known_to_kafka(records: KafkaRecords, offsets: KafkaOffsetsInitializer) -> Offsets:
+    with closing(KafkaBroker(asking_properties(records))) as broker:
+        partitions = records.reading.subscription.among(broker.partitions())
+        return offsets.resolved(partitions, broker)
 
 
 def _json(offsets: Mapping[KafkaTopicPartition, int]) -> str:

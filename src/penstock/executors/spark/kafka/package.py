@@ -66,5 +66,7 @@ def resolved(packages: str) -> Iterator[None]:
             'Without Java, `pip install "penstock[kafka]"` and kafka.reader: python read topics as well.',
         ) from error
     finally:
-        os.environ.pop(_OPTIONS)
-        os.environ.update({} if before is None else {_OPTIONS: before})
+        if before is None:
+            os.environ.pop(_OPTIONS, None)
+        else:
+            os.environ[_OPTIONS] = before

@@ -24,10 +24,13 @@ class DiskLog:
 
     Args:
         storage: The job's storage.
+
+    Attributes:
+        local: Where Spark writes.
     """
 
     def __init__(self, storage: LocalStorage) -> None:
-        self._storage = storage
+        self.local = self._storage = storage
         self._place = ""
         self._synced: set[str] = set()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import ExitStack
 
 from penstock.executors.driver.epoch_loop import EpochLoop
 from penstock.executors.driver.epoch_runner import EpochRunner
@@ -18,13 +19,14 @@ class DrivenRun:
     Args:
         job: The program, and what Spark needs to run it.
         runner: Runs and commits its epochs.
+        at_end: What to call once nobody needs it any more.
 
     Attributes:
         leaves_functions_open: Whether functions may live in workers when it ends: a single epoch, which is
             the last, closes them.
     """
 
-    def __init__(self, job: PreparedJob, runner: EpochRunner) -> None:
+    def __init__(self, job: PreparedJob, runner: EpochRunner, at_end: ExitStack) -> None:
         self._job = job
         self._runner = runner
         self._loop = EpochLoop(
@@ -33,6 +35,9 @@ class DrivenRun:
             has_streams=job.compiled.has_streams,
             name=job.request.name,
         )
+        self._groups = job.groups()
+        at_end.callback(self._groups.close)
+        self._read_here: frozenset[int] = frozenset()
         self.leaves_functions_open = job.compiled.has_epochs
 
     def __call__(self, stop: threading.Event) -> None:
@@ -41,8 +46,15 @@ class DrivenRun:
         note = note_of(self._job.job_id)
 
         def run_epoch(epoch: Epoch) -> list[Buffer]:
+            self._tell_groups()
             unread = frozenset[int]() if epoch.ends else self._runner.unread
+            self._read_here |= unread
             rows = frames.rows(source for source in self._job.sources if source.number in unread)
             return frames.run(epoch, rows, note)
 
         self._loop(run_epoch, stop)
+        self._tell_groups()
+
+    def _tell_groups(self) -> None:
+        """Let consumer groups know of the bounded sources that were read to their end in committed epochs."""
+        self._groups.tell_ends(self._read_here - self._runner.unread)

@@ -18,33 +18,36 @@ class LogMirror:
 
     Args:
         storage: The job's storage.
+
+    Attributes:
+        local: Where Spark writes.
     """
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
         self._own = tempfile.mkdtemp(prefix="penstock-offsets-")
         # Below it, for what is removed to be made again must not be anybody else's in between.
-        self._local = LocalStorage(os.path.join(self._own, "log"))
+        self.local = LocalStorage(os.path.join(self._own, "log"))
         self._folder = ""
         self._copied: set[str] = set()
 
     def fetch(self, folder: str) -> str:
         """Bring a folder of the storage to the disk, and return where Spark finds it."""
-        shutil.rmtree(self._local.location, ignore_errors=True)
+        shutil.rmtree(self.local.location, ignore_errors=True)
         self._folder = folder
         self._copied = set(self._storage.names(folder))
         for name in self._copied:
-            self._local.write(name, self._storage.chunks(name))
-        return self._local.url(folder)
+            self.local.write(name, self._storage.chunks(name))
+        return self.local.url(folder)
 
     def send(self) -> None:
         """Copy what Spark has written to the storage, and delete there what it has deleted.
 
         Spark never changes a file of its logs.
         """
-        written = set(self._local.names(self._folder))
+        written = set(self.local.names(self._folder))
         for name in sorted(written - self._copied):
-            self._storage.write(name, self._local.chunks(name))
+            self._storage.write(name, self.local.chunks(name))
         self._storage.delete(self._copied - written)
         self._copied = written
 

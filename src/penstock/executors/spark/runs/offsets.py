@@ -196,6 +196,23 @@ def _copy(storage: Storage, old: str, new: str) -> None:
     storage.write(new, storage.chunks(old))
 
 
+def offsets_after(storage: Storage, folder: str, batch: int) -> list[str | None]:
+    """Return how far each of Spark's sources is read after a micro-batch, as Spark writes it, by their positions.
+
+    One that Spark has not begun to read has None.
+
+    Args:
+        storage: Where Spark writes.
+        folder: The folder that Spark writes.
+        batch: The micro-batch.
+
+    Raises:
+        CheckpointMismatchError: If Spark's record is not there.
+    """
+    found = _offsets(storage, f"{folder}/offsets/{batch}")[2:]
+    return [None if offset == _NOTHING else offset for offset in found]
+
+
 def _offsets(storage: Storage, name: str) -> list[str]:
     try:
         return storage.read(name).decode().split("\n")

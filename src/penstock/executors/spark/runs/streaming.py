@@ -29,7 +29,7 @@ from penstock.executors.spark.interruption import note_of
 from penstock.executors.spark.prepared_job import PreparedJob
 from penstock.executors.spark.runs.disk_log import DiskLog
 from penstock.executors.spark.runs.log_mirror import LogMirror
-from penstock.executors.spark.runs.offsets import TICKS, carry_over, sees_ahead
+from penstock.executors.spark.runs.offsets import TICKS, carry_over, offsets_after, sees_ahead
 from penstock.executors.spark.runs.tick import tick_frame, write_wake_up
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.exchange.buffer import Buffer
@@ -81,6 +81,9 @@ class StreamingRun:
         else:
             self._log = LogMirror(storage)
         at_end.callback(self._log.close)
+        self._groups = job.groups()
+        self._read_here: frozenset[int] = frozenset()
+        at_end.callback(self._groups.close)
         # The source of ticks lives on the driver's machine.
         self._folder = tempfile.mkdtemp(prefix="penstock-ticks-")
         at_end.callback(shutil.rmtree, self._folder, ignore_errors=True)
@@ -89,6 +92,7 @@ class StreamingRun:
         """Run epochs until the input ends, or until `stop` is set."""
         self._is_stopping = False
         last = self._runner.resume()
+        self._read_here |= self._runner.unread
         if last is not None and last.is_last:
             self._runner.republish()
             warn_of_end(self._job.request.name)
@@ -123,6 +127,7 @@ class StreamingRun:
                     write_wake_up(self._folder, time.time_ns() // 1_000_000)
                 if polls % _POLLS_A_LOOK == 0:
                     self._note_triggers(query)
+                    self._groups.look()
         except BaseException:
             self._stop(query)
             raise
@@ -176,6 +181,8 @@ class StreamingRun:
             write_wake_up(self._folder, self._runner.next_wake_up)
             rows = rows.union(self._frames.without_rows(tick_frame(self._job.spark, self._folder)))
         place = self._log.fetch(folder)
+        if self._runner.last is not None:
+            self._tell_groups(self._runner.last.number)
         writer = rows.writeStream.foreachBatch(self._run_epoch).option("checkpointLocation", place)
         if self._ends:
             return writer.trigger(availableNow=True).start()
@@ -268,6 +275,7 @@ class StreamingRun:
             run = partial(self._run_tasks, rows)
             plans = self._runner.plans() if number == self._runner.next else Plans()
             record = self._runner.run(number, self._runner.ending, run, is_last=False, plans=plans)
+            self._tell_groups(number)
             if self._has_ticks:
                 write_wake_up(self._folder, record.next_wake_up())
         except Exception as error:
@@ -275,6 +283,19 @@ class StreamingRun:
                 # Spark hands on the text of what is raised here, cut off and among that of its own.
                 self._failure = as_penstock_error(error, self._job.title, self._job.chains)
             raise
+
+    def _tell_groups(self, number: int) -> None:
+        """Let consumer groups know how far Spark has read topics of Kafka in an epoch that is committed."""
+        self._groups.tell_ends(self._read_here - self._runner.unread)
+        batch = number - self._shift
+        if batch < 0 or not self._groups:
+            return
+        offsets = offsets_after(self._log.local, self._engine["folder"], batch)
+        # With a DataFrame that reads several of Spark's sources nobody knows which are whose.
+        if len(offsets) == len(self._engine["sources"]):
+            for source, found in zip(self._streaming, offsets, strict=False):
+                if found is not None:
+                    self._groups.tell(source.number, found)
 
     def _has_state_of_sparks(self) -> bool:
         """Whether Spark keeps state for operators of its own, in a DataFrame that is a source."""
@@ -339,6 +360,7 @@ class StreamingRun:
                 plans=plans,
             )
             self._shift += 1
+            self._groups.tell_ends(self._read_here - self._runner.unread)
         finally:
             self._tell_engine(is_planned=True)
 

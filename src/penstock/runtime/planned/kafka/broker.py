@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-import logging
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import Any, Final
 
 from penstock.errors import KafkaAccessError, KafkaTopicNotFoundError
 from penstock.runtime.planned.kafka.client import (
+    CONSUMER_DEFAULTS,
     connection_properties,
     kafka_client,
     new_client,
 )
-from penstock.runtime.planned.kafka.failures import failure
-from penstock.runtime.planned.kafka.offsets import KafkaTopicPartition
+from penstock.runtime.planned.kafka.failures import failure, is_passing
+from penstock.runtime.planned.kafka.group import ConsumerGroup
+from penstock.runtime.planned.kafka.offsets import KafkaTopicPartition, Offsets
 
-_LOG: Final = logging.getLogger("penstock")
-_SECONDS: Final = 5.0
+_ANSWER_SECONDS: Final = 5.0
 """How long one question may take."""
 _REFRESH_SECONDS: Final = 2.0
-_END_SECONDS: Final = 5.0
-
-Offsets = dict[KafkaTopicPartition, int]
 
 
 class Broker(ABC):
@@ -62,8 +59,15 @@ class Broker(ABC):
         """Return the offset behind the last record that may be read; raises as `earliest`."""
 
     @abstractmethod
+    def written(self, partitions: Collection[KafkaTopicPartition]) -> Offsets:
+        """Return the offset behind the last record, whether or not it may be read yet; raises as `earliest`."""
+
+    @abstractmethod
     def at(self, partitions: Collection[KafkaTopicPartition], timestamp: int) -> Offsets:
-        """Return the offset of the first record as young as a time (milliseconds), where there is one."""
+        """Return the offset of the first record as young as a time (milliseconds), where there is one.
+
+        It may be one that may not be read yet.
+        """
 
     @abstractmethod
     def committed(self, partitions: Collection[KafkaTopicPartition]) -> Offsets:
@@ -92,26 +96,30 @@ class KafkaBroker(Broker):
     def __init__(self, properties: Mapping[str, Any]) -> None:
         self._client = kafka_client()
         self._servers = properties.get("bootstrap.servers")
-        self._group = properties.get("group.id")
-        self._is_committed = properties.get("isolation.level") != "read_uncommitted"
         self._trouble: Any = None
         self._is_stale = False
-        self._to_commit: Offsets = {}
-        self._is_sent = False
-        self._has_complained = False
-        base = {"group.id": "penstock", **properties, "enable.auto.commit": False}
-        self._consumer = new_client(
-            "Consumer", base, error_cb=self._note, on_commit=self._on_commit
-        )
+        self._failed: Any = None
+        self._waiting = ThreadPoolExecutor(1, "penstock waits for a broker")
+        self._listing: Future[Any] | None = None
+        base = {**CONSUMER_DEFAULTS, **properties}
+        self._is_committed = base["isolation.level"] != "read_uncommitted"
+        # Tasks make consumers of these properties: what is wrong with them is said here.
+        new_client("Consumer", base).close()
         own = connection_properties(properties)
         self._admin = new_client("AdminClient", own, error_cb=self._note)
+        self._group: ConsumerGroup | None = None
+        if (name := properties.get("group.id")) is not None:
+            self._group = ConsumerGroup(
+                lambda: new_client("AdminClient", own), name, _ANSWER_SECONDS
+            )
 
     def _note(self, error: Any) -> None:
         self._trouble = error
 
     def partitions(self) -> Mapping[str, Sequence[int]]:
-        with self._asking("topics"):
-            found = self._admin.list_topics(timeout=_SECONDS)
+        self._refresh()
+        with self._errors_about("topics"):
+            found = self._admin.list_topics(timeout=_ANSWER_SECONDS)
         return {
             name: sorted(topic.partitions)
             for name, topic in found.topics.items()
@@ -121,12 +129,13 @@ class KafkaBroker(Broker):
     def ids(self, topics: Collection[str]) -> Mapping[str, str]:
         if not topics:
             return {}
+        self._refresh()
         wanted = self._client.TopicCollection(sorted(topics))
-        answers = self._admin.describe_topics(wanted, request_timeout=_SECONDS)
+        answers = self._admin.describe_topics(wanted, request_timeout=_ANSWER_SECONDS)
         found = {}
         for name, answer in answers.items():
             gone = suppress(KafkaTopicNotFoundError, KafkaAccessError)
-            with gone, self._asking(f"topic {name}"):
+            with gone, self._errors_about(f"topic {name}"):
                 topic_id = answer.result().topic_id
                 # Brokers that know of no ids answer with 0.
                 if topic_id.get_most_significant_bits() or topic_id.get_least_significant_bits():
@@ -134,114 +143,102 @@ class KafkaBroker(Broker):
         return found
 
     def earliest(self, partitions: Collection[KafkaTopicPartition]) -> Offsets:
-        return self._asked(partitions, "earliest")
+        return self._offsets(partitions, "earliest")
 
     def latest(self, partitions: Collection[KafkaTopicPartition]) -> Offsets:
-        return self._asked(partitions, "latest")
+        return self._offsets(partitions, "latest", is_committed=self._is_committed)
+
+    def written(self, partitions: Collection[KafkaTopicPartition]) -> Offsets:
+        return self._offsets(partitions, "latest")
 
     def at(self, partitions: Collection[KafkaTopicPartition], timestamp: int) -> Offsets:
-        found = self._asked(partitions, "for_timestamp", timestamp)
+        found = self._offsets(partitions, "for_timestamp", timestamp)
         return {partition: offset for partition, offset in found.items() if offset >= 0}
 
-    def _asked(
-        self, partitions: Collection[KafkaTopicPartition], kind: str, *times: int
+    def _offsets(
+        self,
+        partitions: Collection[KafkaTopicPartition],
+        kind: str,
+        *times: int,
+        is_committed: bool = False,
     ) -> Offsets:
         if not partitions:
             return {}
         self._refresh()
         level = self._client.IsolationLevel
-        isolation = level.READ_COMMITTED if self._is_committed else level.READ_UNCOMMITTED
+        isolation = level.READ_COMMITTED if is_committed else level.READ_UNCOMMITTED
         make = getattr(self._client.admin.OffsetSpec, kind)
         wanted = {
             self._client.TopicPartition(one.topic, one.partition): make(*times)
             for one in partitions
         }
         answers = self._admin.list_offsets(
-            wanted, isolation_level=isolation, request_timeout=_SECONDS
+            wanted, isolation_level=isolation, request_timeout=_ANSWER_SECONDS
         )
         # Of a time that is still to come the offset is -1.
         least = -1 if times else 0
         found = {}
-        for place, answer in answers.items():
-            with self._asking(f"{place.topic}-{place.partition}"):
+        for asked, answer in answers.items():
+            one = KafkaTopicPartition(asked.topic, asked.partition)
+            with self._errors_about(str(one)):
                 offset = answer.result().offset
                 if offset < least:
                     # So the client answers when the connection breaks.
                     error = self._client.KafkaError
-                    raise self._client.KafkaException(error(error._TRANSPORT))  # noqa: SLF001
-                found[KafkaTopicPartition(place.topic, place.partition)] = offset
+                    raise self._client.KafkaException(error(error._TRANSPORT))  # noqa: SLF001 - a public name
+                found[one] = offset
         return found
 
     def _refresh(self) -> None:
-        """Ask who leads which partition after a failure: until then the client keeps to what it knew before."""
-        if self._is_stale:
-            with self._asking("its topics"):
+        """Ask who leads which partition after a failure: until then the client keeps to what it knew before.
+
+        While nobody answers that keeps nobody waiting, as other sources are read, and timers fire.
+        """
+        if not self._is_stale:
+            return
+        with self._errors_about("its topics"):
+            if self._listing is None:
                 self._admin.list_topics(timeout=_REFRESH_SECONDS)
-            self._is_stale = False
+            elif self._listing.done():
+                self._listing.result()
+            else:
+                raise self._client.KafkaException(self._failed)
+        self._is_stale, self._listing = False, None
 
     @contextmanager
-    def _asking(self, about: str) -> Iterator[None]:
+    def _errors_about(self, about: str) -> Iterator[None]:
+        """Say what an error means that comes inside."""
         try:
             yield
         except self._client.KafkaException as error:
             self._admin.poll(0)
             self._is_stale = True
-            raise failure(error.args[0], about, self._servers, self._trouble) from error
+            self._failed = error.args[0]
+            if is_passing(self._failed) and (self._listing is None or self._listing.done()):
+                self._listing = self._waiting.submit(
+                    self._admin.list_topics, timeout=_REFRESH_SECONDS
+                )
+            raise failure(self._failed, about, self._servers, self._trouble) from error
         self._trouble = None
 
     def committed(self, partitions: Collection[KafkaTopicPartition]) -> Offsets:
         if not partitions or self._group is None:
             return {}
-        wanted = [self._client.TopicPartition(one.topic, one.partition) for one in partitions]
-        with self._asking(f"the consumer group {self._group!r}"):
-            found = self._consumer.committed(wanted, timeout=_SECONDS)
-        return {
-            KafkaTopicPartition(one.topic, one.partition): one.offset
-            for one in found
-            if one.offset >= 0
-        }
+        with self._errors_about(f"the consumer group {self._group.name!r}"):
+            return self._group.committed(partitions)
 
     def commit(self, offsets: Mapping[KafkaTopicPartition, int]) -> None:
-        self._to_commit = dict(offsets)
-        self._send_commit()
-
-    def _send_commit(self) -> None:
-        """Send the newest offsets, if none are under way: what is committed never goes back."""
-        if not self._to_commit or self._is_sent:
-            return
-        wanted = [
-            self._client.TopicPartition(one.topic, one.partition, offset)
-            for one, offset in self._to_commit.items()
-        ]
-        self._to_commit, self._is_sent = {}, True
-        try:
-            self._consumer.commit(offsets=wanted, asynchronous=True)
-        except self._client.KafkaException as error:
-            self._on_commit(error.args[0], [])
-
-    def _on_commit(self, error: Any, partitions: Sequence[Any]) -> None:
-        self._is_sent = False
-        error = error or next((one.error for one in partitions if one.error is not None), None)
-        if error is None:
-            self._has_complained = False
-        elif not self._has_complained:
-            self._has_complained = True
-            _LOG.warning(
-                "the consumer group %s cannot be told how far it has read: %s; the job goes on, as it keeps its "
-                "offsets itself",
-                self._group,
-                error.str(),
-            )
+        if self._group is not None:
+            self._group.commit(offsets)
 
     def look(self) -> None:
-        self._consumer.poll(0)
         self._admin.poll(0)
-        self._send_commit()
+        if self._group is not None:
+            self._group.look()
 
     def close(self) -> None:
-        end = time.monotonic() + _END_SECONDS
-        self._send_commit()
-        while (self._is_sent or self._to_commit) and time.monotonic() < end:
-            self._consumer.poll(0.1)
-            self._send_commit()
-        self._consumer.close()
+        if self._group is not None:
+            self._group.close()
+        self._waiting.shutdown(wait=False)
+        # An AdminClient ends with its last reference, and what it tells of errors is this object's.
+        del self._admin

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
+import platform
 import re
+import sys
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from penstock.errors import InvalidArgumentError, KafkaClientNotFoundError, KafkaPropertyError
 
@@ -15,6 +17,9 @@ LOGGER: Final = logging.getLogger("penstock.kafka")
 _LOG: Final = logging.getLogger("penstock")
 _LOG_LEVEL: Final = 2
 """What is worse than a broker that does not answer, which the client would say several times a second."""
+
+CONSUMER_DEFAULTS: Final = {"group.id": "penstock", "isolation.level": "read_committed"}
+"""What a consumer is given where nobody says otherwise. librdkafka wants a group even of one that takes part in none."""
 
 RENAMED: Final = {
     "fetch.max.wait.ms": "fetch.wait.max.ms",
@@ -56,6 +61,8 @@ _OF_JAVA: Final = frozenset(
     ]
 )
 """What says how the client in Java is made, and nothing about what is read or written."""
+_OF_SPARK: Final = "kafka."
+"""What Spark's connector has in front of properties of the client."""
 _LOGIN: Final = re.compile(r"""\b(username|password)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|'([^']*)')""")
 _PEM: Final = "PEM"
 _MEMORY: Final = "buffer.memory"
@@ -63,18 +70,24 @@ _AWAY: Final = frozenset(
     {"_TRANSPORT", "_TIMED_OUT", "_ALL_BROKERS_DOWN", "_RESOLVE", "_WAIT_COORD"}
 )
 _CONNECTION: Final = (
-    *(
-        "api.",
-        "bootstrap.",
-        "broker.",
-        "client.",
-        "connections.",
-        "debug",
-        "enable.sasl.",
-        "enable.ssl.",
-    ),
-    *("https.", "log_level", "metadata.", "reconnect.", "sasl.", "security.", "socket.", "ssl."),
+    "api.",
+    "bootstrap.",
+    "broker.",
+    "client.",
+    "connections.",
+    "debug",
+    "enable.sasl.",
+    "enable.ssl.",
+    "https.",
+    "log_level",
+    "metadata.",
+    "reconnect.",
+    "sasl.",
+    "security.",
+    "socket.",
+    "ssl.",
 )
+"""What those properties begin with that say where Kafka is, and how it is reached."""
 
 
 def kafka_client() -> Any:
@@ -88,13 +101,19 @@ def kafka_client() -> Any:
         import confluent_kafka.admin
     except ImportError as error:
         raise KafkaClientNotFoundError(
-            "A topic of Kafka is read or written, but confluent-kafka is not installed.",
-            hint='Install "penstock[kafka]" for the driver and where the workers run.',
+            "A topic of Kafka is read or written, but confluent-kafka is not installed: it is not known to "
+            f"{sys.executable} on {platform.node()}.",
+            hint='Install "penstock[kafka]" for the driver and where the workers run; for workers '
+            "env.set_python_requirements() does it, too.",
         ) from error
     return confluent_kafka
 
 
-def new_client(kind: str, properties: Mapping[str, Any], **others: Any) -> Any:
+def new_client(
+    kind: Literal["Consumer", "Producer", "AdminClient"],
+    properties: Mapping[str, Any],
+    **others: Any,
+) -> Any:
     """Return a "Consumer", a "Producer" or an "AdminClient".
 
     Args:
@@ -137,13 +156,38 @@ def checked_property(key: Any, value: Any) -> str:
 
     Raises:
         InvalidArgumentError: If one of them is no string.
+        KafkaPropertyError: If it has the name that Spark's connector has for it.
     """
     if not isinstance(key, str) or not key or not isinstance(value, str):
         raise InvalidArgumentError(
             f"Kafka's client was given the property {key!r} with a value that is {type(value).__name__}.",
             hint="Both are strings: 'linger.ms' and '5', or 'enable.idempotence' and 'true'.",
         )
+    if key.startswith(_OF_SPARK):
+        raise KafkaPropertyError(
+            f"Kafka's client was given the property {key!r}: so Spark's connector calls it.",
+            hint=f"Leave out what is in front: {key.removeprefix(_OF_SPARK)!r}.",
+        )
     return value
+
+
+def checked_number(key: str, value: Any, example: str) -> int:
+    """Return the whole number that a property has.
+
+    Args:
+        key: Its name.
+        value: Its value.
+        example: Says what to give instead: a unit, and a value.
+
+    Raises:
+        KafkaPropertyError: If it is no number.
+    """
+    try:
+        return int(value)
+    except ValueError as error:
+        raise KafkaPropertyError(
+            f"{key} is {value!r}, which is no number.", hint=f"Give {example}."
+        ) from error
 
 
 def connection_properties(properties: Mapping[str, Any]) -> dict[str, Any]:
@@ -180,23 +224,14 @@ def client_properties(properties: Mapping[str, Any]) -> dict[str, str]:
         _LOG.info("properties of Kafka's client in Java have no effect: %s", ", ".join(unused))
     found = _security(left)
     if _MEMORY in left:
-        found["queue.buffering.max.kbytes"] = _kilobytes(left.pop(_MEMORY))
+        size = checked_number(_MEMORY, left.pop(_MEMORY), "bytes, such as '33554432'")
+        found["queue.buffering.max.kbytes"] = str(max(size // 1024, 1))
     for key, value in left.items():
         if key not in _OF_JAVA:
             found[RENAMED.get(key, key)] = value
     if found.get(HOST_CHECK) == "":
         found[HOST_CHECK] = NO_HOST_CHECK
     return found
-
-
-def _kilobytes(size: str) -> str:
-    try:
-        return str(max(int(size) // 1024, 1))
-    except ValueError as error:
-        raise KafkaPropertyError(
-            f"{_MEMORY} is {size!r}, which is no number.",
-            hint="Give bytes, such as '33554432'.",
-        ) from error
 
 
 def _security(left: dict[str, str]) -> dict[str, str]:

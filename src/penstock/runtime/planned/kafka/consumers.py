@@ -9,14 +9,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final, NamedTuple
 
-from penstock.runtime.planned.kafka.client import new_client
+from penstock.runtime.planned.kafka.client import CONSUMER_DEFAULTS, new_client
 
 _KEPT_SECONDS: Final = 300.0
 """How long a consumer is kept that nobody uses."""
 
 _FAST: Final = {
     # A request that waits at the broker for records of one partition keeps those for the next one waiting.
-    "fetch.wait.max.ms": 10,
+    "fetch.wait.max.ms": 2,
     "fetch.queue.backoff.ms": 10,
     "fetch.error.backoff.ms": 50,
 }
@@ -52,16 +52,16 @@ class Consumers:
         Raises:
             KafkaPropertyError: If the client does not take them.
         """
-        self._drop(time.monotonic() - _KEPT_SECONDS)
+        self._close_unused(time.monotonic() - _KEPT_SECONDS)
         with self._lock:
             found = self._waiting[owner].pop()[1] if self._waiting[owner] else None
         lent = found or _connected(properties)
         try:
             yield lent
+            lent.consumer.unassign()
         except BaseException:
             lent.consumer.close()
             raise
-        lent.consumer.unassign()
         lent.trouble.clear()
         with self._lock:
             self._waiting[owner].append((time.monotonic(), lent))
@@ -73,7 +73,7 @@ class Consumers:
         for _, lent in found:
             lent.consumer.close()
 
-    def _drop(self, before: float) -> None:
+    def _close_unused(self, before: float) -> None:
         with self._lock:
             old = [one for found in self._waiting.values() for one in found if one[0] < before]
             for owner, found in list(self._waiting.items()):
@@ -89,7 +89,7 @@ CONSUMERS: Final = Consumers()
 
 def _connected(properties: Mapping[str, Any]) -> Lent:
     own = {
-        "group.id": "penstock",
+        **CONSUMER_DEFAULTS,
         **_FAST,
         **properties,
         "enable.auto.commit": False,

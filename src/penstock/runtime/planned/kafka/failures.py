@@ -64,6 +64,11 @@ def is_refusal(error: Any) -> bool:
     return error.name() in _REFUSED
 
 
+def is_passing(error: Any) -> bool:
+    """Return whether an error of the client is one that passes, as nobody answers just now."""
+    return is_away(error) or error.name() in _PASSING
+
+
 def failure(error: Any, about: str, servers: object, trouble: Any = None) -> SourceNotReadableError:
     """Return the error that says what a Kafka refused.
 
@@ -75,27 +80,27 @@ def failure(error: Any, about: str, servers: object, trouble: Any = None) -> Sou
     """
     if trouble is not None and is_refusal(trouble):
         error = trouble
-    name = error.name()
+    name, said = error.name(), error.str().rstrip(".")
     if name in _UNKNOWN:
         return KafkaTopicNotFoundError(
-            f"Kafka at {servers} has no {about} any more: {error.str()}.",
+            f"Kafka at {servers} has no {about} any more: {said}.",
             hint="Was the topic deleted? Make it, or take it out of the source. What was not read of it is lost.",
         )
     if name in _REFUSED:
         return KafkaAccessError(
-            f"Kafka at {servers} does not let the job have {about}: {error.str()}.",
+            f"Kafka at {servers} does not let the job have {about}: {said}.",
             hint="Check security.protocol, sasl.mechanism, user and password. With ACLs the user needs Describe and "
             "Read on the topics, and with set_group_id() Read on the group.",
         )
-    if is_away(error) or name in _PASSING:
-        more = "" if trouble is None else f" Before that: {trouble.str()}."
+    if is_passing(error):
+        more = "" if trouble is None else f" Before that: {trouble.str().rstrip('.')}."
         return KafkaNotReachableError(
-            f"Kafka at {servers} does not answer about {about}: {error.str()}.{more}",
+            f"Kafka at {servers} does not answer about {about}: {said}.{more}",
             hint="See that the brokers run, that bootstrap.servers and the names they advertise lead there from the "
             "driver and from the workers, and that security.protocol is theirs.",
         )
     return SourceNotReadableError(
-        f"Kafka at {servers} refuses {about}: {error.str()} ({name}).",
+        f"Kafka at {servers} refuses {about}: {said} ({name}).",
         hint="What the error means is said at https://kafka.apache.org/protocol#protocol_error_codes; is the broker "
         "older than Kafka 2.1?",
     )

@@ -23,7 +23,7 @@ _REFUSED: Final = {"interceptor.classes"} | frozenset(
     f"{what}.{how}" for what in ("key", "value") for how in ("serializer", "deserializer")
 )
 """What Spark sets itself, and lets nobody say."""
-_PEM: Final = "ssl.ca.location"
+_CA_LOCATION: Final = "ssl.ca.location"
 _USER: Final = "sasl.username"
 _PASSWORD: Final = "sasl.password"  # noqa: S105 - the name of a property
 
@@ -46,10 +46,10 @@ def java_properties(properties: Mapping[str, str]) -> dict[str, str]:
     if _USER in left or _PASSWORD in left:
         mechanism = left.get("sasl.mechanism", left.get("sasl.mechanisms", ""))
         found["sasl.jaas.config"] = _login(mechanism, left.pop(_USER, ""), left.pop(_PASSWORD, ""))
-    if _PEM in left:
+    if _CA_LOCATION in left:
         found |= {
             "ssl.truststore.type": "PEM",
-            "ssl.truststore.location": left.pop(_PEM),
+            "ssl.truststore.location": left.pop(_CA_LOCATION),
         }
     for key, value in left.items():
         name = _NAMES.get(key, key)

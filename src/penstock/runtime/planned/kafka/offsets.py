@@ -44,13 +44,19 @@ class KafkaTopicPartition:
         return f"{self.topic}-{self.partition}"
 
 
+Offsets = dict[KafkaTopicPartition, int]
+
+
 class KafkaOffsetResetStrategy(Enum):
     """Where a partition is read from if the offset that was asked for is not there.
 
     Attributes:
         LATEST: From its end: what is there is passed over.
         EARLIEST: From the first record that is there.
-        NONE: From nowhere: the job fails.
+        NONE: From nowhere: the job fails, with `KafkaOffsetNotFoundError`.
+
+    Example:
+        >>> start = KafkaOffsetsInitializer.committed_offsets(KafkaOffsetResetStrategy.LATEST)
     """
 
     LATEST = 0
@@ -132,12 +138,20 @@ class KafkaOffsetsInitializer:
 
     @staticmethod
     def earliest() -> KafkaOffsetsInitializer:
-        """Return the offsets of the first records that are there."""
+        """Return the offsets of the first records that are there.
+
+        Example:
+            >>> start = KafkaOffsetsInitializer.earliest()
+        """
         return KafkaOffsetsInitializer("earliest", KafkaOffsetResetStrategy.EARLIEST)
 
     @staticmethod
     def latest() -> KafkaOffsetsInitializer:
-        """Return the ends of the partitions, as they are when the job asks for them first."""
+        """Return the ends of the partitions, as they are when the job asks for them first.
+
+        Example:
+            >>> start = KafkaOffsetsInitializer.latest()
+        """
         return KafkaOffsetsInitializer("latest", KafkaOffsetResetStrategy.LATEST)
 
     @staticmethod
@@ -166,12 +180,13 @@ class KafkaOffsetsInitializer:
         if not is_good:
             raise InvalidArgumentError(
                 f"offsets() was given {offsets!r}.",
-                hint="Give a dict: offsets({KafkaTopicPartition('fares', 0): 1000}).",
+                hint="Give a dict: offsets({KafkaTopicPartition('fares', 0): 1000}). Where a partition is to begin at "
+                "either end, leave it out: the strategy says at which.",
             )
         return KafkaOffsetsInitializer("offsets", _checked(offset_reset_strategy), given=offsets)
 
     @property
-    def is_there(self) -> bool:
+    def is_known_at_start(self) -> bool:
         """Whether it never means what is still to come, as a place to end."""
         return self.kind in {"earliest", "latest", "timestamp"}
 
@@ -200,7 +215,7 @@ class KafkaOffsetsInitializer:
                 found = {}
             case "timestamp":
                 # The ends first: a record that comes in between would be passed over.
-                ends = broker.latest(partitions)
+                ends = broker.written(partitions)
                 return {**ends, **broker.at(partitions, self.time)}
             case _:
                 found = {one: self.given[one] for one in partitions if one in self.given}
@@ -217,14 +232,15 @@ class KafkaOffsetsInitializer:
         if self.reset is KafkaOffsetResetStrategy.LATEST:
             return broker.latest(partitions)
         raise KafkaOffsetNotFoundError(
-            f"The consumer group has committed no offsets of {_listed(partitions)}: it never did, or they have "
+            f"The consumer group has committed no offsets of {listed(partitions)}: it never did, or they have "
             "expired.",
             hint="Say where to begin then: KafkaOffsetsInitializer.committed_offsets("
             "KafkaOffsetResetStrategy.EARLIEST).",
         )
 
 
-def _listed(partitions: Iterable[KafkaTopicPartition]) -> str:
+def listed(partitions: Iterable[KafkaTopicPartition]) -> str:
+    """Return partitions as text, in their order."""
     return ", ".join(map(str, sorted(partitions)))
 
 

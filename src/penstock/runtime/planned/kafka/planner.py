@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import logging
-import re
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Set
 from typing import Any, Final, NamedTuple
 
 from penstock.errors import (
@@ -19,93 +17,17 @@ from penstock.runtime.planned.kafka.offsets import (
     KafkaOffsetResetStrategy,
     KafkaOffsetsInitializer,
     KafkaTopicPartition,
+    listed,
 )
+from penstock.runtime.planned.kafka.reading import Reading
 from penstock.runtime.planned.planned_source import Piece, Plan, Planner
 
 _LOG: Final = logging.getLogger("penstock")
 _RETRY_SECONDS: Final = 0.5
-_INTERNAL: Final = frozenset({"__consumer_offsets", "__share_group_state", "__transaction_state"})
-"""Kafka's own topics, which no pattern means."""
 _ANEW: Final = (
     "To begin anew, give the source another uid() and set execution.state-recovery.ignore-unclaimed-state to true, or "
     "start from another checkpoint location. A job that begins so should name an offset that is there."
 )
-
-
-@dataclass(frozen=True)
-class Subscription:
-    """Which partitions are read: those of some topics, of all topics of a pattern, or just some.
-
-    Attributes:
-        topics: The names of the topics.
-        pattern: What the whole name of a topic has to match.
-        partitions: The partitions.
-    """
-
-    topics: tuple[str, ...] = ()
-    pattern: str | None = None
-    partitions: frozenset[KafkaTopicPartition] = frozenset()
-
-    def among(self, there: Mapping[str, Sequence[int]]) -> set[KafkaTopicPartition]:
-        """Return those of them that are there.
-
-        Args:
-            there: The numbers of the partitions of each topic.
-
-        Raises:
-            KafkaTopicNotFoundError: If one is not there that was named.
-        """
-        if self.pattern is not None:
-            matches = re.compile(self.pattern).fullmatch
-            topics: Collection[str] = [name for name in there.keys() - _INTERNAL if matches(name)]
-        else:
-            topics = self.topics
-        found = {
-            KafkaTopicPartition(topic, number)
-            for topic in {*topics, *(one.topic for one in self.partitions)}
-            for number in there.get(topic, ())
-        }
-        missing = [topic for topic in self.topics if topic not in there]
-        missing += map(str, sorted(self.partitions - found))
-        if missing:
-            raise KafkaTopicNotFoundError(
-                f"Kafka has no {', '.join(missing)}.",
-                hint="Make the topic first. Topics that come later, set_topic_pattern() takes up.",
-            )
-        return set(self.partitions) or found
-
-    def means(self, one: KafkaTopicPartition) -> bool:
-        """Return whether a partition is one of them, be it there or not."""
-        if self.pattern is not None:
-            return one.topic not in _INTERNAL and bool(re.fullmatch(self.pattern, one.topic))
-        return one.topic in self.topics or one in self.partitions
-
-
-@dataclass(frozen=True)
-class Reading:
-    """What is read of a Kafka.
-
-    Attributes:
-        subscription: Which partitions.
-        starting: Where the reading of those begins that are there first; later ones are read from their beginning.
-        stopping: Where reading ends; None for never.
-        discovery: The time between two looks for new partitions, in milliseconds; None to look but once.
-        most: How many offsets an epoch may go on by, in all; None for as many as there are.
-        patience: How long the broker may be silent before the first answer, and a task wait for records, in
-            seconds.
-        commits: Whether others learn how far the consumer group has read.
-        keeps_restored: Whether partitions that an earlier start has read are read on, though the subscription no longer
-            has them.
-    """
-
-    subscription: Subscription
-    starting: KafkaOffsetsInitializer
-    stopping: KafkaOffsetsInitializer | None = None
-    discovery: int | None = 300_000
-    most: int | None = None
-    patience: float = 60.0
-    commits: bool = True
-    keeps_restored: bool = False
 
 
 class Range(NamedTuple):
@@ -148,7 +70,8 @@ class KafkaPlanner(Planner):
 
     The state is a list of topic, partition, next offset, the offset where reading ends, and the topic's id, which tells
     a topic from an earlier one of its name; states of earlier versions have no id. Partitions that are not there just
-    now are kept in it.
+    now are kept in it, and those that the program does not read just now. It is empty where a pattern has matched no
+    topic yet.
 
     Args:
         reading: What is read.
@@ -177,37 +100,41 @@ class KafkaPlanner(Planner):
         self._ids: Mapping[str, str] = {}
         self._next_look = float("-inf")
         self._is_away = False
-        self._has_found_none = False
         self._committed: Any = None
 
     def plan(self, state: Any, parallelism: int) -> Plan:
         if self._broker is None:
             self._broker = self._connect()
         self._broker.look()
-        if self._subscribed is None:
-            plan = self._first_plan(state, self._broker)
-            self.committed(state)
-            return plan
+        begins = self._subscribed is None
         try:
-            plan = self._plan(state, self._broker)
+            plan = (self._first_plan if begins else self._plan)(state, self._broker)
         except KafkaNotReachableError as error:
-            if not self._is_away:
-                _LOG.warning("reading waits until it can go on: %s", error.message)
-            self._is_away = True
+            if begins:
+                raise
+            self._note_away(error)
             return Plan(state=state)
         if self._is_away:
             self._is_away = False
             _LOG.warning("Kafka answers again, and reading goes on")
+        if begins:
+            self.committed(state)
         return plan
+
+    def _note_away(self, error: KafkaNotReachableError) -> None:
+        if not self._is_away:
+            _LOG.warning("reading waits until it can go on: %s", error.message)
+        self._is_away = True
 
     def _first_plan(self, state: Any, broker: Broker) -> Plan:
         end = self._clock() + self._reading.patience
         while True:
             try:
                 return self._plan(state, broker)
-            except KafkaNotReachableError:
+            except KafkaNotReachableError as error:
                 if self._clock() >= end:
                     raise
+                self._note_away(error)
                 self._rest(_RETRY_SECONDS)
 
     def _plan(self, state: Any, broker: Broker) -> Plan:
@@ -215,15 +142,13 @@ class KafkaPlanner(Planner):
             KafkaTopicPartition(topic, partition): Place(*place)
             for topic, partition, *place in state or ()
         }
-        has_looked = self._discover(broker, known)
+        has_looked = self._discover(broker, known.keys())
         subscribed = self._subscribed or set()
         known = self._without_renewed(known)
         places = {one: place for one, place in known.items() if one in subscribed}
         places = self._with_stops(places, broker)
         new = subscribed - known.keys()
-        is_first = state is None and not self._has_found_none
-        places |= self._begun(new, broker, is_first=is_first)
-        self._has_found_none |= not subscribed
+        places |= self._places_of_new(new, broker, is_first=state is None)
         try:
             ranges = self._ranges(places, new, broker)
         except (KafkaTopicNotFoundError, KafkaOffsetNotFoundError) as error:
@@ -244,9 +169,8 @@ class KafkaPlanner(Planner):
         is_over = self._reading.stopping is not None and all(
             place.is_over for place in places.values()
         )
-        places |= {one: place for one, place in known.items() if self._is_awaited(one)}
-        after = [[*_names(one), *place] for one, place in sorted(places.items())]
-        return Plan(tuple(pieces), after if pieces else state, is_over)
+        after = [[*_names(one), *place] for one, place in sorted((known | places).items())]
+        return Plan(tuple(pieces), after if pieces or state is None else state, is_over)
 
     def _with_stops(
         self, places: Mapping[KafkaTopicPartition, Place], broker: Broker
@@ -257,12 +181,12 @@ class KafkaPlanner(Planner):
             return {one: place._replace(stop=None) for one, place in places.items()}
         endless = {one for one, place in places.items() if place.stop is None}
         if asked := endless - self._later_stops.keys():
-            stops = stopping.resolved(asked, broker)
+            stops = _stops(stopping, asked, broker)
             self._later_stops |= {one: stops.get(one) for one in asked}
         ends = {one: places[one]._replace(stop=self._later_stops[one]) for one in endless}
         return {**places, **ends}
 
-    def _discover(self, broker: Broker, known: Collection[KafkaTopicPartition]) -> bool:
+    def _discover(self, broker: Broker, known: Set[KafkaTopicPartition]) -> bool:
         """Look for partitions, if it is time to: for those of the subscription, and those to be read on."""
         if self._clock() < self._next_look:
             return False
@@ -271,26 +195,26 @@ class KafkaPlanner(Planner):
         if self._reading.keeps_restored:
             found |= {one for one in known if one.partition in there.get(one.topic, ())}
         self._ids = broker.ids({one.topic for one in found})
-        if self._subscribed is not None:
+        if self._subscribed is None:
+            if left := known - found:
+                _LOG.warning(
+                    "partitions are not read, and their offsets kept until they are read again: %s",
+                    listed(left),
+                )
+        else:
             came, gone = found - self._subscribed, self._subscribed - found
             if new := came.difference(known):
-                _LOG.info("new partitions are read: %s", _listed(new))
+                _LOG.info("new partitions are read: %s", listed(new))
             if back := came.intersection(known):
-                _LOG.info("partitions are there again: %s", _listed(back))
+                _LOG.info("partitions are there again: %s", listed(back))
             if gone:
                 _LOG.warning(
-                    "partitions are gone, and not read until they are back: %s", _listed(gone)
+                    "partitions are gone, and not read until they are back: %s", listed(gone)
                 )
         self._subscribed = found
         interval = self._reading.discovery
         self._next_look = float("inf") if interval is None else self._clock() + interval / 1000
         return True
-
-    def _is_awaited(self, one: KafkaTopicPartition) -> bool:
-        """Return whether a partition that was read is not there, but is read on when it is back."""
-        reading = self._reading
-        is_meant = reading.keeps_restored or reading.subscription.means(one)
-        return is_meant and one not in (self._subscribed or ())
 
     def _without_renewed(
         self, known: Mapping[KafkaTopicPartition, Place]
@@ -318,7 +242,7 @@ class KafkaPlanner(Planner):
             _LOG.warning("topics were made anew, and are read from their beginning: %s", topics)
         return {one: place for one, place in known.items() if one not in renewed}
 
-    def _begun(
+    def _places_of_new(
         self, new: Collection[KafkaTopicPartition], broker: Broker, *, is_first: bool
     ) -> dict[KafkaTopicPartition, Place]:
         """Return where new partitions are read from, and to."""
@@ -327,7 +251,7 @@ class KafkaPlanner(Planner):
         starts = (reading.starting if is_first else earliest).resolved(new, broker)
         stops: dict[KafkaTopicPartition, int] = {}
         if reading.stopping is not None:
-            stops = reading.stopping.resolved(new, broker)
+            stops = _stops(reading.stopping, new, broker)
         return {one: Place(start, stops.get(one)) for one, start in starts.items()}
 
     def _ranges(
@@ -351,8 +275,13 @@ class KafkaPlanner(Planner):
         behind = [one for one, end in ends.items() if end != places[one].next]
         firsts = broker.earliest(behind)
         begins = {one: places[one].next for one in ends}
+        # What a transaction that is open holds up is there: it is waited for.
+        written = there | broker.written([one for one in behind if begins[one] > there[one]])
         for one in behind:
-            begins[one] = self._begin(one, begins[one], firsts[one], there[one], is_new=one in new)
+            if not firsts[one] <= begins[one] <= written[one]:
+                begins[one] = self._offset_instead_of(
+                    one, begins[one], firsts[one], there[one], is_new=one in new
+                )
         left = {one: max(end - begins[one], 0) for one, end in ends.items()}
         shares = shared(left, self._reading.most)
         return {
@@ -363,16 +292,14 @@ class KafkaPlanner(Planner):
             if place.is_over
         }
 
-    def _begin(
+    def _offset_instead_of(
         self, one: KafkaTopicPartition, wanted: int, first: int, end: int, *, is_new: bool
     ) -> int:
-        """Return where to go on in a partition, of which some records may be there no more.
+        """Return where to go on in a partition that has not got what was to be read next.
 
         Raises:
-            KafkaOffsetNotFoundError: If what was to be read next is gone, and nothing says what to do then.
+            KafkaOffsetNotFoundError: If nothing says what to do then.
         """
-        if first <= wanted <= end:
-            return wanted
         if wanted > end and not is_new:
             raise KafkaOffsetNotFoundError(
                 f"{one} is to be read from offset {wanted}, but ends at {end}: its topic was deleted and made anew, "
@@ -381,9 +308,9 @@ class KafkaPlanner(Planner):
             )
         match self._reading.starting.reset:
             case KafkaOffsetResetStrategy.EARLIEST:
-                begin = first
+                found = first
             case KafkaOffsetResetStrategy.LATEST:
-                begin = end
+                found = end
             case _:
                 raise KafkaOffsetNotFoundError(
                     f"{one} is to be read from offset {wanted}, but has {first} to {end}: Kafka has deleted the "
@@ -392,26 +319,27 @@ class KafkaPlanner(Planner):
                     "there, let the starting offsets have KafkaOffsetResetStrategy.EARLIEST.",
                 )
         if is_new:
-            _LOG.warning("%s has no offset %d; reading begins at %d", one, wanted, begin)
+            _LOG.warning("%s has no offset %d; reading begins at %d", one, wanted, found)
         else:
             _LOG.warning(
                 "%s: offsets %d to %d are lost, as Kafka has deleted them before they were read; reading goes on at %d",
                 one,
                 wanted,
-                begin - 1,
-                begin,
+                found - 1,
+                found,
             )
-        return begin
+        return found
 
     def committed(self, state: Any) -> None:
         if not self._reading.commits or self._broker is None or state == self._committed:
             return
         self._committed = state
+        subscribed = self._subscribed or ()
         self._broker.commit(
             {
                 one: offset
                 for topic, partition, offset, *_ in state or ()
-                if not self._is_awaited(one := KafkaTopicPartition(topic, partition))
+                if (one := KafkaTopicPartition(topic, partition)) in subscribed
             }
         )
 
@@ -444,9 +372,16 @@ def shared(
     return shares
 
 
+def _stops(
+    stopping: KafkaOffsetsInitializer, partitions: Collection[KafkaTopicPartition], broker: Broker
+) -> dict[KafkaTopicPartition, int]:
+    """Return where reading ends; what is not committed yet, no end at a time waits for."""
+    found = stopping.resolved(partitions, broker)
+    if stopping.kind != "timestamp":
+        return found
+    there = broker.latest(partitions)
+    return {one: min(offset, there[one]) for one, offset in found.items()}
+
+
 def _names(one: KafkaTopicPartition) -> tuple[str, int]:
     return one.topic, one.partition
-
-
-def _listed(partitions: Collection[KafkaTopicPartition]) -> str:
-    return ", ".join(map(str, sorted(partitions)))

@@ -21,7 +21,8 @@ from penstock.runtime.planned.kafka.client import client_properties, kafka_clien
 from penstock.runtime.planned.kafka.consumers import CONSUMERS, Lent
 from penstock.runtime.planned.kafka.failures import failure, is_refusal
 from penstock.runtime.planned.kafka.offsets import KafkaOffsetResetStrategy
-from penstock.runtime.planned.kafka.planner import KafkaPlanner, Range, Reading
+from penstock.runtime.planned.kafka.planner import KafkaPlanner, Range
+from penstock.runtime.planned.kafka.reading import Reading
 from penstock.runtime.planned.planned_source import PlannedSource, Planner
 
 _LOG: Final = logging.getLogger("penstock")
@@ -69,7 +70,7 @@ class KafkaRecords(PlannedSource):
         self._owner = uuid.uuid4().hex
         self.is_bounded = is_bounded
         stopping = reading.stopping
-        ends_at_once = stopping is not None and stopping.is_there and reading.most is None
+        ends_at_once = stopping is not None and stopping.is_known_at_start and reading.most is None
         self.has_epochs = not (is_bounded and ends_at_once)
 
     @cached_property
@@ -125,23 +126,25 @@ class KafkaRecords(PlannedSource):
                     position = self._past_what_is_gone(consumer, piece, position)
                 else:
                     position = self._after(error, piece, position)
+            if position >= piece.end:
+                # While the messages are worked on, the client would ask for more again and again.
+                consumer.unassign()
             if found:
                 yield found
             if position > before:
                 # What was done with the messages may have taken its time.
                 heard = time.monotonic()
             elif time.monotonic() - heard > self.reading.patience:
-                raise self._silence(lent, piece, position)
+                raise self._too_silent(lent, piece, position)
             elif time.monotonic() - heard > _SUSPICIOUS_SECONDS:
-                position = self._after(self._reason(lent, piece), piece, position)
+                position = self._after(self._why_silent(lent, piece), piece, position)
 
     @staticmethod
     def _seek(consumer: Any, piece: Range, offset: int) -> None:
-        place = kafka_client().TopicPartition(piece.topic, piece.partition, offset)
-        consumer.assign([place])
+        consumer.assign([kafka_client().TopicPartition(piece.topic, piece.partition, offset)])
 
     @staticmethod
-    def _reason(lent: Lent, piece: Range) -> Any:
+    def _why_silent(lent: Lent, piece: Range) -> Any:
         """Return the error that explains why nothing comes, or None: that a topic is gone, the client waits out."""
         if lent.trouble and is_refusal(lent.trouble[0]):
             return lent.trouble[0]
@@ -160,7 +163,8 @@ class KafkaRecords(PlannedSource):
         Raises:
             SourceNotReadableError: If reading cannot go on.
         """
-        if error is None:
+        # To read partitions that it names itself a consumer needs no right on its group.
+        if error is None or error.name() == "GROUP_AUTHORIZATION_FAILED":
             return position
         failed = failure(error, f"topic {piece.topic}", self._servers)
         if isinstance(failed, KafkaNotReachableError):
@@ -173,35 +177,57 @@ class KafkaRecords(PlannedSource):
         raise failed
 
     def _past_what_is_gone(self, consumer: Any, piece: Range, position: int) -> int:
-        """Go on behind records that were deleted after this reading was planned, and return where."""
-        place = kafka_client().TopicPartition(piece.topic, piece.partition)
-        name = f"{piece.topic}-{piece.partition}"
+        """Go on where the client has found no message to read, and return where.
+
+        Its records were deleted after this reading was planned; or there are less than there were, as the topic was made
+        anew or its leader did not have them all, and by now there may be as many again. A topic that was made anew, the
+        planner tells.
+        """
+        partition = kafka_client().TopicPartition(piece.topic, piece.partition)
         try:
-            first, end = consumer.get_watermark_offsets(place, timeout=self.reading.patience)
+            first, end = consumer.get_watermark_offsets(partition, timeout=_SUSPICIOUS_SECONDS)
         except kafka_client().KafkaException as error:
-            return self._after(error.args[0], piece, position)
+            goes_on = self._after(error.args[0], piece, position)
+        else:
+            goes_on = self._where_to_go_on(piece, position, first, end)
+        # Until then the client asks for nothing more.
+        self._seek(consumer, piece, goes_on)
+        return goes_on
+
+    def _where_to_go_on(self, piece: Range, position: int, first: int, end: int) -> int:
+        """Return the next offset to read, where a partition has some from `first` to `end`.
+
+        Raises:
+            KafkaOffsetNotFoundError: If that is not for the source to say.
+        """
+        name = f"{piece.topic}-{piece.partition}"
+        if first <= position < end:
+            _LOG.warning("%s: offset %d was not there, and is there now", name, position)
+            time.sleep(_WAIT_SECONDS)
+            return position
+        is_deleted = position < first
         reset = self.reading.starting.reset
-        is_anew = first <= position
-        if (is_anew and not self._is_of_pattern) or (not is_anew and reset is _NONE):
+        if (is_deleted and reset is _NONE) or not (is_deleted or self._is_of_pattern):
             raise KafkaOffsetNotFoundError(
                 f"{name} was to be read from offset {position} to {piece.end}, and has nothing there any more: it has "
                 f"{first} to {end}.",
                 hint="Let the topic keep records for as long as the job may stand still, or let the starting offsets "
                 "have KafkaOffsetResetStrategy.EARLIEST. If the topic was made anew, give the source another uid().",
             )
-        is_left = reset is KafkaOffsetResetStrategy.EARLIEST and not is_anew
-        goes_on = min(int(first), piece.end) if is_left else piece.end
+        is_left = is_deleted and reset is KafkaOffsetResetStrategy.EARLIEST
+        goes_on = min(first, piece.end) if is_left else piece.end
         _LOG.warning(
-            "%s: offsets %d to %d are lost, as Kafka has deleted them before they were read",
+            "%s: offsets %d to %d are lost, as Kafka has deleted them before they were read: it has %d to %d",
             name,
             position,
             goes_on - 1,
+            first,
+            end,
         )
-        self._seek(consumer, piece, goes_on)
         return goes_on
 
-    def _silence(self, lent: Lent, piece: Range, position: int) -> KafkaNotReachableError:
-        more = f" Before that: {lent.trouble[0].str()}." if lent.trouble else ""
+    def _too_silent(self, lent: Lent, piece: Range, position: int) -> KafkaNotReachableError:
+        more = f" Before that: {lent.trouble[0].str().rstrip('.')}." if lent.trouble else ""
         return KafkaNotReachableError(
             f"Kafka at {self._servers} has given nothing of "
             f"{piece.topic}-{piece.partition} for {self.reading.patience:.0f} s; the next offset is {position}, and "
