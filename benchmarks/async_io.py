@@ -97,7 +97,7 @@ QUICK = Scale(
 
 
 def ten_ms(scale: Scale) -> list[Row]:
-    """Part 1."""
+    """Part 1: calls of 10 ms."""
     on_spark = partial(OnSpark, scale.records, calls.after_ten_ms)
     sides: dict[str, Run] = {
         "unordered": on_spark(ordered=False).rate,
@@ -127,7 +127,7 @@ def ten_ms(scale: Scale) -> list[Row]:
 
 
 def at_once(scale: Scale) -> list[Row]:
-    """Part 2."""
+    """Part 2: calls that return at once."""
     numbers = range(1, scale.at_once_records + 1)
 
     def alone() -> float:
@@ -166,7 +166,7 @@ def at_once(scale: Scale) -> list[Row]:
 
 
 def slow_now_and_then(scale: Scale) -> list[Row]:
-    """Part 3."""
+    """Part 3: one call in a hundred takes 50 times as long."""
     slow = calls.now_and_then_slow
     long_queue, longest_queue = 10 * CAPACITY, 100 * CAPACITY
     sides: dict[str, Run] = {
@@ -224,7 +224,7 @@ def steady_rate(ask: Ask, capacity: int, records: int) -> float:
 
 
 def http(scale: Scale) -> list[Row]:
-    """Part 4."""
+    """Part 4: calls of an HTTP service."""
     numbers = range(1, scale.requests + 1)
     service = HttpService()
     service.behave(delay=1000 * calls.LATENCY)
@@ -273,7 +273,7 @@ def http(scale: Scale) -> list[Row]:
 
 
 def hanging(scale: Scale) -> list[Row]:
-    """Part 5."""
+    """Part 5: a call that hangs."""
     figures = alternate({"penstock": _delay_by_hanging}, scale.rounds)
     what = f"a call hangs for {calls.HANG:g} s, epochs wait for {DRAIN} s"
     return [
@@ -314,7 +314,7 @@ def _delay_by_hanging() -> float:
 
 
 def in_flight(scale: Scale) -> list[Row]:
-    """Part 6."""
+    """Part 6: 10,000 calls under way in one process."""
     capacity = 10_000
     numbers = range(1, 3 * capacity + 1)
 

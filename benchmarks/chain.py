@@ -72,7 +72,7 @@ QUICK = Scale(
 
 
 def six_functions(spark: SparkSession, scale: Scale) -> list[Row]:
-    """Part 1."""
+    """Part 1: six functions, one after the other."""
     wanted = {records: expected(records) for records in (scale.check_records, scale.records)}
 
     def rate(job: Callable[[SparkSession, int, Tally], None], records: int) -> float:
@@ -100,7 +100,7 @@ def six_functions(spark: SparkSession, scale: Scale) -> list[Row]:
 
 
 def ten_maps(spark: SparkSession, scale: Scale) -> list[Row]:
-    """Part 2."""
+    """Part 2: a chain of ten one-line maps."""
     numbers = range(1, scale.map_records + 1)
     wanted = scale.map_records, sum(map(ten_steps, numbers))
 
@@ -131,7 +131,7 @@ def ten_maps(spark: SparkSession, scale: Scale) -> list[Row]:
 
 
 def small_epochs(spark: SparkSession, scale: Scale) -> list[Row]:
-    """Part 3."""
+    """Part 3: epochs of nothing, and of 1,000 records."""
     return [row for rows in (0, 1_000) for row in _small_epochs(spark, scale, rows)]
 
 
@@ -156,7 +156,7 @@ def _small_epochs(spark: SparkSession, scale: Scale, rows: int) -> list[Row]:
 
 
 def empty_epochs(spark: SparkSession, scale: Scale) -> list[Row]:
-    """Part 4."""
+    """Part 4: an empty epoch at parallelism 200."""
     parallelism = 200
 
     def median() -> float:

@@ -138,7 +138,7 @@ def timed(job: Counting, epochs: int) -> tuple[list[float], list[int]]:
 
 
 def small_changes(spark: SparkSession, scale: Scale) -> list[Line]:
-    """Part 1."""
+    """Part 1: small changes to large state."""
     many = scale.many
     changed_bytes = len(pickle.dumps([*range(many - CHANGES, many), *[1] * CHANGES]))
     lines: list[Line] = []
@@ -173,7 +173,7 @@ def small_changes(spark: SparkSession, scale: Scale) -> list[Line]:
 
 
 def throughput(spark: SparkSession, scale: Scale) -> list[Line]:
-    """Part 2."""
+    """Part 2: counting with a checkpoint location, and without one."""
     lines: list[Line] = []
     for backend in BACKENDS:
         job = Counting(spark, 50_000, backend, 100_000)
@@ -223,7 +223,7 @@ def first_epoch_after(job: Counting) -> float:
 
 
 def restarts(spark: SparkSession, scale: Scale) -> list[Line]:
-    """Part 3."""
+    """Part 3: starting again with large state."""
     lines: list[Line] = []
     for backend in BACKENDS:
         with TemporaryDirectory(prefix="checkpoints-") as folder:

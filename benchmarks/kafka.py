@@ -154,7 +154,7 @@ def named(mode: str) -> str:
 
 
 def reading(sides: Sides, scale: Scale) -> list[Row]:
-    """Part 1."""
+    """Part 1: how fast messages are read."""
 
     def read(topic: str, tally: Tally) -> None:
         env = sides.environment()
@@ -203,7 +203,7 @@ def reading(sides: Sides, scale: Scale) -> list[Row]:
 
 
 def counting(sides: Sides, scale: Scale) -> list[Row]:
-    """Part 2."""
+    """Part 2: how late counts from topic to topic are."""
     found: dict[str, list[Latencies]] = {PENSTOCK: [], named("process"): []}
 
     @contextmanager
@@ -277,7 +277,34 @@ def count_of_key(text: str) -> tuple[int, int]:
 
 
 def writing(sides: Sides, scale: Scale) -> list[Row]:
-    """Part 3."""
+    """Part 3: how fast messages are written."""
+    broker = sides.broker
+    with sides.flink("process") as flink:
+        jobs = _writers(sides, flink, scale)
+        for job, records in jobs.values():
+            _written_rate(broker, job, scale.check_records, is_checked=True)
+            _written_rate(broker, job, records)
+        runs: dict[str, Run] = {
+            name: partial(_written_rate, broker, *job) for name, job in jobs.items()
+        }
+        figures = alternate(runs, scale.rounds)
+    rows = []
+    for said in GUARANTEES.values():
+        mine = f"{PENSTOCK}, {said}"
+        rows += _rows(
+            f"messages of 100 bytes written to a topic {said}, {scale.written:,}, PyFlink fewer",
+            figures,
+            {mine: {BY_HAND: None, f"{named('process')}, {said}": None}},
+        )
+    return rows
+
+
+Write = Callable[[str, int], float]
+"""Writes so many messages to a topic, and says how many seconds it took."""
+
+
+def _writers(sides: Sides, flink: peers.PyFlink, scale: Scale) -> dict[str, tuple[Write, int]]:
+    """What writes messages, and how many of them are timed."""
     servers = sides.broker.servers
 
     def write(guarantee: str, topic: str, records: int) -> float:
@@ -292,43 +319,25 @@ def writing(sides: Sides, scale: Scale) -> list[Row]:
         kafka_on_spark.write_numbers(sides.spark, servers, topic, records)
         return time.perf_counter() - start
 
-    def rate(job: Callable[[str, int], float], records: int, *, is_checked: bool = False) -> float:
-        with sides.broker.topic() as topic:
-            seconds = job(topic, records)
-            if is_checked:
-                values = list(map(kafka_programs.number_of, sides.broker.values(topic)))
-                _check(Outcome(seconds, len(values), sum(values)), records)
-        return records / seconds
+    def write_by_flink(guarantee: str, topic: str, records: int) -> float:
+        order = partial(flink.ask, what="write", servers=servers, topic=topic)
+        return float(order(guarantee=guarantee, records=records)["seconds"])
 
-    with sides.flink("process") as flink:
+    found: dict[str, tuple[Write, int]] = {BY_HAND: (write_by_hand, scale.written)}
+    for guarantee, said in GUARANTEES.items():
+        found[f"{PENSTOCK}, {said}"] = partial(write, guarantee), scale.written
+        by_flink = partial(write_by_flink, guarantee)
+        found[f"{named('process')}, {said}"] = by_flink, scale.process_records
+    return found
 
-        def write_by_flink(guarantee: str, topic: str, records: int) -> float:
-            order = partial(flink.ask, what="write", servers=servers, topic=topic)
-            return float(order(guarantee=guarantee, records=records)["seconds"])
 
-        jobs: dict[str, tuple[Callable[[str, int], float], int]] = {
-            BY_HAND: (write_by_hand, scale.written)
-        }
-        for guarantee, said in GUARANTEES.items():
-            jobs[f"{PENSTOCK}, {said}"] = partial(write, guarantee), scale.written
-            jobs[f"{named('process')}, {said}"] = (
-                partial(write_by_flink, guarantee),
-                scale.process_records,
-            )
-        for job, records in jobs.values():
-            rate(job, scale.check_records, is_checked=True)
-            rate(job, records)
-        runs: dict[str, Run] = {name: partial(rate, *job) for name, job in jobs.items()}
-        figures = alternate(runs, scale.rounds)
-    rows = []
-    for said in GUARANTEES.values():
-        mine = f"{PENSTOCK}, {said}"
-        rows += _rows(
-            f"messages of 100 bytes written to a topic {said}, {scale.written:,}, PyFlink fewer",
-            figures,
-            {mine: {BY_HAND: None, f"{named('process')}, {said}": None}},
-        )
-    return rows
+def _written_rate(broker: Broker, write: Write, records: int, *, is_checked: bool = False) -> float:
+    with broker.topic() as topic:
+        seconds = write(topic, records)
+        if is_checked:
+            values = list(map(kafka_programs.number_of, broker.values(topic)))
+            _check(Outcome(seconds, len(values), sum(values)), records)
+    return records / seconds
 
 
 GUARANTEES = {"EXACTLY_ONCE": "exactly once", "AT_LEAST_ONCE": "at least once"}

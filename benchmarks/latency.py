@@ -221,7 +221,7 @@ def check_records(records: Iterable[tuple[int, int]]) -> None:
 
 
 def windows(spark: SparkSession, scale: Scale) -> list[Row]:
-    """Part 1."""
+    """Part 1: counts in windows."""
 
     def run() -> Latencies:
         found = measure_latency(windowed_counts(_rows(spark)), window_end, seconds=scale.seconds)
@@ -237,7 +237,7 @@ def windows(spark: SparkSession, scale: Scale) -> list[Row]:
 
 
 def as_they_are(spark: SparkSession, scale: Scale) -> list[Row]:
-    """Part 2."""
+    """Part 2: every record as it is."""
 
     def run() -> Latencies:
         rows = _rows(spark).map(lambda row: (row[0], row[1]))

@@ -171,7 +171,7 @@ def spark_outcome(job: Callable[[], DataFrame]) -> tuple[int, int]:
 
 
 def python_windows(spark: SparkSession, scale: Scale) -> list[Row]:
-    """Part 1."""
+    """Part 1: a Python reduce function."""
     lines: list[Row] = []
     for order, is_shuffled in ORDERS.items():
         wanted = expected(scale.check_records, is_shuffled)
@@ -205,7 +205,7 @@ def python_windows(spark: SparkSession, scale: Scale) -> list[Row]:
 
 
 def columnar_windows(spark: SparkSession, scale: Scale) -> list[Row]:
-    """Part 2."""
+    """Part 2: a sum over the columns of a DataFrame."""
     lines: list[Row] = []
     for order, is_shuffled in ORDERS.items():
         _check_columnar(spark, scale.check_records, is_shuffled)
@@ -247,7 +247,7 @@ def _check_columnar(spark: SparkSession, records: int, is_shuffled: bool) -> Non
 
 
 def sliding_windows(spark: SparkSession, scale: Scale) -> list[Row]:
-    """Part 3."""
+    """Part 3: windows that slide."""
     lines: list[Row] = []
     for name, job in ((REDUCE, reduced_rows), (SUM, summed_rows)):
         sides: dict[str, Run] = {
@@ -276,7 +276,7 @@ def sliding_windows(spark: SparkSession, scale: Scale) -> list[Row]:
 
 
 def window_state(spark: SparkSession, scale: Scale) -> list[Row]:  # noqa: ARG001
-    """Part 4."""
+    """Part 4: the memory that a window takes for each key."""
     figures = alternate({PENSTOCK: partial(_bytes_of_a_key, scale.windows)}, scale.rounds)
     return [
         Row(
