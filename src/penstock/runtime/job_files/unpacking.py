@@ -6,6 +6,8 @@ import os
 import stat
 import tarfile
 import zipfile
+from collections.abc import Iterator
+from typing import Any
 
 from penstock.errors import ArchiveNotReadableError
 
@@ -35,13 +37,33 @@ def unpack(path: str, folder: str) -> None:
         if zipfile.is_zipfile(path):
             _unpack_zip(path, folder)
         else:
-            with tarfile.open(path) as archive:
-                archive.extractall(folder, filter="tar")
+            _unpack_tar(path, folder)
     except (zipfile.BadZipFile, tarfile.TarError, EOFError, OSError) as error:
         raise ArchiveNotReadableError(
             f"The archive {path!r} cannot be unpacked to {folder!r}: {error}",
             hint="Pack it again, and look whether there is room for what is in it.",
         ) from error
+
+
+def _unpack_tar(path: str, folder: str) -> None:
+    # Python has filters from 3.11.4 on; without one, later ones warn.
+    how: dict[str, Any] = {"filter": "tar"} if hasattr(tarfile, "tar_filter") else {}
+    with tarfile.open(path) as archive:
+        archive.extractall(folder, _members_inside(archive, folder), **how)  # noqa: S202 - each was checked
+
+
+def _members_inside(archive: tarfile.TarFile, folder: str) -> Iterator[tarfile.TarInfo]:
+    """Yield members one by one, as each may be a link through which the next would lie elsewhere."""
+    for member in archive:
+        member.name = member.name.lstrip("/")
+        _check_is_inside(folder, member.name, member.name)
+        yield member
+
+
+def _check_is_inside(folder: str, place: str, name: str) -> None:
+    whole = os.path.realpath(folder)
+    if os.path.commonpath([whole, os.path.realpath(os.path.join(folder, place))]) != whole:
+        raise OSError(f"{name!r} would lie elsewhere")
 
 
 def _unpack_zip(path: str, folder: str) -> None:
@@ -58,9 +80,7 @@ def _unpack_zip(path: str, folder: str) -> None:
                 os.chmod(target, stat.S_IMODE(os.stat(target).st_mode) | mode & 0o111)
     # The last, so that no file is written through one of them.
     for name, goal in links:
-        link, whole = os.path.join(folder, name), os.path.realpath(folder)
-        place = os.path.realpath(os.path.dirname(link))
-        if os.path.commonpath([whole, place]) != whole:
-            raise OSError(f"the link {name!r} would lie elsewhere")
-        os.makedirs(place, exist_ok=True)
+        _check_is_inside(folder, os.path.dirname(name), name)
+        link = os.path.join(folder, name)
+        os.makedirs(os.path.dirname(link), exist_ok=True)
         os.symlink(goal, link)
