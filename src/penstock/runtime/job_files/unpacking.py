@@ -56,13 +56,13 @@ def _members_inside(archive: tarfile.TarFile, folder: str) -> Iterator[tarfile.T
     """Yield members one by one, as each may be a link through which the next would lie elsewhere."""
     for member in archive:
         member.name = member.name.lstrip("/")
-        _check_is_inside(folder, member.name, member.name)
+        _check_is_inside(folder, member.name)
         yield member
 
 
-def _check_is_inside(folder: str, place: str, name: str) -> None:
+def _check_is_inside(folder: str, name: str) -> None:
     whole = os.path.realpath(folder)
-    if os.path.commonpath([whole, os.path.realpath(os.path.join(folder, place))]) != whole:
+    if os.path.commonpath([whole, os.path.realpath(os.path.join(folder, name))]) != whole:
         raise OSError(f"{name!r} would lie elsewhere")
 
 
@@ -80,7 +80,7 @@ def _unpack_zip(path: str, folder: str) -> None:
                 os.chmod(target, stat.S_IMODE(os.stat(target).st_mode) | mode & 0o111)
     # The last, so that no file is written through one of them.
     for name, goal in links:
-        _check_is_inside(folder, os.path.dirname(name), name)
+        _check_is_inside(folder, name)
         link = os.path.join(folder, name)
         os.makedirs(os.path.dirname(link), exist_ok=True)
         os.symlink(goal, link)

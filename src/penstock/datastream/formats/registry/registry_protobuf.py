@@ -27,9 +27,9 @@ __all__ = [
 
 _IDS: Final = SchemaIds(4)
 _KNOWN: Final = ("confluent/", "google/protobuf/", "google/type/")
+"""Where the files are that a registry has without being told."""
 _LONGEST: Final = 63
 """How many bits a number has that says the place of a message."""
-"""Where the files are that a registry has without being told."""
 
 
 class ConfluentRegistryProtobufSerializationSchema(SerializationSchema):

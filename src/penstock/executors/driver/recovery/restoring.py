@@ -37,18 +37,15 @@ from penstock.runtime.windows.kept_windows import OF_EVENT_TIME
 _READ_BY_SPARK: Final = "a stream"
 """The kind of a source of which Spark keeps how far it is."""
 _OTHER_READER: Final = {
-    (
-        _READ_BY_SPARK,
-        KafkaRecords.kind,
-    ): "If it is a KafkaSource that Spark's connector has read, set kafka.reader to "
-    "spark, and it goes on. auto, the default, chooses at each start, and has Python read wherever confluent-kafka is "
-    "installed and can log in. ",
-    (
-        KafkaRecords.kind,
-        _READ_BY_SPARK,
-    ): "If it is a KafkaSource that Python has read, set kafka.reader to python, and "
-    'it goes on. auto, the default, chooses at each start, and has Python read wherever `pip install "penstock[kafka]"` '
-    "was run and the client can log in. ",
+    (_READ_BY_SPARK, KafkaRecords.kind): (
+        "If it is a KafkaSource that Spark's connector has read, set kafka.reader to spark, and it goes on. auto, the "
+        "default, chooses at each start, and has Python read wherever confluent-kafka is installed and can log in. "
+    ),
+    (KafkaRecords.kind, _READ_BY_SPARK): (
+        "If it is a KafkaSource that Python has read, set kafka.reader to python, and it goes on. auto, the default, "
+        'chooses at each start, and has Python read wherever `pip install "penstock[kafka]"` was run and the client '
+        "can log in. "
+    ),
 }
 """What to do where somebody else has read a topic of Kafka, by the kinds that its source had and has."""
 _ANOTHER_SOURCE: Final = (
