@@ -18,6 +18,7 @@ fix: .setup-check  ## format and repair what can be repaired by machine
 	$(VENV)/ruff check --fix $(LINTED)
 	$(VENV)/ruff format $(LINTED)
 	$(VENV)/python -m scripts.configuration_table
+	$(VENV)/python -m scripts.first_page
 	$(VENV)/python -m scripts.house_map
 	$(VENV)/python -m scripts.parity_table
 
