@@ -30,6 +30,7 @@ class Figures:
         state_size: How many bytes of state it has.
         user: What its functions count, by name: of a counter and a gauge the value, of a meter
             `{"count", "rate"}`, of a distribution `{"p50", "p95", "p99", "max"}`.
+        gauges: The names in `user` that gauges have, which nothing else tells from counters.
     """
 
     records_in: int = 0
@@ -42,6 +43,7 @@ class Figures:
     timers_fired: int = 0
     state_size: int = 0
     user: Mapping[str, Any] = field(default_factory=dict)
+    gauges: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -330,7 +332,7 @@ def job_view_json(view: Any) -> Any:
         }
     if isinstance(view, Mapping):
         return {_name(key): job_view_json(value) for key, value in view.items()}
-    if isinstance(view, tuple | list):
+    if isinstance(view, tuple | list | frozenset):
         return [job_view_json(one) for one in view]
     return view if isinstance(view, str | int | float | bool | None) else _name(view)
 

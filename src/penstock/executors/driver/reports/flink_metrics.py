@@ -1,0 +1,267 @@
+"""What a job's view says, as metrics with Flink's names and scopes: for the REST API and for reporters.
+
+A metric that Flink has too has its name, its meaning and its unit. Those that Flink has not are `watermarkLag` of
+a job, `numRecordsFailed`, `numRecordsFiltered`, `numTimers`, `stateSize` and `holdsWatermarkBack`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from penstock.common.job_status import JobStatus
+from penstock.executors.driver.reports.job_view import (
+    Figures,
+    JobView,
+    OperatorView,
+    SubtaskView,
+    VertexView,
+)
+from penstock.runtime.timestamp import MIN_TIMESTAMP
+
+
+class MetricKind(Enum):
+    """What a metric is, which says what its value is.
+
+    Attributes:
+        COUNTER: A whole number, the count since the job began.
+        GAUGE: Whatever it is now: a number, a text, a boolean.
+        METER: `{"count": ..., "rate": ...}`, the rate in events per second.
+        DISTRIBUTION: `{"p50": ..., "p95": ..., "p99": ..., "max": ...}`.
+    """
+
+    COUNTER = "counter"
+    GAUGE = "gauge"
+    METER = "meter"
+    DISTRIBUTION = "distribution"
+
+
+class Level(Enum):
+    """What a metric is about."""
+
+    JOB = "job"
+    TASK = "task"
+    OPERATOR = "operator"
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What a metric is about: a job, a subtask of one of its chains (a task), or an operator in a subtask.
+
+    Attributes:
+        job_id: The job's id.
+        job_name: The job's name.
+        vertex_id: The chain's id; None of a job.
+        vertex_name: The chain's name: what Flink calls the name of the task.
+        subtask: The subtask's index.
+        operator_id: The operator's id; None of a job or a task.
+        operator_name: The operator's name.
+    """
+
+    job_id: str
+    job_name: str
+    vertex_id: str | None = None
+    vertex_name: str | None = None
+    subtask: int | None = None
+    operator_id: str | None = None
+    operator_name: str | None = None
+
+    @property
+    def level(self) -> Level:
+        """What the metric is about."""
+        if self.vertex_id is None:
+            return Level.JOB
+        return Level.TASK if self.operator_id is None else Level.OPERATOR
+
+
+@dataclass(frozen=True, slots=True)
+class JobMetric:
+    """A metric of a job.
+
+    Attributes:
+        name: Its name, the last part of it.
+        kind: What it is.
+        value: Its value, in the form that its kind says.
+        scope: What it is about.
+        groups: The groups of a user's metric, outermost first; none of the others.
+    """
+
+    name: str
+    kind: MetricKind
+    value: Any
+    scope: Scope
+    groups: tuple[str, ...] = ()
+
+
+def metrics_of(view: JobView) -> Iterator[JobMetric]:
+    """Yield the metrics of a job, then those of each subtask and of each operator in it.
+
+    Args:
+        view: The job as it is seen now.
+    """
+    job = Scope(view.job_id, view.name)
+    yield from _metrics(_of_job(view), job)
+    senders = {edge.operator_id for vertex in view.vertices for edge in vertex.inputs}
+    held = set(view.holding_back)
+    for vertex in view.vertices:
+        for subtask in vertex.subtasks:
+            task = Scope(view.job_id, view.name, vertex.vertex_id, vertex.name, subtask.index)
+            yield from _metrics(_of_task(vertex, subtask, senders), task)
+            for place, (operator, figures) in enumerate(
+                zip(vertex.operators, subtask.operators, strict=False)
+            ):
+                scope = Scope(
+                    view.job_id,
+                    view.name,
+                    vertex.vertex_id,
+                    vertex.name,
+                    subtask.index,
+                    operator.operator_id,
+                    operator.name,
+                )
+                found = _of_operator(operator, figures, subtask, vertex)
+                if vertex.is_source and not place:
+                    found["holdsWatermarkBack"] = _gauge(int(operator.name in held))
+                    found |= _lag(figures.output_watermark, view)
+                yield from _metrics(found, scope)
+                yield from _of_user(figures, scope)
+
+
+_Found = dict[str, tuple[MetricKind, Any]]
+
+
+def _metrics(found: _Found, scope: Scope) -> Iterator[JobMetric]:
+    for name, (kind, value) in found.items():
+        yield JobMetric(name, kind, value, scope)
+
+
+def _gauge(value: Any) -> tuple[MetricKind, Any]:
+    return MetricKind.GAUGE, value
+
+
+def _counter(value: int) -> tuple[MetricKind, Any]:
+    return MetricKind.COUNTER, value
+
+
+def _meter(count: int, rate: float) -> tuple[MetricKind, Any]:
+    return MetricKind.METER, {"count": count, "rate": rate}
+
+
+def _watermark(timestamp: int | None) -> tuple[MetricKind, Any]:
+    return _gauge(MIN_TIMESTAMP if timestamp is None else timestamp)
+
+
+def _lag(watermark: int | None, view: JobView) -> _Found:
+    """Return how far a watermark is behind the clock: nothing before the first and after the last."""
+    if watermark is None or view.watermark_lag is None or abs(watermark) >= -(MIN_TIMESTAMP + 1):
+        return {}
+    return {"watermarkLag": _gauge(view.at - watermark)}
+
+
+def _of_job(view: JobView) -> _Found:
+    completed = [epoch for epoch in view.epochs if epoch.failure is None]
+    found = {
+        **_times(view),
+        "numRestarts": _gauge(view.restarts),
+        "fullRestarts": _gauge(view.restarts),
+        "numberOfCompletedCheckpoints": _gauge(view.epochs_completed),
+        "numberOfFailedCheckpoints": _gauge(view.epochs_failed),
+        "totalNumberOfCheckpoints": _gauge(view.epochs_completed + view.epochs_failed),
+        "lastCheckpointDuration": _gauge(view.checkpoint_duration),
+        "lastCheckpointSize": _gauge(view.checkpoint_size),
+        "lastCheckpointFullSize": _gauge(view.state_size),
+        "numRecordsIn": _counter(view.records_in),
+        "numRecordsInPerSecond": _meter(view.records_in, view.records_per_second),
+        "numLateRecordsDropped": _counter(view.late_records),
+        "numRecordsFailed": _counter(view.failed_records),
+        "numRecordsFiltered": _counter(view.filtered_records),
+        "currentWatermark": _watermark(view.watermark),
+        "stateSize": _gauge(view.state_size),
+    }
+    if completed:
+        found["lastCompletedCheckpointId"] = _gauge(completed[-1].number)
+        if completed[-1].location is not None:
+            found["lastCheckpointExternalPath"] = _gauge(completed[-1].location)
+    if view.restored_epoch is not None:
+        found["lastCheckpointRestoreTimestamp"] = _gauge(view.started)
+    if view.watermark_lag is not None:
+        found["watermarkLag"] = _gauge(view.watermark_lag)
+    return found
+
+
+def _times(view: JobView) -> _Found:
+    """Return for how long a job is running, or is not: one of them is 0, and both -1 when it has ended."""
+    since = view.at - view.status_times.get(view.status, view.started)
+    if view.status.is_terminal_state():
+        up = down = -1
+    else:
+        is_up = view.status is JobStatus.RUNNING
+        up, down = (since, 0) if is_up else (0, since)
+    return {"uptime": _gauge(up), "downtime": _gauge(down)}
+
+
+def _of_task(vertex: VertexView, subtask: SubtaskView, senders: set[str]) -> _Found:
+    times, figures = subtask.times, subtask.operators
+    last = [
+        figures[place]
+        for place, operator in enumerate(vertex.operators[: len(figures)])
+        if operator.operator_id in senders or not operator.chained
+    ]
+    head = figures[0] if figures else Figures()
+    records_out = sum(one.records_out for one in last)
+    return {
+        "numRecordsIn": _counter(head.records_in),
+        "numRecordsInPerSecond": _meter(head.records_in, times.records_in_per_second),
+        "numRecordsOut": _counter(records_out),
+        "numRecordsOutPerSecond": _meter(records_out, times.records_out_per_second),
+        "numBytesIn": _counter(times.bytes_in),
+        "numBytesOut": _counter(times.bytes_out),
+        "currentInputWatermark": _watermark(head.input_watermark),
+        "busyTimeMsPerSecond": _gauge(1000 * times.busy),
+        "backPressuredTimeMsPerSecond": _gauge(1000 * times.back_pressured),
+        "idleTimeMsPerSecond": _gauge(1000 * times.idle),
+        "isBackPressured": _gauge(times.back_pressured > 0.5),
+        "stateSize": _gauge(subtask.state_size),
+    }
+
+
+def _of_operator(
+    operator: OperatorView, figures: Figures, subtask: SubtaskView, vertex: VertexView
+) -> _Found:
+    share = _share(figures.records_in, operator.figures.records_in, len(vertex.subtasks))
+    rate = operator.records_per_second * share
+    if operator is vertex.operators[0]:
+        rate = subtask.times.records_in_per_second
+    return {
+        "numRecordsIn": _counter(figures.records_in),
+        "numRecordsInPerSecond": _meter(figures.records_in, rate),
+        "numRecordsOut": _counter(figures.records_out),
+        "currentInputWatermark": _watermark(figures.input_watermark),
+        "currentOutputWatermark": _watermark(figures.output_watermark),
+        "numLateRecordsDropped": _counter(figures.late_records),
+        "numRecordsFailed": _counter(figures.failed_records),
+        "numFiredTimers": _counter(figures.timers_fired),
+        "numTimers": _gauge(figures.timers),
+        "stateSize": _gauge(figures.state_size),
+    }
+
+
+def _share(part: int, whole: int, parts: int) -> float:
+    return part / whole if whole else 1 / max(parts, 1)
+
+
+def _of_user(figures: Figures, scope: Scope) -> Iterator[JobMetric]:
+    for full_name, value in figures.user.items():
+        *groups, name = full_name.split(".")
+        kind = _kind(value, is_gauge=full_name in figures.gauges)
+        yield JobMetric(name, kind, value, scope, tuple(groups))
+
+
+def _kind(value: Any, *, is_gauge: bool) -> MetricKind:
+    if is_gauge:
+        return MetricKind.GAUGE
+    if isinstance(value, Mapping):
+        return MetricKind.METER if "rate" in value else MetricKind.DISTRIBUTION
+    return MetricKind.COUNTER if isinstance(value, int) else MetricKind.GAUGE
