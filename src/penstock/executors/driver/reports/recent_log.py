@@ -1,0 +1,125 @@
+"""The last lines of this process's log, for a job's page: never more than so many, however much is logged."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import threading
+from collections import deque
+from typing import Any, Final
+
+LOGGER: Final = "penstock"
+"""The logger of the engine; those below it are its own as well."""
+
+_EXCEPTIONS: Final = logging.Formatter()
+
+
+class RecentLog:
+    """The last lines that were logged, oldest first. Any thread may add lines, and read them.
+
+    Args:
+        most_lines: How many lines are kept.
+        most_characters: How many characters their messages may have together.
+        longest: How many characters of one message are kept.
+    """
+
+    def __init__(
+        self, most_lines: int = 2_000, most_characters: int = 1_000_000, longest: int = 10_000
+    ) -> None:
+        self._most_lines = most_lines
+        self._most_characters = most_characters
+        self._longest = min(longest, most_characters)
+        self._lines: deque[tuple[str | None, dict[str, Any]]] = deque()
+        self._characters = 0
+        self._numbers = itertools.count(1)
+        self._lock = threading.Lock()
+
+    def add(
+        self,
+        record: logging.LogRecord,
+        *,
+        job_id: str | None = None,
+        operator: str | None = None,
+        subtask: int | None = None,
+        epoch: int | None = None,
+    ) -> None:
+        """Add a line.
+
+        Args:
+            record: What was logged.
+            job_id: The job that logged it. Default: none, so that it is shown for all of them.
+            operator: The operator whose function logged it. Default: none did.
+            subtask: The index of its subtask.
+            epoch: The number of the epoch.
+        """
+        message = self._cut(_text_of(record))
+        line = {
+            "at": int(record.created * 1000),
+            "level": record.levelname,
+            "logger": record.name,
+            "message": message,
+            "operator": operator,
+            "subtask": subtask,
+            "epoch": epoch,
+        }
+        with self._lock:
+            self._lines.append((job_id, {"number": next(self._numbers), **line}))
+            self._characters += len(message)
+            while len(self._lines) > self._most_lines or self._characters > self._most_characters:
+                self._characters -= len(self._lines.popleft()[1]["message"])
+
+    def _cut(self, message: str) -> str:
+        if len(message) <= self._longest:
+            return message
+        return message[: self._longest - 1] + "…"
+
+    def lines(self, after: int = 0, *, job_id: str | None = None) -> list[dict[str, Any]]:
+        """Return the lines that are still here, oldest first.
+
+        Args:
+            after: The number of the last line that is known already. Default: none is.
+            job_id: Whose lines; those of no job are among them. Default: those of all jobs.
+
+        Returns:
+            For each line `number` (they grow, with gaps), `at` (milliseconds since 1970), `level`, `logger`,
+            `message` (with the traceback, if there is one), `operator`, `subtask` and `epoch`; the last three
+            are None of what no function logged.
+        """
+        with self._lock:
+            found = list(self._lines)
+        return [
+            dict(line)
+            for owner, line in found
+            if line["number"] > after and (job_id is None or owner in (None, job_id))
+        ]
+
+    def listen(self) -> None:
+        """Take part in what the engine itself logs from now on.
+
+        By filters that let everything pass: with a handler, Python would no longer show warnings to users
+        who have not configured any.
+        """
+        known = list(logging.root.manager.loggerDict)
+        for name in {LOGGER, *(name for name in known if name.startswith(f"{LOGGER}."))}:
+            logging.getLogger(name).addFilter(self._filter)
+
+    def _filter(self, record: logging.LogRecord) -> bool:
+        self.add(record)
+        return True
+
+
+def _text_of(record: logging.LogRecord) -> str:
+    """Return the message, with traceback and stack; that something is wrong with it is no reason to fail."""
+    try:
+        text = record.getMessage()
+    except Exception as error:  # noqa: BLE001 - arguments may raise whatever they like
+        text = f"{record.msg} (its arguments cannot be shown: {type(error).__name__})"
+    if record.exc_text:
+        return f"{text}\n{record.exc_text}"
+    if record.exc_info and record.exc_info[0] is not None:
+        text += f"\n{_EXCEPTIONS.formatException(record.exc_info)}"
+    return text if not record.stack_info else f"{text}\n{record.stack_info}"
+
+
+RECENT_LOG: Final = RecentLog()
+"""The last lines of this process."""
