@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import queue
+import re
 import shutil
 import threading
 from collections.abc import Callable
@@ -141,10 +142,13 @@ class TestRestarts:
             2,
         )
         assert isinstance(progress.last_error, UserFunctionError)
-        assert caplog.messages == [
-            "sums: epoch 1 failed: ValueError: not yet; restart 1 in 0 s",
-            "sums: epoch 1 failed: ValueError: not yet; restart 2 in 0 s",
-        ]
+        first, second = caplog.messages
+        assert first == f"sums: epoch 1 failed; restart 1 in 0 s:\n{progress.last_error}"
+        assert re.fullmatch(
+            r"sums: epoch 1 failed: ValueError: not yet \(operator 'Map', record 2, "
+            r"\S+control\.py:\d+ in _fail\); restart 2 in 0 s",
+            second,
+        )
 
     def test_come_to_an_end_with_the_users_own_error(self, name: str) -> None:
         env = environment()

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import operator
 import pickle
 from typing import Any
@@ -225,12 +226,20 @@ class TestFunctionFailure:
         failure = failure_of(divide)
         copy = pickle.loads(pickle.dumps(failure))
 
-        assert (type(copy), str(copy), copy.operator, copy.record) == (
-            UserFunctionError,
-            str(failure),
-            "Map",
-            "'x'",
-        )
+        assert (type(copy), str(copy)) == (UserFunctionError, str(failure))
+        assert (copy.operator, copy.record) == ("Map", "'x'")
+        assert (copy.user_traceback, copy.user_line) == (failure.user_traceback, failure.user_line)
+
+    def test_knows_the_users_own_line(self) -> None:
+        def parse() -> None:
+            json.loads("no json")
+
+        failure = failure_of(parse)
+
+        assert failure.user_traceback is not None
+        assert failure.user_traceback.splitlines()[-1].startswith("json.decoder.JSONDecodeError: ")
+        line = parse.__code__.co_firstlineno + 1
+        assert failure.user_line == f"{__file__}:{line} in parse"
 
     @pytest.mark.parametrize("function", [lambda: Row(a=1).b, lambda: Row(a=1)["b"]])
     def test_of_a_field_that_is_not_there_tells_where(self, function: Any) -> None:
@@ -309,6 +318,8 @@ class TestAnErrorOfPenstockInAFunction:
         lines = str(failure).splitlines()
 
         assert type(failure) is UnsupportedOperationError
+        assert str(failure.user_line).endswith(" in function")
+        assert str(failure.user_traceback).endswith("UnsupportedOperationError: No keys.\n")
         assert (failure.operator, failure.record) == ("Map", "'x'")
         assert lines[:2] == ["No keys.", ""]
         assert "in function" in str(failure)

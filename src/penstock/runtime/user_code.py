@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import copy
 import inspect
+import sysconfig
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Sized
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from functools import partial
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 _HERE = __name__.partition(".")[0]
 _RECORD_LENGTH = 500
+_LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")})
 
 FAILURES = (Exception, SystemExit)
 """What a function of the user may end a task with; all else is for the process."""
@@ -204,6 +206,8 @@ def described_failure(
     failure = UserFunctionError(f"{''.join(lines)}\n{where}", hint=hint)
     failure.operator = operator
     failure.record = record
+    failure.user_traceback = "".join(lines)
+    failure.user_line = _users_line(traceback.extract_tb(frames))
     return failure
 
 
@@ -225,6 +229,8 @@ def _placed(
     )
     placed.operator = operator
     placed.record = record
+    placed.user_traceback = f"{lines}{type(error).__name__}: {error.message}\n"
+    placed.user_line = _users_line(own)
     return placed
 
 
@@ -262,6 +268,13 @@ def _users_frames(frames: TracebackType | None) -> TracebackType | None:
     while frames is not None and _is_of_package(frames.tb_frame):
         frames = frames.tb_next
     return frames
+
+
+def _users_line(entries: Sequence[traceback.FrameSummary]) -> str | None:
+    """Return the innermost line that is in no library, as `rides.py:14 in fare`; else the innermost."""
+    own = [entry for entry in entries if not entry.filename.startswith(_LIBRARIES)]
+    entry = next(reversed(own or entries), None)
+    return None if entry is None else f"{entry.filename}:{entry.lineno} in {entry.name}"
 
 
 def _is_of_package(frame: FrameType) -> bool:

@@ -29,7 +29,7 @@ from penstock.errors import (
 from penstock.executors.driver.epoch_feed import EpochFeed, EpochResult
 from penstock.executors.driver.epoch_gate import GateTurn
 from penstock.executors.driver.recovery.restart_strategy import restart_strategy_of
-from penstock.executors.driver.recovery.restarts import Restart, run_with_restarts, summary_of
+from penstock.executors.driver.recovery.restarts import FailureLog, Restart, run_with_restarts
 from penstock.executors.driver.reports.progress_line import ProgressLine
 from penstock.executors.driver.reports.tally import Tally, warn_of_late_records
 from penstock.executors.driver.savepoints import Savepoints
@@ -86,6 +86,7 @@ class Job:
         self._lock = threading.Lock()
         self._tally = Tally(job_id, program)
         self._progress = self._tally.progress
+        self._failures = FailureLog()
         self._line = ProgressLine(request.name, request.configuration)
         self._engine = threading.Thread(target=self._work, name=f"job-{job_id}", daemon=True)
         self._reader = threading.Thread(target=self._read, name=f"epochs-{job_id}", daemon=True)
@@ -191,14 +192,7 @@ class Job:
 
     def _tell_of_restart(self, restart: Restart) -> None:
         self._line.clear()
-        _LOG.warning(
-            "%s: epoch %d failed: %s; restart %d in %g s",
-            self._request.name,
-            restart.epoch,
-            summary_of(restart.error),
-            restart.number,
-            restart.delay / 1000,
-        )
+        _LOG.warning("%s", self._failures.text(self._request.name, restart))
         event = JobRestarting(self.job_id, restart.number, restart.delay, restart.error)
         self._tell("on_job_restarting", event)
 

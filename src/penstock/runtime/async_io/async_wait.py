@@ -236,8 +236,7 @@ class AsyncWaitOperator(FunctionOperator):
             f"{error.message}\n\nOperator {self.name!r} failed on the record {record}.",
             hint=error.hint,
         )
-        if isinstance(named, AsyncTimeoutError):
-            named.operator, named.record = self.name, record
+        named.operator, named.record = self.name, record
         return named
 
     def flush(self) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import threading
 import traceback
 from collections.abc import Callable
@@ -16,7 +17,12 @@ from penstock.errors import (
     UserFunctionError,
 )
 from penstock.executors.driver.recovery.restart_strategy import FixedDelay
-from penstock.executors.driver.recovery.restarts import Restart, run_with_restarts, summary_of
+from penstock.executors.driver.recovery.restarts import (
+    FailureLog,
+    Restart,
+    run_with_restarts,
+    summary_of,
+)
 
 
 class Runs:
@@ -141,19 +147,71 @@ def test_waits_for_the_wish_to_stop_by_default() -> None:
     assert runs.count == 1
 
 
+def user_error(text: str, line: str = "/lib/rides.py:14 in fare") -> UserFunctionError:
+    error = UserFunctionError(f"{text}\n\nOperator 'fare' failed on the record 7", hint="x")
+    error.operator, error.record = "fare", "Ride(\n  7)"
+    error.user_traceback, error.user_line = text, line
+    return error
+
+
+TRACEBACK = 'Traceback (most recent call last):\n  File "rides.py", line 14, in fare\n    raise\n'
+
+
 @pytest.mark.parametrize(
     ("error", "summary"),
     [
         (JobFailedError("Spark failed.\nMore.", hint="Look."), "Spark failed."),
         (OSError("disk full"), "OSError: disk full"),
         (
-            UserFunctionError(
-                "Traceback\n  line\nValueError: no\n\nOperator 'Map' failed.", hint="x"
-            ),
-            "ValueError: no",
+            user_error(f"{TRACEBACK}ValueError: no fare\nin two lines\n"),
+            "ValueError: no fare (operator 'fare', record Ride( 7), /lib/rides.py:14 in fare)",
+        ),
+        (
+            user_error("ValueError: of C\nMore.\n", f"{os.getcwd()}/rides.py:14 in fare"),
+            "ValueError: of C (operator 'fare', record Ride( 7), rides.py:14 in fare)",
         ),
         (UserFunctionError("mine"), "mine"),
     ],
 )
 def test_a_failure_is_told_in_one_line(error: Exception, summary: str) -> None:
     assert summary_of(error) == summary
+
+
+def test_a_long_record_is_shortened() -> None:
+    error = user_error("ValueError: no\n")
+    error.record = "x" * 499
+    summary = summary_of(error)
+    assert "xxx...," in summary
+    assert len(summary) < 300
+
+
+def test_a_failure_is_told_whole_once_and_then_in_one_line() -> None:
+    log = FailureLog()
+    errors = [
+        user_error(f"{TRACEBACK}ValueError: no fare\n"),
+        user_error(f"{TRACEBACK}ValueError: no fare\n"),
+        user_error(f"{TRACEBACK}ValueError: no fare\n", "rides.py:15 in tip"),
+        user_error(f"{TRACEBACK}ValueError: no fare\n", "rides.py:15 in tip"),
+        user_error(f"{TRACEBACK}ValueError: no fare\n"),
+    ]
+    texts = [
+        log.text("sums", Restart(number, error, 2_250, 12))
+        for number, error in enumerate(errors, 1)
+    ]
+    assert texts[0] == f"sums: epoch 12 failed; restart 1 in 2.25 s:\n{errors[0]}"
+    assert texts[1] == (
+        "sums: epoch 12 failed: ValueError: no fare (operator 'fare', record Ride( 7), "
+        "/lib/rides.py:14 in fare); restart 2 in 2.25 s"
+    )
+    assert [text.count("\n") > 0 for text in texts] == [True, False, True, False, False]
+
+
+def test_an_error_that_is_not_penstocks_is_told_with_its_traceback() -> None:
+    def write() -> None:
+        raise OSError("disk full")
+
+    with pytest.raises(OSError, match="disk full") as raised:
+        write()
+    text = FailureLog().text("sums", Restart(1, raised.value, 0, 0))
+    assert "test_restarts.py" in text
+    assert text.endswith("OSError: disk full")

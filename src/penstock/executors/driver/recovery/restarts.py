@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import threading
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
@@ -33,6 +35,7 @@ from penstock.errors import (
 )
 from penstock.executors.driver.recovery.restart_strategy import RestartStrategy
 
+_SHOWN_RECORD: Final = 200
 _HOPELESS: Final = (
     CheckpointMismatchError,
     DamagedStateError,
@@ -128,11 +131,64 @@ def _note(error: Exception, restarts: int) -> None:
 
 
 def summary_of(error: BaseException) -> str:
-    """Return what happened, in one line."""
+    """Return what happened, and where, in one line: the error, its operator and record, the user's own line."""
+    what = _first_line(error)
     if not isinstance(error, PenstockError):
-        return f"{type(error).__name__}: {error}".splitlines()[0]
-    message = error.message
-    if isinstance(error, UserFunctionError):
-        # The last line of the user's traceback, which a line on the operator follows.
-        message = message.rpartition("\n\n")[0].rstrip().rpartition("\n")[2] or message
-    return message.strip().partition("\n")[0]
+        return what
+    places = [
+        f"operator {error.operator!r}" if error.operator else "",
+        f"record {_shortened(error.record)}" if error.record else "",
+        _shown_line(error.user_line) if error.user_line else "",
+    ]
+    where = ", ".join(filter(None, places))
+    return f"{what} ({where})" if where else what
+
+
+def _first_line(error: BaseException) -> str:
+    if isinstance(error, UserFunctionError) and error.user_traceback is not None:
+        # What was raised follows the last frame, and may have several lines.
+        text = error.user_traceback
+        after_frames = text[text.rfind('\n  File "') + 1 :].splitlines()
+        return next((line for line in after_frames if line.strip() == line != ""), "") or text
+    text = error.message if isinstance(error, PenstockError) else f"{type(error).__name__}: {error}"
+    return text.strip().partition("\n")[0]
+
+
+def _shortened(record: str) -> str:
+    text = " ".join(record.split())
+    return text if len(text) <= _SHOWN_RECORD else f"{text[: _SHOWN_RECORD - 3]}..."
+
+
+def _shown_line(line: str) -> str:
+    """Return a line of the user's, with its file as seen from where the program runs."""
+    return line.removeprefix(f"{os.getcwd()}{os.sep}")
+
+
+class FailureLog:
+    """Says what a job failed with before it is restarted: the first time all of it, when it repeats one line."""
+
+    def __init__(self) -> None:
+        self._told: set[tuple[object, ...]] = set()
+
+    def text(self, name: str, restart: Restart) -> str:
+        """Return what to say of a restart.
+
+        Args:
+            name: The job's name.
+            restart: The restart.
+        """
+        error = restart.error
+        then = f"restart {restart.number} in {restart.delay / 1000:g} s"
+        operator, line = getattr(error, "operator", None), getattr(error, "user_line", None)
+        kind = (type(error), operator, line or _first_line(error))
+        if kind in self._told:
+            return f"{name}: epoch {restart.epoch} failed: {summary_of(error)}; {then}"
+        self._told.add(kind)
+        return f"{name}: epoch {restart.epoch} failed; {then}:\n{_whole(error)}"
+
+
+def _whole(error: BaseException) -> str:
+    """Return all there is to say of an error; of one that is not penstock's also where it came from."""
+    if isinstance(error, PenstockError):
+        return str(error)
+    return "".join(traceback.format_exception(error)).rstrip()
