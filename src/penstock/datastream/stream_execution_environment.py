@@ -197,10 +197,11 @@ class StreamExecutionEnvironment(EnvironmentExecution):
         Each row is a `Row` whose fields are read by name, as `row.origin` or `row["origin"]`, or by
         position. Rows cannot be changed; `Row(**row.as_dict())` makes one that can.
 
-        Spark packs files into partitions by their size, so the rows of a bounded frame that reads several
-        come in no order of time. Then watermarks wait for the end of the frame, wherever in the program
-        they are made, and no row is late: windows give what they give in BATCH mode. The same holds for the
-        splits of a bounded frame.
+        The rows of a DataFrame come in no order of time: Spark packs files into partitions by their size, and
+        joins and caches order rows as suits them. So watermarks wait, wherever in the program they are made:
+        those of a bounded frame for its end, so that no row is late and windows give what they give in BATCH
+        mode; those of a streaming frame for the end of each epoch, so that no row is late because of others
+        that Spark read together with it.
 
         Args:
             df: The DataFrame.
@@ -208,11 +209,11 @@ class StreamExecutionEnvironment(EnvironmentExecution):
             watermark_strategy: How the stream knows of event time. Default: no watermarks.
             split_column: The column that names the split of a row, such as `partition` of a Kafka
                 source: each split has a watermark generator of its own, and a split that falls
-                behind, or is read by another task, makes no record late. Default: all rows are of
-                one split.
-            is_sorted: True if a bounded frame is sorted by time, with `orderBy` for instance, so that
-                watermarks can go by its rows whatever files they come from. What is not sorted then may be
-                late.
+                behind, or is read by another task, makes no record late. The rows of each split are
+                taken to come by time; watermarks of a bounded frame wait all the same. Default: all
+                rows are of one split.
+            is_sorted: True if rows come by time, as those of a bounded frame do after `orderBy`: watermarks
+                then go by its rows as they come. What is not sorted then may be late. Default: False.
 
         Returns:
             The stream; bounded unless the frame is a streaming one.

@@ -45,8 +45,7 @@ class FrameSource:
     Attributes:
         frame: The DataFrame, an object of the engine's own.
         split_column: The column that names the split of a row; None if all are of one split.
-        is_sorted: Whether rows come by time, as far as the watermark strategy asks for, though they may be
-            of several files.
+        is_sorted: Whether rows come by time, as far as the watermark strategy asks for.
         kinds: What each column holds, by its name.
     """
 

@@ -272,11 +272,11 @@ def _spark_sources(
 
 
 def _is_unordered(source: object, frame: DataFrame | None) -> bool:
-    """Whether a task reads files or splits of a bounded source one after the other.
+    """Whether the records of an epoch come in no order of time.
 
-    Spark packs files into partitions by their size, whatever they tell of. So what one of them begins with may
-    be much older than what the one before it ended with, and the same holds for the splits that a column
-    names.
+    Of a DataFrame nobody knows more: Spark packs files into partitions by their size, gives what is cached or joined
+    in an order of its own, and lets a task read partitions one after the other. So what one of them begins with may
+    be much older than what the one before it ended with.
 
     Args:
         source: The source, as the program describes it.
@@ -284,13 +284,14 @@ def _is_unordered(source: object, frame: DataFrame | None) -> bool:
     """
     if isinstance(source, (NativeSource, PlannedSource)):
         return source.is_unordered
-    if frame is None or frame.isStreaming or isinstance(source, AggregatedFrameSource):
+    if frame is None or isinstance(source, AggregatedFrameSource):
         return False
-    if isinstance(source, ConnectorTopics):
-        return True
+    if isinstance(source, TextFileSource):
+        return len(frame.inputFiles()) != 1
     if isinstance(source, FrameSource):
         if source.is_sorted:
             return False
-        if source.split_column is not None:
+        if source.split_column is None:
             return True
-    return len(frame.inputFiles()) > 1
+    # The rows of a split come in their order. But of bounded ones a task may read one split after the other.
+    return not frame.isStreaming

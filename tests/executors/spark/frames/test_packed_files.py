@@ -1,14 +1,16 @@
-"""A bounded DataFrame of many files gives in STREAMING mode what it gives in BATCH mode.
+"""No row of a DataFrame is late because of others that Spark reads together with it.
 
-Spark packs files into partitions by their size: time goes back wherever one file ends and the next begins.
+Spark packs files into partitions by their size: time goes back wherever one file ends and the next begins. What is
+cached or joined comes in yet another order.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import random
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -149,16 +151,119 @@ def test_what_is_not_sorted_though_it_is_said_to_be_is_late_and_told(
     assert f" {dropped} at " in str(caught[0].message)
 
 
-def test_one_file_is_read_as_it_is(
-    spark: SparkSession, env: StreamExecutionEnvironment, tmp_path: Path
+def by_format(spark: SparkSession, folder: str, file_format: str) -> DataFrame:
+    copies = f"{folder}.{file_format}"
+    frame = spark.read.schema("key long, at long").json(folder)
+    minutes = frame.repartition(FILES, (frame["at"] / MINUTE).cast("long"))
+    minutes.write.mode("overwrite").format(file_format).save(copies)
+    return spark.read.schema(frame.schema).format(file_format).load(copies)
+
+
+def with_names(spark: SparkSession, frame: DataFrame) -> DataFrame:
+    names = spark.createDataFrame(
+        [(key, f"name {key}") for key in range(3)], "key long, name string"
+    )
+    return frame.join(names, "key")
+
+
+FRAMES: dict[str, Callable[[SparkSession, str], DataFrame]] = {
+    "json": lambda spark, folder: by_format(spark, folder, "json"),
+    "csv": lambda spark, folder: by_format(spark, folder, "csv"),
+    "parquet": lambda spark, folder: by_format(spark, folder, "parquet"),
+    "one file": lambda spark, folder: by_format(spark, folder, "json").coalesce(1),
+    "cached": lambda spark, folder: by_format(spark, folder, "json").cache(),
+    "written down": lambda spark, folder: by_format(spark, folder, "json").localCheckpoint(),
+    "joined": lambda spark, folder: with_names(spark, by_format(spark, folder, "json")),
+    "joined in memory": lambda spark, folder: with_names(
+        spark, spark.createDataFrame(by_format(spark, folder, "json").toArrow())
+    ),
+}
+
+
+@pytest.fixture
+def small_splits(spark: SparkSession, request: pytest.FixtureRequest) -> Iterator[None]:
+    """Have Spark cut each file into many pieces, if the test asks for it."""
+    settings = {"spark.sql.files.maxPartitionBytes": "4096", "spark.sql.files.openCostInBytes": "0"}
+    for key, value in settings.items() if request.param else ():
+        spark.conf.set(key, value)
+    yield
+    for key in settings:
+        spark.conf.unset(key)
+
+
+def counted_in(env: StreamExecutionEnvironment, frame: DataFrame, **settings: Any) -> int:
+    """Return how many rows are in windows, where watermarks follow close behind the rows, and as often as can be."""
+    env.get_config().set_auto_watermark_interval(1)
+    close = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_seconds(5))
+    close = close.with_timestamp_assigner(lambda row, _: row["at"])
+    rows = env.from_data_frame(frame, watermark_strategy=close, **settings)
+    windows = rows.key_by(lambda row: row["key"]).window(TumblingEventTimeWindows.of(MINUTE))
+    return sum(count for *_, count in windows.process(Count()).execute_and_collect())
+
+
+@pytest.mark.parametrize("small_splits", [False, True], indirect=True, ids=["packed", "cut"])
+@pytest.mark.parametrize(
+    ("kind", "parallelism"),
+    [(kind, 1 + 7 * (number % 2)) for number, kind in enumerate(FRAMES)],
+)
+@pytest.mark.usefixtures("small_splits")
+def test_no_frame_is_taken_for_sorted(
+    spark: SparkSession, env: StreamExecutionEnvironment, folder: str, kind: str, parallelism: int
 ) -> None:
-    times = [*range(0, 60 * MINUTE, 100), 0]
-    file = tmp_path / "one.json"
-    file.write_text("\n".join(json.dumps({"key": 1, "at": at}) for at in times))
-    frame = spark.read.schema("key long, at long").json(str(file))
-    with pytest.warns(LateRecordsDroppedWarning, match="1 at 'TumblingEventTimeWindows'"):
-        found = counts_of(env.set_parallelism(1), frame)
-    assert sum(count for *_, count in found) == len(times) - 1
+    frame = FRAMES[kind](spark, folder)
+    expected = frame.count()
+    assert counted_in(env.set_parallelism(parallelism), frame) == expected
+    frame.unpersist()
+
+
+def test_a_frame_that_spark_has_cached_for_another(
+    spark: SparkSession, env: StreamExecutionEnvironment, folder: str
+) -> None:
+    schema = "key long, at long"
+    other = spark.read.schema(schema).json(folder).cache()
+    expected = other.count()
+    assert counted_in(env, spark.read.schema(schema).json(folder)) == expected
+    other.unpersist()
+
+
+@pytest.mark.parametrize(("parallelism", "files"), [(1, 7), (2, 100), (8, 100)])
+def test_files_that_are_read_in_one_epoch_of_a_stream(
+    spark: SparkSession, env: StreamExecutionEnvironment, folder: str, parallelism: int, files: int
+) -> None:
+    whole = spark.read.schema("key long, at long").json(folder)
+    for number, file in enumerate(sorted(Path(folder).iterdir(), key=_first_time)):
+        os.utime(file, (number, number))
+    reader = spark.readStream.schema(whole.schema).option("maxFilesPerTrigger", files)
+    assert counted_in(env.set_parallelism(parallelism), reader.json(folder)) == whole.count()
+
+
+def test_a_stream_that_is_said_to_be_sorted(
+    env: StreamExecutionEnvironment, stream_of: StreamOf
+) -> None:
+    rows = [{"key": 1, "at": at} for at in range(0, 60 * MINUTE, 100)]
+    stream = stream_of("key long, at long", [*rows, rows[0]])
+    env.set_parallelism(1)
+    assert counted_in(env, stream, is_sorted=True) == len(rows)
+
+
+def _first_time(file: Path) -> int:
+    first: int = json.loads(file.read_text().partition("\n")[0])["at"]
+    return first
+
+
+@pytest.mark.parametrize("parallelism", [1, 2])
+def test_a_union_with_rows_that_are_sorted(
+    spark: SparkSession, env: StreamExecutionEnvironment, folder: str, parallelism: int
+) -> None:
+    frame = spark.read.schema("key long, at long").json(folder)
+    env.set_parallelism(parallelism).get_config().set_auto_watermark_interval(1)
+    packed = env.from_data_frame(frame, watermark_strategy=by_function())
+    ordered = env.from_data_frame(
+        frame.orderBy("at"), watermark_strategy=by_function(), is_sorted=True
+    )
+    windows = packed.union(ordered).key_by(lambda row: row["key"])
+    counted = windows.window(TumblingEventTimeWindows.of(MINUTE)).process(Count())
+    assert sum(count for *_, count in counted.execute_and_collect()) == 2 * frame.count()
 
 
 def test_files_beside_a_stream(
