@@ -4,7 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.common.plain_text import Size, counted, in_columns, without_logins
+from penstock.common.plain_text import (
+    Size,
+    counted,
+    fitted,
+    in_columns,
+    one_line,
+    span_text,
+    text_width,
+    without_logins,
+)
 
 
 @pytest.mark.parametrize(
@@ -68,3 +77,47 @@ def test_each_cell_is_in_its_column(
 )
 def test_addresses_are_shown_without_logins(addresses: str, text: str) -> None:
     assert without_logins(addresses) == text
+
+
+@pytest.mark.parametrize(
+    ("millis", "text"),
+    [
+        (0, "0.0 s"),
+        (9_949, "9.9 s"),
+        (9_950, "10 s"),
+        (59_499, "59 s"),
+        (59_500, "1 min"),
+        (3_599_499, "59 min 59 s"),
+        (3_600_000, "1 h"),
+        (7_380_000, "2 h 3 min"),
+        (86_400_000, "1 d"),
+        (400_000_000_000, "4,629 d 15 h"),
+        (-1_500, "-1.5 s"),
+    ],
+)
+def test_a_span_is_told_in_two_units(millis: int, text: str) -> None:
+    assert span_text(millis) == text
+
+
+@given(st.text())
+def test_one_line_has_nothing_that_moves_a_terminal(text: str) -> None:
+    assert one_line(text).isprintable()
+
+
+@given(st.text(), st.integers(-1, 30))
+def test_what_is_fitted_fits(text: str, columns: int) -> None:
+    found = fitted(text, columns)
+    assert text_width(found) <= max(columns, 0) or found == text
+    assert text_width(text) > columns or found == text
+
+
+def test_wide_letters_are_cut_as_a_whole() -> None:
+    assert fitted("航班每小时", 6) == "航班…"
+    assert text_width("航班…") == 5
+
+
+def test_a_text_that_fits_stays_as_it_is() -> None:
+    assert fitted("flights", 7) == "flights"
+    assert fitted("flights", 6) == "fligh…"
+    assert fitted("flights", 1) == "…"
+    assert fitted("flights", 0) == ""

@@ -1,13 +1,16 @@
-"""Numbers, sizes, addresses and tables as text, for people to read."""
+"""Numbers, sizes, spans, addresses and tables as text, for people to read, and the room that a text takes."""
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Final
 
 _SHOWN_BYTES: Final = 200
 _LOGIN: Final = re.compile(r"(?<=//)[^/,@]+@|(?<=:)[^\d/:@][^/:@]*/[^/@]*@")
+_SPANS: Final = ((86_400, "d", 3_600, "h"), (3_600, "h", 60, "min"), (60, "min", 1, "s"))
+"""Units of time with their seconds, and the next smaller ones with theirs."""
 
 
 class Size(int):
@@ -27,6 +30,27 @@ class Size(int):
 def counted(number: int, what: str) -> str:
     """Return a number of things: `1 epoch`, `1,200 epochs`."""
     return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def span_text(millis: int) -> str:
+    """Return a length of time as people say it, in its two greatest units.
+
+    Args:
+        millis: The length in milliseconds.
+
+    Example:
+        >>> span_text(400), span_text(12_300), span_text(200_000), span_text(-93_600_000)
+        ('0.4 s', '12 s', '3 min 20 s', '-1 d 2 h')
+    """
+    sign, millis = ("-" if millis < 0 else ""), abs(millis)
+    if millis < 9_950:
+        return f"{sign}{millis / 1000:.1f} s"
+    seconds = (millis + 500) // 1000
+    for size, unit, part, smaller in _SPANS:
+        if seconds >= size:
+            rest = seconds % size // part
+            return f"{sign}{seconds // size:,} {unit}" + (f" {rest} {smaller}" if rest else "")
+    return f"{sign}{seconds} s"
 
 
 def without_logins(addresses: str) -> str:
@@ -68,3 +92,36 @@ def in_columns(rows: Iterable[Sequence[str]], is_right: Sequence[bool]) -> list[
         for row in rows
     ]
     return ["  ".join(cells).rstrip() for cells in aligned]
+
+
+def one_line(text: str) -> str:
+    r"""Return a text without line breaks and control characters.
+
+    Example:
+        >>> one_line("red \x1b[31m\nflights")
+        'red [31m flights'
+    """
+    return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
+
+
+def text_width(text: str) -> int:
+    """Return how many letters' room a text takes; a Chinese letter takes two."""
+    if text.isascii():
+        return len(text)
+    wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
+    marks = sum(unicodedata.combining(letter) != 0 for letter in text)
+    return len(text) + wide - marks
+
+
+def fitted(text: str, columns: int) -> str:
+    """Return a text, or the beginning of it that has room in so many columns, with an ellipsis.
+
+    Example:
+        >>> fitted("clicks per user", 9)
+        'clicks p…'
+    """
+    if text_width(text) <= columns:
+        return text
+    while text and text_width(text) >= columns:
+        text = text[:-1]
+    return text + "…" if columns > 0 else ""

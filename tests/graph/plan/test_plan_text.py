@@ -4,7 +4,7 @@ from textwrap import dedent
 
 from tests.graph.programs import Programs
 
-from penstock.graph.plan.plan_rows import text_width
+from penstock.common.plain_text import text_width
 from penstock.graph.plan.plan_text import explain_text
 from penstock.runtime.exchange.partitioners import ShufflePartitioner
 

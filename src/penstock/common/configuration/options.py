@@ -139,9 +139,17 @@ PROGRESS: Final = ConfigOption(
     "execution.progress",
     str,
     "auto",
-    "Whether a line on standard error shows how far a job has come; auto shows it in a terminal. "
-    "Not in Flink.",
+    "Where it is said how a job is doing. With auto in a line of the terminal or of the notebook; where there is "
+    "neither, in the log, which is on standard error if none is configured. With on the same, but always on standard "
+    "error and never in the log. Not in Flink.",
     choices=("auto", "on", "off"),
+)
+PROGRESS_INTERVAL: Final = ConfigOption(
+    "execution.progress.interval",
+    Duration,
+    Duration.of_seconds(10),
+    "How often the log says how a job is doing; 0 says nothing there. Not in Flink.",
+    minimum=0,
 )
 ASYNC_DRAIN_TIMEOUT: Final = ConfigOption(
     "async.drain-timeout",

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
 
+from penstock.common.plain_text import fitted, text_width
 from penstock.graph.job_graph import JobEdge, JobGraph, JobVertex
-from penstock.graph.plan.plan_rows import ChainRow, chain_rows, chain_title, exit_label, text_width
+from penstock.graph.plan.plan_rows import ChainRow, chain_rows, chain_title, exit_label
 
 MARGIN: Final = 24.0
 HEADER: Final = 26.0
@@ -115,11 +116,7 @@ def lay_out(job_graph: JobGraph) -> Layout:
 
 def shorten(text: str) -> str:
     """Return a text that fits into an operator's box."""
-    if text_width(text) <= _LONGEST:
-        return text
-    while text_width(text) >= _LONGEST:
-        text = text[:-1]
-    return text + "…"
+    return fitted(text, _LONGEST)
 
 
 def _box(vertex: JobVertex, job_graph: JobGraph) -> Box:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import unicodedata
 from dataclasses import dataclass
 
+from penstock.common.plain_text import one_line
 from penstock.graph.chaining import chained_edges
 from penstock.graph.job_graph import JobEdge, JobGraph, JobVertex
 from penstock.graph.stream_graph import StreamEdge, StreamNode
@@ -83,17 +83,3 @@ def exit_label(edge: JobEdge) -> str:
 def chain_title(vertex: JobVertex) -> str:
     """Return what stands above a chain."""
     return f"[{vertex.index + 1}] parallelism {vertex.parallelism}"
-
-
-def one_line(text: str) -> str:
-    """Return a text without line breaks and control characters."""
-    return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
-
-
-def text_width(text: str) -> int:
-    """Return how many letters' room a text takes; a Chinese letter takes two."""
-    if text.isascii():
-        return len(text)
-    wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
-    marks = sum(unicodedata.combining(letter) != 0 for letter in text)
-    return len(text) + wide - marks

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from html import escape
 from typing import Final
 
+from penstock.common.plain_text import one_line, text_width
 from penstock.graph.job_graph import JobGraph
 from penstock.graph.plan.plan_layout import (
     HEADER,
@@ -21,7 +22,7 @@ from penstock.graph.plan.plan_layout import (
     lay_out,
     shorten,
 )
-from penstock.graph.plan.plan_rows import ChainRow, chain_title, one_line, text_width
+from penstock.graph.plan.plan_rows import ChainRow, chain_title
 
 _LABEL_HEIGHT: Final = 14.0
 _HEAD: Final = 7.0

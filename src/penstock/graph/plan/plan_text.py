@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from penstock.common.plain_text import one_line, text_width
 from penstock.graph.job_graph import JobGraph, JobVertex
 from penstock.graph.plan.plan_rows import (
     ChainRow,
     chain_rows,
     chain_title,
     exit_label,
-    one_line,
-    text_width,
 )
 from penstock.graph.source_descriptions import AggregatedFrameSource
 

@@ -1,0 +1,180 @@
+"""Where it is said how a job is doing: in the terminal, in a notebook, or in the log."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Final, Protocol
+
+from penstock.common.configuration import options
+from penstock.common.configuration.configuration import Configuration
+from penstock.executors.driver.progress.job_line import job_line
+from penstock.executors.driver.progress.notebook import NotebookLine, is_notebook
+from penstock.executors.driver.progress.terminal import TerminalRow, is_terminal, writable
+from penstock.executors.driver.reports.job_view import JobView
+
+_LOG: Final = logging.getLogger("penstock")
+_SECONDS_A_TURN: Final = 3.0
+
+
+class Place(Protocol):
+    """Where a job's line is.
+
+    Attributes:
+        seconds: After how many seconds it is shown anew.
+    """
+
+    seconds: float
+
+    def show(self, view: Callable[[], JobView], *, is_awaited: bool) -> None:
+        """Show how a job is doing.
+
+        Args:
+            view: Returns the job as it is now.
+            is_awaited: Whether somebody waits for its end.
+        """
+
+    def leave(self, text: str | None) -> None:
+        """Leave the last line of a job; None if there is nothing to say of it."""
+
+
+def place_for(configuration: Configuration) -> Place | None:
+    """Return where a job's line is to be; None for nowhere."""
+    wish = configuration.get(options.PROGRESS)
+    seconds = configuration.get(options.PROGRESS_INTERVAL).to_millis() / 1000
+    if wish == "off":
+        return None
+    if is_notebook():
+        return InNotebook()
+    if is_terminal(sys.stderr):
+        return InTerminal(_ROW)
+    return InLog(seconds, is_always_shown=wish == "on") if seconds else None
+
+
+class SharedRow:
+    """The terminal's last row, which the jobs of a process show by turns.
+
+    Args:
+        row: The row.
+        clock: Tells the time, in seconds.
+    """
+
+    def __init__(self, row: TerminalRow, clock: Callable[[], float] = time.monotonic) -> None:
+        self.row = row
+        self.jobs: list[InTerminal] = []
+        self._clock = clock
+        self._lock = threading.Lock()
+
+    def enter(self, job: InTerminal) -> None:
+        """Give a job turns too."""
+        with self._lock:
+            self.jobs.append(job)
+            self.row.open()
+
+    def leave(self, job: InTerminal, text: str | None) -> None:
+        """Leave the last line of a job, if there is one, and give the job no turns any more."""
+        with self._lock:
+            self.row.clear()
+            if text is not None:
+                self.row.leave(text)
+            self.jobs.remove(job)
+            if not self.jobs:
+                self.row.close()
+
+    def place_of(self, job: InTerminal) -> str | None:
+        """Return which of the jobs this one is, as `[2/3] `, if it has its turn; None if not."""
+        with self._lock:
+            turn = int(self._clock() / _SECONDS_A_TURN) % len(self.jobs)
+            if self.jobs[turn] is not job:
+                return None
+            return f"[{turn + 1}/{len(self.jobs)}] " if len(self.jobs) > 1 else ""
+
+
+_ROW: Final = SharedRow(TerminalRow())
+
+
+class InTerminal:
+    """The last row of the terminal.
+
+    In a shell for Python it is shown only while somebody waits for the job: else it would be where he types.
+
+    Args:
+        shared: The row.
+    """
+
+    seconds = 0.1
+    _SECONDS_A_VIEW = 0.25
+
+    def __init__(self, shared: SharedRow, clock: Callable[[], float] = time.monotonic) -> None:
+        self._shared = shared
+        self._clock = clock
+        self._view: JobView | None = None
+        self._seen = 0.0
+        self._is_shell = hasattr(sys, "ps1")
+        shared.enter(self)
+
+    def show(self, view: Callable[[], JobView], *, is_awaited: bool) -> None:
+        if self._is_shell and not is_awaited:
+            return
+        place, now = self._shared.place_of(self), self._clock()
+        if place is None:
+            return
+        if self._view is None or now - self._seen >= self._SECONDS_A_VIEW:
+            self._view, self._seen = view(), now
+        row = self._shared.row
+        row.show(place + job_line(self._view, row.columns() - len(place)))
+
+    def leave(self, text: str | None) -> None:
+        self._shared.leave(self, text)
+
+
+class InNotebook:
+    """A line below the cell that runs."""
+
+    seconds = 1.0
+
+    def __init__(self) -> None:
+        self._line = NotebookLine()
+        self._line.show("")
+
+    def show(self, view: Callable[[], JobView], *, is_awaited: bool) -> None:
+        self._line.show(job_line(view()))
+
+    def leave(self, text: str | None) -> None:
+        self._line.show(text or "")
+
+
+class InLog:
+    """Lines of the log `penstock`, of the level INFO.
+
+    Where nobody has configured a log they are on standard error, as warnings are: Python alone would drop them.
+
+    Args:
+        seconds: After how many seconds the next one comes.
+        is_always_shown: Whether they are on standard error in any case.
+    """
+
+    def __init__(self, seconds: float, *, is_always_shown: bool = False) -> None:
+        self.seconds = seconds
+        self._is_always_shown = is_always_shown
+
+    def show(self, view: Callable[[], JobView], *, is_awaited: bool) -> None:
+        self._say(job_line(view()))
+
+    def leave(self, text: str | None) -> None:
+        if text is not None:
+            self._say(text)
+
+    def _say(self, text: str) -> None:
+        if not self._is_always_shown and _LOG.hasHandlers():
+            _LOG.info("%s", text)
+            return
+        with suppress(OSError, ValueError):  # nobody reads it any more
+            sys.stderr.write(
+                f"{time.strftime('%y/%m/%d %H:%M:%S')} INFO penstock: {writable(text)}\n"
+            )
+            sys.stderr.flush()

@@ -1,0 +1,129 @@
+"""Follows the jobs of this process, and has it said how they are doing."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from penstock.common.configuration.configuration import Configuration
+from penstock.executors.driver.progress.job_line import last_line
+from penstock.executors.driver.progress.places import Place, place_for
+from penstock.executors.driver.reports.job_view import JobView
+
+_LOG: Final = logging.getLogger("penstock")
+
+
+class FollowedJob:
+    """A job that is followed until it has ended.
+
+    Args:
+        view: Returns the job as it is now.
+        place: Where it is said how it is doing; None for nowhere.
+        followers: Follow the jobs of the process.
+    """
+
+    def __init__(
+        self, view: Callable[[], JobView], place: Place | None, followers: Followers
+    ) -> None:
+        self._view = view
+        self._place = place
+        self._followers = followers
+        self._waiting = 0
+        self._lock = threading.Lock()
+        self.due = time.monotonic() + (place.seconds if place else 0.0)
+
+    def show(self) -> None:
+        """Say how it is doing now."""
+        with self._lock, _not_the_jobs():
+            if self._place is not None:
+                self.due = time.monotonic() + self._place.seconds
+                self._place.show(self._view, is_awaited=self._waiting > 0)
+
+    @contextmanager
+    def awaited(self) -> Iterator[None]:
+        """Somebody waits for the end of the job meanwhile."""
+        self._waiting += 1
+        try:
+            yield
+        finally:
+            self._waiting -= 1
+
+    def end(self, *, has_started: bool = True) -> None:
+        """Say how it has ended, and follow it no longer.
+
+        Args:
+            has_started: Whether there is anything to say of it.
+        """
+        with self._lock:
+            place, self._place = self._place, None
+        if place is not None:
+            self._followers.forget(self)
+            with _not_the_jobs():
+                place.leave(last_line(self._view()) if has_started else None)
+
+
+@contextmanager
+def _not_the_jobs() -> Iterator[None]:
+    """Log what goes wrong, so that no job fails with it."""
+    try:
+        yield
+    except Exception:  # noqa: BLE001 - whatever is wrong with a line
+        _LOG.warning("It cannot be said how a job is doing; the job goes on.", exc_info=True)
+
+
+class Followers:
+    """Have it said how the jobs of this process are doing: a thread, while there are any."""
+
+    def __init__(self) -> None:
+        self._jobs: list[FollowedJob] = []
+        self._changed = threading.Condition()
+        self._thread: threading.Thread | None = None
+
+    def follow(self, view: Callable[[], JobView], configuration: Configuration) -> FollowedJob:
+        """Follow a job.
+
+        Args:
+            view: Returns the job as it is now. It is called a few times a second at the most.
+            configuration: Its configuration.
+        """
+        place = place_for(configuration)
+        job = FollowedJob(view, place, self)
+        if place is not None:
+            with self._changed:
+                self._jobs.append(job)
+                self._changed.notify()
+                if self._thread is None:
+                    self._thread = threading.Thread(target=self._run, name="job-lines", daemon=True)
+                    self._thread.start()
+        return job
+
+    def forget(self, job: FollowedJob) -> None:
+        """Follow a job no longer."""
+        with self._changed:
+            self._jobs.remove(job)
+            self._changed.notify()
+
+    def _run(self) -> None:
+        while (due := self._wait()) is not None:
+            for job in due:
+                job.show()
+
+    def _wait(self) -> list[FollowedJob] | None:
+        """Wait until something is to be said, and return of which jobs; None if there are none left."""
+        with self._changed:
+            while self._jobs:
+                now = time.monotonic()
+                due = [job for job in self._jobs if job.due <= now]
+                if due:
+                    return due
+                self._changed.wait(min(job.due for job in self._jobs) - now)
+            self._thread = None
+            return None
+
+
+FOLLOWERS: Final = Followers()
+"""Those of this process."""
