@@ -6,7 +6,7 @@ a job, `numRecordsFailed`, `numRecordsFiltered`, `numTimers`, `stateSize` and `h
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -103,12 +103,11 @@ def metrics_of(view: JobView) -> Iterator[JobMetric]:
     """
     job = Scope(view.job_id, view.name)
     yield from _metrics(_of_job(view), job)
-    senders = {edge.operator_id for vertex in view.vertices for edge in vertex.inputs}
     held = set(view.holding_back)
     for vertex in view.vertices:
         for subtask in vertex.subtasks:
             task = Scope(view.job_id, view.name, vertex.vertex_id, vertex.name, subtask.index)
-            yield from _metrics(_of_task(vertex, subtask, senders), task)
+            yield from _metrics(_of_task(vertex, subtask, view), task)
             for place, (operator, figures) in enumerate(
                 zip(vertex.operators, subtask.operators, strict=False)
             ):
@@ -202,18 +201,30 @@ def _times(view: JobView) -> _Found:
     return {"uptime": _gauge(up), "downtime": _gauge(down)}
 
 
-def _of_task(vertex: VertexView, subtask: SubtaskView, senders: set[str]) -> _Found:
-    times, figures = subtask.times, subtask.operators
-    last = [
-        figures[place]
-        for place, operator in enumerate(vertex.operators[: len(figures)])
+def task_records(vertex: VertexView, figures: Sequence[Figures], view: JobView) -> tuple[int, int]:
+    """Return how many records entered a chain, and how many left it for others or by its ends.
+
+    Args:
+        vertex: The chain.
+        figures: What its operators did, in one subtask or in all.
+        view: The job.
+    """
+    senders = {edge.operator_id for other in view.vertices for edge in other.inputs}
+    records_out = sum(
+        done.records_out
+        for operator, done in zip(vertex.operators, figures, strict=False)
         if operator.operator_id in senders or not operator.chained
-    ]
-    head = figures[0] if figures else Figures()
-    records_out = sum(one.records_out for one in last)
+    )
+    return (figures[0].records_in if figures else 0), records_out
+
+
+def _of_task(vertex: VertexView, subtask: SubtaskView, view: JobView) -> _Found:
+    times = subtask.times
+    head = subtask.operators[0] if subtask.operators else Figures()
+    records_in, records_out = task_records(vertex, subtask.operators, view)
     return {
-        "numRecordsIn": _counter(head.records_in),
-        "numRecordsInPerSecond": _meter(head.records_in, times.records_in_per_second),
+        "numRecordsIn": _counter(records_in),
+        "numRecordsInPerSecond": _meter(records_in, times.records_in_per_second),
         "numRecordsOut": _counter(records_out),
         "numRecordsOutPerSecond": _meter(records_out, times.records_out_per_second),
         "numBytesIn": _counter(times.bytes_in),

@@ -1,0 +1,1 @@
+"""Flink's REST API for the jobs of this process, and the page that shows them."""

@@ -1,0 +1,52 @@
+"""The files of the page that shows jobs."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from importlib import resources
+from typing import Final
+
+from penstock.executors.driver.rest.exchange import Answer, Request
+
+_TYPES: Final = {
+    "html": "text/html; charset=UTF-8",
+    "css": "text/css; charset=UTF-8",
+    "js": "text/javascript; charset=UTF-8",
+    "svg": "image/svg+xml",
+    "png": "image/png",
+    "ico": "image/x-icon",
+    "json": "application/json; charset=UTF-8",
+}
+_POLICY: Final = (
+    "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'; "
+    "frame-ancestors 'none'"
+)
+
+
+def page_file(request: Request) -> Answer | None:
+    """Return the file that a request asks for; None if it asks for none."""
+    name = request.path.lstrip("/") or "index.html"
+    if request.method not in {"GET", "HEAD"} or name not in _files():
+        return None
+    content, tag = _file(name)
+    headers = {"ETag": tag, "Cache-Control": "no-cache", "Content-Security-Policy": _POLICY}
+    content_type = _TYPES[name.rpartition(".")[2]]
+    if request.headers.get("if-none-match") == tag:
+        return Answer(b"", 304, content_type, headers)
+    return Answer(content, 200, content_type, headers)
+
+
+@cache
+def _files() -> frozenset[str]:
+    """Return the names of the files: nothing else is ever looked for."""
+    folder = resources.files(__package__).joinpath("page")
+    if not folder.is_dir():
+        return frozenset()
+    return frozenset(one.name for one in folder.iterdir() if one.name.rpartition(".")[2] in _TYPES)
+
+
+@cache
+def _file(name: str) -> tuple[bytes, str]:
+    content = resources.files(__package__).joinpath("page", name).read_bytes()
+    return content, f'"{hashlib.sha256(content).hexdigest()[:32]}"'

@@ -1,0 +1,199 @@
+"""The HTTP server: reads requests, checks who sent them, and writes answers."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import socket
+import threading
+from collections.abc import Iterable
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Final
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from penstock.errors import PenstockError
+from penstock.executors.driver.rest.access import Access
+from penstock.executors.driver.rest.exchange import Answer, Request, RequestRefusedError
+from penstock.executors.driver.rest.page_files import page_file
+from penstock.executors.driver.rest.routes import Api
+
+_LOG: Final = logging.getLogger("penstock")
+_LONGEST_BODY: Final = 1_000_000
+_MOST_CONNECTIONS: Final = 100
+_IDLE_SECONDS: Final = 60
+_ALWAYS: Final = {
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+}
+
+
+class RestServer:
+    """Serves the API and the page, in threads of its own, until it is closed.
+
+    Args:
+        api: Answers requests.
+        access: Decides which are answered.
+        host: The address it listens on.
+        ports: The ports to try, in this order; 0 is any that is free.
+
+    Attributes:
+        port: The port it listens on.
+
+    Raises:
+        OSError: If none of the ports is free, or the address is not one of this machine.
+    """
+
+    def __init__(self, api: Api, access: Access, host: str, ports: Iterable[int]) -> None:
+        self._server = _bound(host, ports)
+        self._server.api = api
+        self._server.access = access
+        self.port: int = self._server.server_address[1]
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, name="rest-server", daemon=True
+        )
+        self._thread.start()
+
+    def close(self) -> None:
+        """Listen no longer."""
+        with suppress(OSError):
+            # Wakes the thread, which else looks only twice a second whether it is to end.
+            self._server.socket.shutdown(socket.SHUT_RDWR)
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+def _bound(host: str, ports: Iterable[int]) -> _Server:
+    refused: OSError | None = None
+    for port in ports:
+        try:
+            return _Server((host, port), _Handler)
+        except OSError as error:
+            refused = error
+    raise refused or OSError(f"There is no port to listen on at {host}.")
+
+
+class _Server(ThreadingHTTPServer):
+    """Listens, and answers each connection in a thread.
+
+    Attributes:
+        api: Answers requests.
+        access: Decides which are answered.
+    """
+
+    daemon_threads = True
+    # On Windows it would let two servers listen on one port.
+    allow_reuse_address = os.name == "posix"
+    request_queue_size = 64
+    api: Api
+    access: Access
+
+    def __init__(self, address: tuple[str, int], handler: type[BaseHTTPRequestHandler]) -> None:
+        if ":" in address[0]:
+            self.address_family = socket.AF_INET6
+        self._places = threading.BoundedSemaphore(_MOST_CONNECTIONS)
+        super().__init__(address, handler)
+
+    def server_bind(self) -> None:
+        """Bind, without asking a name server for this machine's name as the base class does."""
+        self.socket.setsockopt(
+            socket.SOL_SOCKET, socket.SO_REUSEADDR, int(self.allow_reuse_address)
+        )
+        self.socket.bind(self.server_address)
+        self.server_address = self.socket.getsockname()
+        self.server_name, self.server_port = str(self.server_address[0]), self.server_address[1]
+
+    def verify_request(self, request: Any, client_address: Any) -> bool:
+        """Take a connection unless there are too many."""
+        return self._places.acquire(blocking=False)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """Answer a connection, and give its place back."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._places.release()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing on the terminal of a connection that broke."""
+        _LOG.debug("A connection to the REST API broke.", exc_info=True)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """Reads the requests of one connection."""
+
+    server: _Server
+    protocol_version = "HTTP/1.1"
+    server_version = "penstock"
+    sys_version = ""
+    timeout = _IDLE_SECONDS
+    disable_nagle_algorithm = True
+    wbufsize = 1 << 16
+
+    def _handle(self) -> None:
+        try:
+            answer = self._answer(self._request())
+        except RequestRefusedError as error:
+            answer = error.answer()
+        except PenstockError as error:
+            answer = Answer({"errors": [str(error)]}, 500)
+        except Exception as error:  # noqa: BLE001 - whoever asked is answered, whatever it is
+            _LOG.exception("The REST API failed at %s.", self.path)
+            answer = Answer({"errors": [f"Internal server error: {type(error).__name__}."]}, 500)
+        self._write(answer)
+
+    do_GET = do_HEAD = do_POST = do_PATCH = do_PUT = do_DELETE = do_OPTIONS = _handle  # noqa: N815 - the names http.server calls
+
+    def _request(self) -> Request:
+        parts = urlsplit(self.path)
+        path = unquote(parts.path)
+        if path == "/v1" or path.startswith("/v1/"):
+            path = path[len("/v1") :]
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        query = dict(parse_qsl(parts.query, keep_blank_values=True))
+        return Request(self.command, path or "/", query, self._body(headers), headers)
+
+    def _body(self, headers: dict[str, str]) -> Any:
+        length = headers.get("content-length", "0")
+        if "transfer-encoding" in headers or not length.isdecimal() or int(length) > _LONGEST_BODY:
+            # What follows cannot be told from the next request.
+            self.close_connection = True
+            raise RequestRefusedError(413, f"A body has at most {_LONGEST_BODY} bytes.")
+        content = self.rfile.read(int(length))
+        if not content.strip():
+            return None
+        try:
+            return json.loads(content)
+        except ValueError:
+            raise RequestRefusedError(400, "The body is no JSON.") from None
+
+    def _answer(self, request: Request) -> Answer:
+        access = self.server.access
+        access.check_site(request)
+        found = page_file(request)
+        if found is not None:
+            return found
+        access.check_token(request)
+        if request.method == "HEAD":
+            request = Request("GET", request.path, request.query, None, request.headers)
+        return self.server.api.answer(request)
+
+    def _write(self, answer: Answer) -> None:
+        body = answer.encoded()
+        self.send_response(answer.status)
+        headers = {**_ALWAYS, "Content-Type": answer.content_type, **answer.headers}
+        if answer.status != 304:
+            headers["Content-Length"] = str(len(body))
+        if self.close_connection:
+            headers["Connection"] = "close"
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Say nothing of requests: the terminal is the job's."""

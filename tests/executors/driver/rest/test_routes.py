@@ -1,0 +1,201 @@
+"""The answers have the form of Flink's, which `flink_answers.json` has from a cluster of Flink 2.3."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import logging
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.executors.driver.reports import views
+from tests.executors.driver.rest.client import Client, ShownJob, served
+from tests.executors.driver.rest.shapes import differences, shape
+
+from penstock.common.job_status import JobStatus
+from penstock.executors.driver.reports import recent_log
+
+FLINK = json.loads(Path(__file__).with_name("flink_answers.json").read_text())
+NAMES = {
+    "jobid": views.JOB_ID,
+    "vertexid": views.SUM_ID,
+    "subtaskindex": "0",
+    "attempt": "0",
+    "checkpointid": "3",
+}
+ASKED = {
+    "GET /jobs/metrics?get": "?get=uptime",
+    "GET /jobs/{jobid}/metrics?get": "?get=uptime,numRestarts,nothing",
+    "GET /jobmanager/metrics?get": "?get=numRunningJobs",
+    "GET /jobs/{jobid}/vertices/{vertexid}/metrics?get": "?get=0.numRecordsIn",
+    "GET /jobs/{jobid}/vertices/{vertexid}/subtasks/metrics?get": "?get=numRecordsIn",
+    "GET /jobs/{jobid}/vertices/{vertexid}/subtasks/metrics?get&agg": "?get=numRecordsIn&agg=max",
+    "GET /jobs/{jobid}/vertices/{vertexid}/subtasks/{subtaskindex}/metrics?get": (
+        "?get=numRecordsIn"
+    ),
+}
+READ = [key for key in FLINK if key.startswith("GET") and "triggerid" not in key]
+
+
+def ended() -> ShownJob:
+    at = views.STARTED + 50_000
+    return ShownJob(views.view(job_id="e" * 32, name="old", status=JobStatus.FINISHED, ended=at))
+
+
+def path_of(key: str, **names: str) -> str:
+    """Return the path of a recorded exchange, for the job of these tests."""
+    path = key.split(" ")[1].partition("?")[0].format(**{**NAMES, **names})
+    return f"{path}{ASKED.get(key, '')}"
+
+
+@pytest.mark.parametrize("key", READ)
+@pytest.mark.parametrize("prefix", ["", "/v1"])
+def test_what_is_read_has_flinks_form(key: str, prefix: str) -> None:
+    is_ended = key == "GET /jobs/{jobid}/execution-result"
+    with served(ended(), ShownJob()) as client:
+        path = path_of(key, **({"jobid": "e" * 32} if is_ended else {}))
+        reply = client(f"{prefix}{path}")
+
+    assert reply.status == FLINK[key]["status"]
+    assert differences(FLINK[key]["shape"], shape(reply.body)) == []
+
+
+def wait_for_result(client: Client, path: str) -> Any:
+    limit = time.monotonic() + 30
+    while time.monotonic() < limit:
+        found = client(path).body
+        if found["status"]["id"] == "COMPLETED":
+            return found
+    raise AssertionError("the operation does not end")
+
+
+@pytest.mark.parametrize("what", ["savepoints", "stop"])
+def test_what_is_asked_for_has_flinks_form(what: str) -> None:
+    job = ShownJob()
+    job.may_write.clear()
+    status = "GET /jobs/{jobid}/savepoints/{triggerid}"
+    with served(job) as client:
+        begun = client(
+            f"/jobs/{views.JOB_ID}/{what}",
+            "POST",
+            {"target-directory": "/s", "targetDirectory": "/s"},
+        )
+        path = f"/jobs/{views.JOB_ID}/savepoints/{begun.body['request-id']}"
+        before = client(path).body
+        job.may_write.set()
+        after = wait_for_result(client, path)
+
+    recorded = FLINK[f"POST /jobs/{{jobid}}/{what}"]
+    assert begun.status == recorded["status"]
+    assert differences(recorded["shape"], shape(begun.body)) == []
+    assert differences(FLINK[f"{status} in progress"]["shape"], shape(before)) == []
+    assert differences(FLINK[status]["shape"], shape(after)) == []
+    assert before["operation"] is None
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "words"),
+    [
+        (f"/jobs/{'0' * 32}", 404, f"Job {'0' * 32} not found"),
+        ("/jobs/abc", 400, 'Cannot resolve path parameter (jobid) from value "abc"'),
+        (f"/jobs/{views.JOB_ID}/vertices/{'0' * 32}", 404, "JobVertex"),
+        (
+            f"/jobs/{views.JOB_ID}/vertices/{views.SUM_ID}/subtasks/9",
+            404,
+            "Invalid subtask index",
+        ),
+        (f"/jobs/{views.JOB_ID}/checkpoints/details/99", 404, "for checkpoint 99"),
+        (f"/jobs/{views.JOB_ID}/checkpoints/details/x", 400, "(checkpointid)"),
+        (f"/jobs/{views.JOB_ID}/savepoints/{'0' * 32}", 404, "There is no savepoint operation"),
+        (f"/jobs/{views.JOB_ID}/exceptions?maxExceptions=x", 400, "(maxExceptions)"),
+        ("/nowhere", 404, "/nowhere"),
+        (f"/jobs/{views.JOB_ID}/nowhere", 404, "nowhere"),
+    ],
+)
+def test_what_is_not_there_is_said_as_flink_says_it(path: str, status: int, words: str) -> None:
+    with served(ShownJob()) as client:
+        reply = client(path)
+
+    assert reply.status == status
+    assert words in reply.body["errors"][0]
+
+
+def test_a_method_that_a_path_does_not_have_is_refused() -> None:
+    with served(ShownJob()) as client:
+        reply = client("/jobs", "POST", {})
+
+    assert (reply.status, reply.headers["allow"]) == (405, "GET")
+
+
+def test_the_last_job_comes_first_and_each_has_its_state() -> None:
+    with served(ended(), ShownJob()) as client:
+        assert client("/jobs").body == {
+            "jobs": [
+                {"id": views.JOB_ID, "status": "RUNNING"},
+                {"id": "e" * 32, "status": "FINISHED"},
+            ]
+        }
+        found = client("/jobs/overview").body["jobs"]
+        assert [one["tasks"]["running"] for one in found] == [4, 0]
+        assert [one["duration"] for one in found] == [60_000, 50_000]
+        assert client("/overview").body["jobs-finished"] == 1
+
+
+def test_a_job_says_what_its_chains_do() -> None:
+    with served(ShownJob()) as client:
+        found = client(f"/jobs/{views.JOB_ID}").body
+
+    source, total = found["vertices"]
+    assert source["metrics"]["write-records"] == 30
+    assert (total["metrics"]["read-records"], total["metrics"]["read-bytes"]) == (30, 300)
+    assert found["timestamps"]["RUNNING"] == views.STARTED + 10_000
+    assert found["plan"]["nodes"][0]["inputs"][0]["ship_strategy"] == "HASH"
+
+
+def test_an_epoch_is_a_checkpoint_and_one_that_failed_one_that_failed() -> None:
+    with served(ShownJob()) as client:
+        found = client(f"/jobs/{views.JOB_ID}/checkpoints").body
+
+    assert [one["status"] for one in found["history"]] == ["COMPLETED", "FAILED", "COMPLETED"]
+    assert found["latest"]["failed"]["failure_message"] == "ValueError: no"
+    assert found["summary"]["end_to_end_duration"]["avg"] == 600
+    assert found["latest"]["completed"]["external_path"] == "file:/c/3"
+
+
+def test_the_view_is_given_as_it_is() -> None:
+    job = ShownJob(views.view(records_per_second=float("nan")))
+    with served(job) as client:
+        found = client(f"/jobs/{views.JOB_ID}/view").body
+
+    assert found["status"] == "RUNNING"
+    assert found["records_per_second"] is None
+    assert found["vertices"][1]["operators"][0]["figures"]["late_records"] == 2
+
+
+def test_the_log_of_a_job_is_given_from_a_line_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    log = recent_log.RecentLog()
+    monkeypatch.setattr("penstock.executors.driver.rest.routes.RECENT_LOG", log)
+    for text in ("one", "two"):
+        log.add(logging.LogRecord("penstock", 20, "", 1, text, (), None), job_id=views.JOB_ID)
+    log.add(logging.LogRecord("penstock", 20, "", 1, "other", (), None), job_id="e" * 32)
+    with served(ShownJob()) as client:
+        lines = client(f"/jobs/{views.JOB_ID}/log").body["lines"]
+        later = client(f"/jobs/{views.JOB_ID}/log?after={lines[0]['number']}").body["lines"]
+
+    assert [line["message"] for line in lines] == ["one", "two"]
+    assert [line["message"] for line in later] == ["two"]
+
+
+def test_a_job_that_is_starting_has_no_chains_and_is_shown() -> None:
+    job = ShownJob(
+        dataclasses.replace(
+            views.view(), vertices=(), epochs=(), status=JobStatus.CREATED, status_times={}
+        )
+    )
+    with served(job) as client:
+        for key in READ:
+            if "vertexid" not in key and "checkpointid" not in key:
+                path = path_of(key)
+                assert client(path).status == 200, path

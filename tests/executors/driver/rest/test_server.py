@@ -1,0 +1,120 @@
+"""The server speaks HTTP as clients expect it, and breaks by nothing that is sent to it."""
+
+from __future__ import annotations
+
+import socket
+from typing import Any
+
+import pytest
+from tests.executors.driver.reports import views
+from tests.executors.driver.rest.client import Client, ShownJob, served
+
+from penstock.executors.driver.rest.access import Access
+from penstock.executors.driver.rest.routes import Api
+from penstock.executors.driver.rest.server import RestServer
+
+JOB = f"/jobs/{views.JOB_ID}"
+
+
+def test_a_connection_answers_many_requests() -> None:
+    with served(ShownJob()) as client:
+        client("/jobs")
+        connection: Any = client._connection.sock
+        local = connection.getsockname()
+        for _ in range(20):
+            assert client("/jobs").status == 200
+        assert client._connection.sock.getsockname() == local
+
+
+def test_nothing_is_kept_by_caches_nor_guessed_by_browsers() -> None:
+    with served(ShownJob()) as client:
+        headers = client("/jobs").headers
+
+    assert headers["cache-control"] == "no-store"
+    assert headers["x-content-type-options"] == "nosniff"
+    assert "access-control-allow-origin" not in headers
+    assert "Python" not in headers["server"]
+
+
+def test_the_head_of_an_answer_can_be_asked_for_alone() -> None:
+    with served(ShownJob()) as client:
+        reply = client("/jobs", "HEAD")
+        assert (reply.status, reply.body) == (200, "")
+        assert int(reply.headers["content-length"]) > 10
+        assert client("/jobs").status == 200
+
+
+@pytest.mark.parametrize("body", [b"{", b"\xff", b"nothing"])
+def test_a_body_that_is_no_json_is_refused(body: bytes) -> None:
+    with served(ShownJob()) as client:
+        reply = client(f"{JOB}/stop", "POST", body)
+        assert (reply.status, reply.body["errors"]) == (400, ["The body is no JSON."])
+        assert client("/jobs").status == 200
+
+
+def test_a_body_that_is_too_long_is_not_read() -> None:
+    with served(ShownJob()) as client:
+        reply = client(f"{JOB}/stop", "POST", b"", headers={"Content-Length": "2000000"})
+        assert (reply.status, reply.headers["connection"]) == (413, "close")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"\r\n\r\n",
+        b"GET\r\n\r\n",
+        b"GET /jobs HTTP/9.9\r\n\r\n",
+        b"BREW /jobs HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"GET /%ff%00/../../etc/passwd HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"POST /jobs HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n",
+        b"POST /jobs HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        b"GET http://[ HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    ],
+)
+def test_whatever_is_sent_the_next_one_is_answered(text: bytes) -> None:
+    with served(ShownJob()) as client:
+        with socket.create_connection(("127.0.0.1", client.port), timeout=30) as connection:
+            connection.sendall(text)
+            connection.shutdown(socket.SHUT_WR)
+            found = connection.recv(10_000)
+        assert b" 200 " not in found
+        assert client("/jobs").status == 200
+
+
+def test_a_failure_of_its_own_is_said_without_its_cause(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = ShownJob()
+
+    def fail() -> Any:
+        raise ValueError("secret")
+
+    monkeypatch.setattr(job, "view", fail)
+    with served(job) as client:
+        reply = client(JOB)
+
+    assert (reply.status, reply.body["errors"]) == (500, ["Internal server error: ValueError."])
+    assert "secret" in caplog.text
+
+
+def test_of_several_ports_the_first_that_is_free_is_taken() -> None:
+    with served(ShownJob()) as client:
+        server = RestServer(Api(list), Access(), "127.0.0.1", [client.port, 0])
+        try:
+            assert server.port != client.port
+            other = Client(server.port)
+            assert other("/jobs").body == {"jobs": []}
+            other.close()
+        finally:
+            server.close()
+        with pytest.raises(OSError, match="in use"):
+            RestServer(Api(list), Access(), "127.0.0.1", [client.port])
+
+
+def test_the_port_of_a_server_that_has_ended_is_free_at_once() -> None:
+    with served(ShownJob()) as client:
+        client("/jobs")
+        port = client.port
+    server = RestServer(Api(list), Access(), "127.0.0.1", [port])
+    server.close()
+    assert server.port == port
