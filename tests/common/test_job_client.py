@@ -22,6 +22,9 @@ class FakeJob:
     def progress(self) -> JobProgress:
         return JobProgress(self.status, 2, 10, {"id": {"name": "Map"}})
 
+    def view(self) -> Any:
+        raise NotImplementedError
+
     def wait(self) -> JobProgress:
         self.ended.wait()
         if self.error is not None:

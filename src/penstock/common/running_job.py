@@ -58,6 +58,9 @@ class RunningJob(Protocol):
     def progress(self) -> JobProgress:
         """Return how far the job has come."""
 
+    def view(self) -> Any:
+        """Return the job as it is seen now: a `JobView`."""
+
     def wait(self) -> JobProgress:
         """Wait until the job has ended.
 

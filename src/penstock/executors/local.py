@@ -19,7 +19,7 @@ from penstock.common.running_job import RunningJob
 from penstock.errors import OtherInterpreterError, UnsupportedOperationError
 from penstock.executors.driver.compiled_job import CompiledJob, compile_job
 from penstock.executors.driver.epoch_loop import EpochLoop
-from penstock.executors.driver.epoch_runner import new_job_id
+from penstock.executors.driver.observation.running_jobs import observed
 from penstock.executors.driver.staged_files import module_path
 from penstock.executors.driver.start import DriverSide, start
 from penstock.executors.port import JobRequest
@@ -54,14 +54,15 @@ class LocalExecutor:
         Raises:
             UnsupportedOperationError: If the program needs Spark, or another Python.
         """
-        _check_interpreter(request.configuration)
-        for node in request.graph.nodes.values():
-            _resolve(node)
-        job = compile_job(request, new_job_id(), lambda node: node.source.is_unordered)
-        if job.has_epochs:
-            refuse_alignment(request.graph)
-        modules = module_path(request.python_files)
-        return start(job, partial(LocalRun, job, modules=modules))
+        with observed(request) as seen:
+            _check_interpreter(request.configuration)
+            for node in request.graph.nodes.values():
+                _resolve(node)
+            job = compile_job(request, seen.job_id, lambda node: node.source.is_unordered)
+            if job.has_epochs:
+                refuse_alignment(request.graph)
+            modules = module_path(request.python_files)
+            return start(job, partial(LocalRun, job, modules=modules), seen)
 
     def to_data_frame(self, request: JobRequest, collect_id: str, schema: Any) -> NoReturn:
         """See `Executor.to_data_frame`.

@@ -294,6 +294,13 @@ class MetricGroup(metricbase.MetricGroup):
         return found
 
 
+def shown_metric(value: Any) -> Any:
+    """Return what a function counted as people read it: a meter and a distribution as a few numbers."""
+    if isinstance(value, Distribution | Rate):
+        return value.summary()
+    return value.value if isinstance(value, Reading) else value
+
+
 @dataclass(slots=True)
 class OperatorMetrics:
     """What one operator of one subtask did in the running epoch.

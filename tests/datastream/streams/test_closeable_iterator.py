@@ -26,6 +26,9 @@ class FakeJob:
     def progress(self) -> JobProgress:
         return JobProgress(self.status)
 
+    def view(self) -> Any:
+        raise NotImplementedError
+
     def wait(self) -> JobProgress:
         self.ended.wait()
         if self.error is not None:

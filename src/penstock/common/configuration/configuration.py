@@ -29,8 +29,13 @@ _SECRET: Final = (
     "basic-auth",
     "jaas.config",
     "http-headers",
+    "access-key",
+    "access.key",
+    "credential",
+    "passphrase",
+    "private-key",
 )
-"""What is part of the keys of values that are not shown, as in Flink."""
+"""What is part of the keys of values that are not shown: those of Flink, and a few more."""
 KeySet: TypeAlias = set[str]  # inside of the class below, set is a method
 
 
@@ -427,7 +432,12 @@ class Configuration:
     def _typed(self) -> dict[str, tuple[type, Any]]:
         return {key: (type(value), value) for key, value in self._values.items()}
 
-    def _shown(self) -> dict[str, str]:
+    def shown(self) -> dict[str, str]:
+        """Return the settings as text, without passwords and other secrets. PyFlink has no such method.
+
+        Returns:
+            The values by key, those of keys that sound like secrets as `******`.
+        """
         return {
             key: "******" if any(word in key.lower() for word in _SECRET) else text
             for key, text in self.to_dict().items()
@@ -443,10 +453,10 @@ class Configuration:
         return hash(frozenset(self._typed().items()))
 
     def __str__(self) -> str:
-        return f"{{{', '.join(f'{key}={text}' for key, text in self._shown().items())}}}"
+        return f"{{{', '.join(f'{key}={text}' for key, text in self.shown().items())}}}"
 
     def __repr__(self) -> str:
-        return f"Configuration({self._shown()!r})"
+        return f"Configuration({self.shown()!r})"
 
 
 def _text(value: object) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from penstock.checkpoint.epoch_record import EpochRecord
 from penstock.executors.driver.epoch_gate import EpochGate
+from penstock.executors.driver.observation.epoch_log import EpochLog
 from penstock.executors.driver.recovery.restarts import Restart
 from penstock.executors.driver.reports.profile_log import ProfileLog
 
@@ -34,13 +35,18 @@ class EpochResult:
 class EpochFeed:
     """Takes results of epochs, and restarts, and gives each once, in the same order.
 
+    Args:
+        log: Notes what epochs took and did. Default: a new one.
+
     Attributes:
         gate: Lets the client in between two epochs.
+        log: Notes what epochs took and did.
         profile: Takes where the time of epochs went; None if nobody wants to know.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, log: EpochLog | None = None) -> None:
         self.gate = EpochGate()
+        self.log = log or EpochLog()
         self.profile: ProfileLog | None = None
         self._results: queue.SimpleQueue[EpochResult | Restart | None] = queue.SimpleQueue()
 

@@ -74,6 +74,7 @@ class EpochOutcome:
         kept_rows: The names of rows among the keys of state, if that was asked for.
         seen_rows: The same of keys that came.
         states: The names of the states that each operator has asked for, by its id.
+        reports: What each task told of itself.
     """
 
     operators: dict[str, OperatorReport] = field(default_factory=dict)
@@ -88,6 +89,7 @@ class EpochOutcome:
     kept_rows: set[RowNames] = field(default_factory=set)
     seen_rows: set[RowNames] = field(default_factory=set)
     states: dict[str, set[str]] = field(default_factory=dict)
+    reports: dict[SubtaskId, SubtaskReport] = field(default_factory=dict)
 
     @classmethod
     def of(cls, program: Program, buffers: Iterable[Buffer]) -> EpochOutcome:
@@ -105,7 +107,7 @@ class EpochOutcome:
                 raise _as_error(message.content)
         reports = reports_of(ordered, messages)
         check_reports(program, reports)
-        outcome = cls(calls=len(reports))
+        outcome = cls(calls=len(reports), reports=reports)
         for message in messages:
             if message.kind == "report":
                 outcome._add_report(program, message)

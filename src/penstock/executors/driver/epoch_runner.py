@@ -79,6 +79,7 @@ class EpochRunner:
         self._described = describe(program)
         self._engine: dict[str, Any] = {}
         self._last: EpochRecord | None = None
+        self._planned = 0.0
         self._restored = Restored()
         self._states = UnclaimedStates({}, self._described)
 
@@ -108,6 +109,7 @@ class EpochRunner:
                     storage=self._storage,
                 )
             self._states = UnclaimedStates(last.states, self._described)
+        self._feed.log.resumed(last, self._restored.progress)
         return last
 
     def _claimed(self, last: EpochRecord) -> EpochRecord:
@@ -171,8 +173,11 @@ class EpochRunner:
         Raises:
             PenstockError: If a source cannot tell.
         """
+        started = time.perf_counter()
         with job_classes(*self._classes):
-            return self._planning.plans(self._restored.planned)
+            plans = self._planning.plans(self._restored.planned)
+        self._planned = time.perf_counter() - started
+        return plans
 
     def is_news(self, plans: Plans) -> bool:
         """Whether plans are worth an epoch: there is something to read or to note, or a source has ended."""
@@ -259,9 +264,17 @@ class EpochRunner:
                 "the offsets and the metadata of the job are not of the same history.",
                 hint="Restore the whole checkpoint location, not parts of it.",
             )
+        with self._feed.log.epoch(number, self._planned):
+            return self._run_next(epoch, finishing, run_epoch, plans)
+
+    def _run_next(
+        self, epoch: Epoch, finishing: frozenset[int], run_epoch: RunEpoch, plans: Plans
+    ) -> EpochRecord:
+        log = self._feed.log
         started, started_at = time.perf_counter(), time.time()
         outcome = self._attempt(epoch, run_epoch)
         ran = time.perf_counter() - started
+        log.ran()
         planned = {**self._restored.planned, **plans.read}
         record = dataclasses.replace(
             self._record(epoch, outcome, finishing),
@@ -277,6 +290,7 @@ class EpochRunner:
             self._read_after(epoch),
             planned,
         )
+        log.committed(record, outcome, self._restored.progress)
         operators = {key: dict(vars(report)) for key, report in outcome.operators.items()}
         lines = outcome.printed, outcome.printed_to_err
         self._feed.put(EpochResult(record, *lines, outcome.collected, operators))
@@ -285,7 +299,7 @@ class EpochRunner:
         self._checkpoints.collect(record)
         if self.profile is not None:
             took = time.perf_counter() - started
-            self.profile.add(number, started_at, ran, took, outcome.profiles)
+            self.profile.add(epoch.number, started_at, ran, took, outcome.profiles)
         return record
 
     def _epoch(self, number: int, finishing: frozenset[int], *, is_last: bool) -> Epoch:

@@ -28,8 +28,10 @@ from penstock.errors import (
 )
 from penstock.executors.driver.epoch_feed import EpochFeed, EpochResult
 from penstock.executors.driver.epoch_gate import GateTurn
+from penstock.executors.driver.observation.observed_job import ObservedJob
 from penstock.executors.driver.recovery.restart_strategy import restart_strategy_of
 from penstock.executors.driver.recovery.restarts import FailureLog, Restart, run_with_restarts
+from penstock.executors.driver.reports.job_view import JobView
 from penstock.executors.driver.reports.progress_line import ProgressLine
 from penstock.executors.driver.reports.tally import Tally, warn_of_late_records
 from penstock.executors.driver.savepoints import Savepoints
@@ -53,6 +55,7 @@ class Job:
             stop.
         interrupt: Interrupts what the engine is doing for the job now.
         clean_up: Removes what nobody needs once the job has ended.
+        observed: What is noted of it. Default: what nobody but its client sees.
     """
 
     def __init__(
@@ -64,6 +67,7 @@ class Job:
         run: Callable[[threading.Event], None],
         interrupt: Callable[[], None] = lambda: None,
         clean_up: Callable[[], None] = lambda: None,
+        observed: ObservedJob | None = None,
     ) -> None:
         self.job_id = job_id
         self._request = request
@@ -84,6 +88,8 @@ class Job:
         self._done = threading.Event()
         self._error: BaseException | None = None
         self._lock = threading.Lock()
+        self._observed = observed or ObservedJob(job_id, request)
+        self._observed.running = self
         self._tally = Tally(job_id, program)
         self._progress = self._tally.progress
         self._failures = FailureLog()
@@ -123,11 +129,13 @@ class Job:
                     hint="It had read all of its input, or was cancelled: there is no savepoint. What it "
                     "committed stays.",
                 )
-            self._savepoints.write(self._last_savepoint)
+            with self._observed.doing("writing a savepoint"):
+                self._savepoints.write(self._last_savepoint)
 
     def _run_once(self) -> None:
         with self._lock:
             self._progress.status = JobStatus.RUNNING
+        self._observed.became(JobStatus.RUNNING)
         try:
             self._run(self._stop)
         except JobCancelledError:
@@ -148,6 +156,7 @@ class Job:
             self._progress.status = JobStatus.RESTARTING
             self._progress.restarts = restart.number
             self._progress.last_error = restart.error
+        self._observed.restarts(restart)
         last = self._gate.last
         self._feed.put(dataclasses.replace(restart, epoch=0 if last is None else last.number + 1))
 
@@ -225,6 +234,7 @@ class Job:
             else:
                 self._progress.status = JobStatus.FINISHED
             progress = self._progress
+            self._observed.ended(progress.status, self._error)
             event = JobEnded(self.job_id, progress.status, progress.epochs, self._error)
         self._tell("on_job_ended", event)
 
@@ -239,6 +249,10 @@ class Job:
         with self._lock:
             found = self._tally.shown()
         return found if log is None else dataclasses.replace(found, profile=log.profile())
+
+    def view(self) -> JobView:
+        """Return the job as it is seen now."""
+        return self._observed.view()
 
     def wait(self) -> JobProgress:
         """Wait until the job has ended.
@@ -296,6 +310,7 @@ class Job:
                 self._end_cancelled()
             is_running = not self._progress.status.is_terminal_state()
         if is_running:
+            self._observed.became(JobStatus.CANCELLING)
             self._interrupt()
 
     def turn(self, *, after_first: bool = False) -> GateTurn:
@@ -314,6 +329,7 @@ class Job:
 
     def _end_here(self) -> None:
         """Let no epoch follow. None may be running."""
+        self._observed.stops()
         self._gate.close()
         self._end_soon()
 
@@ -339,7 +355,7 @@ class Job:
         turn: GateTurn,
     ) -> str:
         target = self._savepoints.place(path, directory)
-        with self._gate.between(turn):
+        with self._gate.between(turn), self._observed.doing("writing a savepoint"):
             self._check_running()
             if stops and ends_event_time:
                 self._savepoints.check_before_the_end(target)

@@ -18,6 +18,7 @@ from penstock.executors.driver.compiled_job import CompiledJob
 from penstock.executors.driver.epoch_feed import EpochFeed
 from penstock.executors.driver.epoch_runner import EpochRunner
 from penstock.executors.driver.job import Job
+from penstock.executors.driver.observation.observed_job import ObservedJob
 from penstock.executors.driver.planning import Planning
 from penstock.executors.driver.publishing import Publisher, drop_uncommitted, open_files_of
 from penstock.executors.driver.recovery.restoring import with_key_groups_of
@@ -58,18 +59,21 @@ class DriverSide:
     at_end: ExitStack
 
 
-def start(job: CompiledJob, make_run: Callable[[DriverSide], Run]) -> RunningJob:
+def start(
+    job: CompiledJob, make_run: Callable[[DriverSide], Run], observed: ObservedJob | None = None
+) -> RunningJob:
     """Start a job.
 
     Args:
         job: The program.
         make_run: Makes what runs its epochs.
+        observed: What is noted of it. Default: what nobody sees.
 
     Raises:
         PenstockError: If the job cannot start; then it has left nothing behind.
     """
     with _released_unless_started() as at_end:
-        return _start(job, make_run, at_end)
+        return _start(job, make_run, at_end, observed or ObservedJob(job.job_id, job.request))
 
 
 @contextmanager
@@ -83,7 +87,10 @@ def _released_unless_started() -> Iterator[ExitStack]:
 
 
 def _start(
-    job: CompiledJob, make_run: Callable[[DriverSide], Run], at_end: ExitStack
+    job: CompiledJob,
+    make_run: Callable[[DriverSide], Run],
+    at_end: ExitStack,
+    observed: ObservedJob,
 ) -> RunningJob:
     configuration = job.request.configuration
     checkpoints = Checkpoints(
@@ -98,7 +105,7 @@ def _start(
         _warn_of_state(job)
     last = checkpoints.last()
     program = job.program if last is None else with_key_groups_of(last.job, job.program)
-    feed = EpochFeed()
+    feed = EpochFeed(observed.compiled(job, program, checkpoints))
     if configuration.get(PROFILE):
         program = replace(program, is_profiled=True)
         feed.profile = ProfileLog(program)
@@ -116,7 +123,7 @@ def _start(
         main_classes=job.main_classes,
     )
     run = make_run(DriverSide(program, runner, checkpoints, publisher, at_end))
-    return Job(job.job_id, job.request, program, feed, run, run.interrupt, at_end.close)
+    return Job(job.job_id, job.request, program, feed, run, run.interrupt, at_end.close, observed)
 
 
 def _warn_of_state(job: CompiledJob) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from penstock.common.running_job import RunningJob
+from penstock.executors.driver.observation.running_jobs import observed
 from penstock.executors.driver.start import DriverSide, start
 from penstock.executors.port import JobRequest
 from penstock.executors.spark.failures import spark_errors
@@ -31,11 +32,11 @@ class SparkExecutor:
         Raises:
             PenstockError: If the program cannot be run.
         """
-        with spark_errors(f"Job {request.name!r}"):
-            job = PreparedJob(request, is_cancellable=not request.is_awaited)
+        with observed(request) as seen, spark_errors(f"Job {request.name!r}"):
+            job = PreparedJob(request, seen, is_cancellable=not request.is_awaited)
             if job.compiled.has_streams:
                 refuse_alignment(request.graph)
-            return start(job.compiled, partial(_attempts, job))
+            return start(job.compiled, partial(_attempts, job), seen)
 
     def to_data_frame(self, request: JobRequest, collect_id: str, schema: Any) -> DataFrame:
         """See `Executor.to_data_frame`.

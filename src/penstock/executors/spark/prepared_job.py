@@ -14,6 +14,7 @@ from penstock.errors import InvalidArgumentError, SourceNotReadableError
 from penstock.executors.driver.compiled_job import compile_job
 from penstock.executors.driver.epoch_runner import new_job_id
 from penstock.executors.driver.job_description import describe
+from penstock.executors.driver.observation.observed_job import ObservedJob
 from penstock.executors.port import JobRequest
 from penstock.executors.spark.frames.aggregation import aggregated
 from penstock.executors.spark.frames.epoch_frames import EpochFrames, SparkSource
@@ -50,6 +51,7 @@ class PreparedJob:
 
     Args:
         request: What was asked for.
+        observed: What is noted of it. Default: what nobody sees.
         is_cancellable: Whether somebody may cancel it while it runs.
 
     Attributes:
@@ -61,11 +63,19 @@ class PreparedJob:
             it, as a DataFrame, is of the one it has.
     """
 
-    def __init__(self, request: JobRequest, *, is_cancellable: bool = False) -> None:
+    def __init__(
+        self,
+        request: JobRequest,
+        observed: ObservedJob | None = None,
+        *,
+        is_cancellable: bool = False,
+    ) -> None:
+        seen = observed or ObservedJob(new_job_id(), request)
         self.request = request
-        self.job_id = new_job_id()
+        self.job_id = seen.job_id
         self._take_topics()
-        self.spark = session(request.engine, request.configuration, self._packages)
+        with seen.doing("starting Spark"):
+            self.spark = session(request.engine, request.configuration, self._packages)
         self._cores = cores_of(self.spark)
         self._note = note_of(self.job_id) if is_cancellable else None
         readings = self._readings()

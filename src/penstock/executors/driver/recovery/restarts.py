@@ -132,7 +132,7 @@ def _note(error: Exception, restarts: int) -> None:
 
 def summary_of(error: BaseException) -> str:
     """Return what happened, and where, in one line: the error, its operator and record, the user's own line."""
-    what = _first_line(error)
+    what = first_line_of(error)
     if not isinstance(error, PenstockError):
         return what
     places = [
@@ -144,7 +144,8 @@ def summary_of(error: BaseException) -> str:
     return f"{what} ({where})" if where else what
 
 
-def _first_line(error: BaseException) -> str:
+def first_line_of(error: BaseException) -> str:
+    """Return what happened, in one line."""
     if isinstance(error, UserFunctionError) and error.user_traceback is not None:
         # What was raised follows the last frame, and may have several lines.
         text = error.user_traceback
@@ -180,7 +181,7 @@ class FailureLog:
         error = restart.error
         then = f"restart {restart.number} in {restart.delay / 1000:g} s"
         operator, line = getattr(error, "operator", None), getattr(error, "user_line", None)
-        kind = (type(error), operator, line or _first_line(error))
+        kind = (type(error), operator, line or first_line_of(error))
         if kind in self._told:
             return f"{name}: epoch {restart.epoch} failed: {summary_of(error)}; {then}"
         self._told.add(kind)

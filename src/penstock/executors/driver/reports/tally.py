@@ -15,7 +15,7 @@ from penstock.common.running_job import JobProgress
 from penstock.errors import LateRecordsDroppedWarning
 from penstock.executors.driver.epoch_feed import EpochResult
 from penstock.executors.driver.epoch_outcome import add_user_metrics
-from penstock.runtime.metrics import LATE_RECORDS, Distribution, Rate, Reading
+from penstock.runtime.metrics import LATE_RECORDS, shown_metric
 from penstock.runtime.program import Program
 from penstock.runtime.user_code import stack_level_of_user
 
@@ -113,14 +113,8 @@ def _sum(known: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
 
 def _plain(report: dict[str, Any]) -> dict[str, Any]:
     """Return what an operator did, with gauges as they are, and meters and distributions as a few numbers."""
-    user = {name: _shown(value) for name, value in report["user"].items()}
+    user = {name: shown_metric(value) for name, value in report["user"].items()}
     return {**report, "user": user, "late_records": user.get(LATE_RECORDS, 0)}
-
-
-def _shown(value: Any) -> Any:
-    if isinstance(value, Distribution | Rate):
-        return value.summary()
-    return value.value if isinstance(value, Reading) else value
 
 
 def warn_of_late_records(job: str, reports: Iterable[Mapping[str, Any]]) -> None:

@@ -1,0 +1,228 @@
+"""How the chains of a job look at a moment: what their subtasks and operators did."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from penstock.checkpoint.epoch_record import SubtaskId
+from penstock.executors.driver.epoch_outcome import add_user_metrics
+from penstock.executors.driver.observation.epoch_log import (
+    EpochLog,
+    Handles,
+    SubtaskCounts,
+    SubtaskTotals,
+)
+from penstock.executors.driver.observation.recent import Span
+from penstock.executors.driver.reports.job_view import (
+    Figures,
+    InputView,
+    OperatorView,
+    SubtaskView,
+    TaskTimes,
+    VertexView,
+)
+from penstock.runtime.metrics import LATE_RECORDS, Reading, shown_metric
+from penstock.runtime.program import OperatorSpec, Program, Vertex
+from penstock.runtime.task.message import SubtaskReport
+from penstock.runtime.timestamp import MIN_TIMESTAMP
+
+
+@dataclass
+class _Subtask:
+    """What is known of a subtask; of one of a source that the engine reads, of all tasks with its number."""
+
+    totals: list[SubtaskTotals] = field(default_factory=list)
+    bases: list[SubtaskCounts | None] = field(default_factory=list)
+    state_size: int = 0
+
+
+class ChainViews:
+    """Makes pictures of a job's chains.
+
+    Args:
+        program: The compiled program.
+        strategies: The ship strategies of the edges between chains, by their numbers.
+        log: What was noted of its epochs.
+    """
+
+    def __init__(self, program: Program, strategies: Mapping[int, str], log: EpochLog) -> None:
+        self._program = program
+        self._strategies = strategies
+        self._log = log
+
+    def views(self) -> tuple[VertexView, ...]:
+        """Return the chains as they are now. The log's lock is held."""
+        span = self._log.span()
+        subtasks: dict[SubtaskId, _Subtask] = {}
+        for (index, sender), totals in self._log.totals.items():
+            owner = index, sender % self._program.vertices[index].parallelism
+            found = subtasks.setdefault(owner, _Subtask())
+            found.totals.append(totals)
+            found.bases.append(None if span.base is None else span.base.get((index, sender)))
+        for owner, size in _sizes(self._log.handles).items():
+            subtasks.setdefault(owner, _Subtask()).state_size += size
+        return tuple(self._vertex(vertex, subtasks, span) for vertex in self._program.vertices)
+
+    def _vertex(
+        self,
+        vertex: Vertex,
+        known: Mapping[SubtaskId, _Subtask],
+        span: Span[Mapping[SubtaskId, SubtaskCounts]],
+    ) -> VertexView:
+        found = [known.get((vertex.index, number)) for number in range(vertex.parallelism)]
+        subtasks = tuple(
+            _subtask_view(vertex, number, one or _Subtask(), span.seconds)
+            for number, one in enumerate(found)
+        )
+        operators = tuple(
+            _operator_view(spec, place, vertex, subtasks, [one for one in found if one], span)
+            for place, spec in enumerate(vertex.operators)
+        )
+        ends = [operators[place].figures.output_watermark for place in _tails(vertex)]
+        return VertexView(
+            vertex.vertex_id,
+            vertex.name,
+            vertex.parallelism,
+            vertex.max_parallelism,
+            operators,
+            tuple(self._input(edge.index) for edge in vertex.inputs),
+            subtasks,
+            _together([one.times for one in subtasks]),
+            _lowest(ends),
+            sum(one.state_size for one in subtasks),
+        )
+
+    def _input(self, index: int) -> InputView:
+        sender, operator_id = next(
+            (vertex, spec.operator_id)
+            for vertex in self._program.vertices
+            for spec in vertex.operators
+            for edge in spec.network
+            if edge.index == index
+        )
+        return InputView(sender.vertex_id, self._strategies.get(index, "UNKNOWN"), operator_id)
+
+
+def _sizes(handles: Handles) -> Counter[SubtaskId]:
+    """Return how many bytes the files of the state of each subtask have."""
+    found: Counter[SubtaskId] = Counter()
+    for owner, files in handles.items():
+        found[owner] += sum(handle.length for handle in files)
+    return found
+
+
+def sizes_by_vertex(program: Program, handles: Handles) -> dict[str, int]:
+    """Return how many bytes of state each chain has, by its vertex id; nothing of those without."""
+    found: Counter[str] = Counter()
+    for (index, _), files in handles.items():
+        found[program.vertices[index].vertex_id] += sum(handle.length for handle in files)
+    return dict(found)
+
+
+def _tails(vertex: Vertex) -> list[int]:
+    """Return the places of the operators whose records leave the chain, or end in it."""
+    return [
+        place for place, spec in enumerate(vertex.operators) if spec.network or not spec.chained
+    ]
+
+
+def _subtask_view(vertex: Vertex, index: int, known: _Subtask, seconds: float) -> SubtaskView:
+    figures = tuple(_figures(place, known.totals, vertex) for place in range(len(vertex.operators)))
+    before = [base for base in known.bases if base is not None]
+    source = vertex.source is not None
+    tails = _tails(vertex)
+
+    def rate(now: int, then: int) -> float:
+        return (now - then) / seconds if seconds else 0.0
+
+    head = [figures[0].records_out if source else figures[0].records_in]
+    heads = [(base.records_out if source else base.records_in)[0] for base in before]
+    times = TaskTimes(
+        records_in_per_second=rate(sum(head), sum(heads)),
+        records_out_per_second=rate(
+            sum(figures[place].records_out for place in tails),
+            sum(base.records_out[place] for base in before for place in tails),
+        ),
+    )
+    return SubtaskView(index, times, figures, known.state_size)
+
+
+def _figures(place: int, totals: Sequence[SubtaskTotals], vertex: Vertex) -> Figures:
+    """Return what an operator did in a subtask."""
+    user: dict[str, Any] = {}
+    for one in totals:
+        user = add_user_metrics(user, one.user[place])
+    reports = [one.report for one in totals if one.report is not None]
+    is_source = place == 0 and vertex.source is not None
+    records_out = sum(one.records_out[place] for one in totals)
+    return Figures(
+        # What a source reads is what it emits: it has no other input.
+        records_out if is_source else sum(one.records_in[place] for one in totals),
+        records_out,
+        _lowest(_watermark(report, place, 2) for report in reports),
+        _lowest(_watermark(report, place, 3) for report in reports),
+        user.get(LATE_RECORDS, 0),
+        timers=sum(report.timers[place] for report in reports if report.timers),
+        timers_fired=sum(one.fired[place] for one in totals),
+        user={name: shown_metric(value) for name, value in user.items() if name != LATE_RECORDS},
+        gauges=frozenset(name for name, value in user.items() if isinstance(value, Reading)),
+    )
+
+
+def _watermark(report: SubtaskReport, place: int, which: int) -> int | None:
+    found: int = report.metrics[place][which]  # type: ignore[assignment]
+    return None if found == MIN_TIMESTAMP else found
+
+
+def _operator_view(
+    spec: OperatorSpec,
+    place: int,
+    vertex: Vertex,
+    subtasks: Sequence[SubtaskView],
+    known: Sequence[_Subtask],
+    span: Span[Mapping[SubtaskId, SubtaskCounts]],
+) -> OperatorView:
+    parts = [one.operators[place] for one in subtasks]
+    totals = [one for found in known for one in found.totals]
+    together = _figures(place, totals, vertex)
+    is_source = place == 0 and vertex.source is not None
+    before = sum(
+        (base.records_out if is_source else base.records_in)[place]
+        for found in known
+        for base in found.bases
+        if base is not None
+    )
+    counted = sum(part.records_in for part in parts)
+    return OperatorView(
+        spec.operator_id,
+        spec.name,
+        spec.uid,
+        tuple(edge.target for edge in spec.chained),
+        together,
+        (counted - before) / span.seconds if span.seconds else 0.0,
+    )
+
+
+def _lowest(watermarks: Iterable[int | None]) -> int | None:
+    """Return the lowest of some watermarks; None if one has not come, or there is none."""
+    found = list(watermarks)
+    if not found or any(one is None for one in found):
+        return None
+    return min(one for one in found if one is not None)
+
+
+def _together(times: Sequence[TaskTimes]) -> TaskTimes:
+    """Return the averages of shares, and the sums of the rest."""
+    count = len(times)
+    return TaskTimes(
+        sum(one.busy for one in times) / count,
+        sum(one.back_pressured for one in times) / count,
+        sum(one.idle for one in times) / count,
+        sum(one.records_in_per_second for one in times),
+        sum(one.records_out_per_second for one in times),
+        sum(one.bytes_in for one in times),
+        sum(one.bytes_out for one in times),
+    )

@@ -1,0 +1,240 @@
+"""What the epochs of a job took and did: noted as they run, in a few microseconds each."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+from penstock.checkpoint.epoch_record import EpochRecord, SubtaskId
+from penstock.checkpoint.handles import StateHandle
+from penstock.executors.driver.epoch_outcome import EpochOutcome, add_user_metrics
+from penstock.executors.driver.observation.recent import Recent, Span
+from penstock.runtime.progress import SubtaskProgress
+from penstock.runtime.task.message import SubtaskReport
+
+_MOST_EPOCHS: Final = 100
+
+Handles = Mapping[SubtaskId, tuple[StateHandle, ...]]
+Progress = Mapping[SubtaskId, SubtaskProgress]
+
+
+class Clocks(NamedTuple):
+    """Tell the time.
+
+    Attributes:
+        seconds: Returns seconds that never go back, since whenever.
+        millis: Returns milliseconds since 1970.
+    """
+
+    seconds: Callable[[], float] = time.monotonic
+    millis: Callable[[], int] = lambda: time.time_ns() // 1_000_000
+
+
+@dataclass(slots=True)
+class NotedEpoch:
+    """An epoch.
+
+    Attributes:
+        number: Its number.
+        started: When it began, in milliseconds since 1970.
+        begun: The same in seconds, on a clock that never goes back, as all that follow.
+        planning: For how many seconds it had been planned before.
+        ran: When its tasks were done; None if they are not.
+        committed: When its metadata was written; None if it is not.
+        published: When sinks had published it; None if they have not.
+        records_in: How many records its sources read.
+        handles: The files of all state after it.
+        handles_before: Those before it.
+        failure: What it failed with; None if it did not.
+    """
+
+    number: int
+    started: int
+    begun: float
+    planning: float = 0.0
+    ran: float | None = None
+    committed: float | None = None
+    published: float | None = None
+    records_in: int = 0
+    handles: Handles = field(default_factory=dict)
+    handles_before: Handles = field(default_factory=dict)
+    failure: BaseException | None = None
+
+
+class SubtaskCounts(NamedTuple):
+    """What a subtask did until a moment.
+
+    Attributes:
+        records_in: Records received, of each operator of the chain.
+        records_out: Records emitted, of each.
+    """
+
+    records_in: tuple[int, ...]
+    records_out: tuple[int, ...]
+
+
+class SubtaskTotals:
+    """What a subtask did in all epochs that were committed.
+
+    Attributes:
+        records_in: Records received, of each operator of the chain.
+        records_out: Records emitted, of each.
+        fired: Timers fired, of each.
+        user: What functions counted, of each.
+        report: What it told of the last epoch in which it ran.
+    """
+
+    __slots__ = ("fired", "records_in", "records_out", "report", "user")
+
+    def __init__(self, operators: int) -> None:
+        self.records_in = [0] * operators
+        self.records_out = [0] * operators
+        self.fired = [0] * operators
+        self.user: list[dict[str, Any]] = [{} for _ in range(operators)]
+        self.report: SubtaskReport | None = None
+
+    def add(self, report: SubtaskReport) -> None:
+        """Add what it did in an epoch."""
+        self.report = report
+        for place, (records_in, records_out, _, _, user) in enumerate(report.metrics):
+            self.records_in[place] += records_in
+            self.records_out[place] += records_out
+            if user:
+                self.user[place] = add_user_metrics(self.user[place], user)
+        if any(report.fired):
+            self.fired = [sum(both) for both in zip(self.fired, report.fired, strict=True)]
+
+    def counts(self) -> SubtaskCounts:
+        """Return what cannot change any more."""
+        return SubtaskCounts(tuple(self.records_in), tuple(self.records_out))
+
+
+class EpochLog:
+    """Notes what the epochs of a job took and did. Whoever reads it holds `lock`.
+
+    Args:
+        sources: The indices of the chains that begin with a source.
+        clocks: Tell the time.
+
+    Attributes:
+        lock: Is held while something changes.
+        epochs: The last hundred that were committed or failed, oldest first.
+        running: The epoch that is running, or being published; None between two.
+        completed: How many were committed.
+        failed: How many failed.
+        records_in: How many records sources have read in committed epochs.
+        totals: What each subtask did in them. Tasks of a source that the engine reads are numbered anew in each
+            epoch; they count for the subtask with their number.
+        progress: How far each subtask had come when the last one was committed.
+        handles: The files of all state after it.
+        restored: The epoch that the first of them followed; None for none.
+    """
+
+    def __init__(self, sources: frozenset[int] = frozenset(), clocks: Clocks | None = None) -> None:
+        self.clocks = clocks or Clocks()
+        self.lock = threading.Lock()
+        self.epochs: deque[NotedEpoch] = deque(maxlen=_MOST_EPOCHS)
+        self.running: NotedEpoch | None = None
+        self.completed = 0
+        self.failed = 0
+        self.records_in = 0
+        self.totals: dict[SubtaskId, SubtaskTotals] = {}
+        self.progress: Progress = {}
+        self.handles: Handles = {}
+        self.restored: EpochRecord | None = None
+        self._sources = sources
+        self._recent = Recent(self._counts)
+
+    def resumed(self, last: EpochRecord | None, progress: Progress) -> None:
+        """Note the epoch that a run goes on from, and how far each subtask had come then."""
+        with self.lock:
+            if last is not None and not self.completed:
+                self.restored = last
+            if last is not None:
+                self.handles, self.progress = last.handles, progress
+
+    @contextmanager
+    def epoch(self, number: int, planning: float = 0.0) -> Iterator[None]:
+        """Run an epoch inside, commit and publish it: see `begin`, `published` and `fail`."""
+        self.begin(number, planning)
+        try:
+            yield
+        except BaseException as error:
+            self.fail(error)
+            raise
+        self.published()
+
+    def begin(self, number: int, planning: float = 0.0) -> None:
+        """Note that an epoch begins, after that many seconds in which it was planned."""
+        begun = self.clocks.seconds()
+        with self.lock:
+            self._recent.begin(begun - planning)
+            self.running = NotedEpoch(number, self.clocks.millis(), begun, planning)
+
+    def ran(self) -> None:
+        """Note that the tasks of the epoch are done."""
+        if self.running is not None:
+            self.running.ran = self.clocks.seconds()
+
+    def committed(self, record: EpochRecord, outcome: EpochOutcome, progress: Progress) -> None:
+        """Note that the metadata of the epoch was written."""
+        epoch = self.running
+        if epoch is None:
+            return
+        with self.lock:
+            epoch.committed = self.clocks.seconds()
+            epoch.handles_before, epoch.handles = self.handles, record.handles
+            self.handles, self.progress = record.handles, progress
+            for owner, report in outcome.reports.items():
+                totals = self.totals.get(owner)
+                if totals is None:
+                    totals = self.totals[owner] = SubtaskTotals(len(report.metrics))
+                totals.add(report)
+                if owner[0] in self._sources:
+                    epoch.records_in += report.metrics[0][1]
+            self.records_in += epoch.records_in
+            self.completed += 1
+            self.epochs.append(epoch)
+            self._recent.changed(epoch.committed)
+
+    def published(self) -> None:
+        """Note that sinks have published the epoch."""
+        if self.running is not None:
+            self.running.published = self.clocks.seconds()
+        self.running = None
+
+    def fail(self, error: BaseException) -> None:
+        """Note that the epoch has failed; one that was committed could not be published."""
+        with self.lock:
+            epoch, self.running = self.running, None
+            if epoch is None:
+                return
+            epoch.failure = error
+            self.failed += 1
+            if epoch.committed is None:
+                self.epochs.append(epoch)
+
+    def span(self) -> Span[Mapping[SubtaskId, SubtaskCounts]]:
+        """Return the last seconds, until the running epoch began, whose records nobody knows yet, or until now.
+
+        An epoch that takes more than ten seconds longer than the one before has stopped the stream.
+        """
+        now, running = self.clocks.seconds(), self.running
+        if running is None or running.committed is not None:
+            return self._recent.span(now)
+        last = self.epochs[-1] if self.epochs else None
+        usual = 0.0 if last is None or last.committed is None else last.committed - last.begun
+        patience = usual + _PATIENCE
+        over = now - running.begun - patience
+        return self._recent.span(running.begun + max(0.0, over))
+
+    def _counts(self) -> Mapping[SubtaskId, SubtaskCounts]:
+        return {owner: totals.counts() for owner, totals in self.totals.items()}
+
+
+_PATIENCE: Final = 10.0

@@ -1,0 +1,252 @@
+"""A job as the driver sees it, from before it is compiled to after its end, and the picture of it at a moment."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from penstock.common.configuration import options
+from penstock.common.job_status import JobStatus
+from penstock.common.running_job import RunningJob
+from penstock.executors.driver.checkpoints import Checkpoints
+from penstock.executors.driver.compiled_job import CompiledJob
+from penstock.executors.driver.observation.chain_views import ChainViews, sizes_by_vertex
+from penstock.executors.driver.observation.epoch_log import Clocks, EpochLog, NotedEpoch
+from penstock.executors.driver.observation.exception_log import ExceptionLog
+from penstock.executors.driver.observation.watermarks import Watermarks
+from penstock.executors.driver.recovery.restarts import Restart, summary_of
+from penstock.executors.driver.reports.job_view import EpochView, JobView
+from penstock.executors.port import JobRequest
+from penstock.runtime.program import Program
+
+_ENDS: Final = {
+    JobStatus.FINISHED: "finished",
+    JobStatus.CANCELED: "cancelled",
+    JobStatus.FAILED: "failed",
+}
+
+
+class ObservedJob:
+    """A job as the driver sees it.
+
+    It is told what happens, by whichever thread it happens in, which costs next to nothing; the picture is made
+    when somebody asks. When the job has ended, only the last picture is left.
+
+    Args:
+        job_id: The job's id.
+        request: What was asked for.
+        clocks: Tell the time.
+
+    Attributes:
+        running: What stops it, and takes savepoints of it; None before it has started, and once it has ended.
+    """
+
+    def __init__(self, job_id: str, request: JobRequest, clocks: Clocks | None = None) -> None:
+        self.job_id = job_id
+        self.name = request.name
+        self.running: RunningJob | None = None
+        self._configuration = request.configuration
+        self._clocks = clocks or Clocks()
+        self._log = EpochLog(clocks=self._clocks)
+        self._started = self._clocks.millis()
+        self._status = JobStatus.CREATED
+        self._status_times = {JobStatus.CREATED: self._started}
+        self._doing: list[str] = []
+        self._exceptions = ExceptionLog()
+        self._restart: Restart | None = None
+        self._restart_at = 0
+        self._restarts = 0
+        self._program: Program | None = None
+        self._chains: ChainViews | None = None
+        self._watermarks: Watermarks | None = None
+        self._is_bounded = False
+        self._is_stopping = False
+        self._location: str | None = None
+        self._spark_url: str | None = None
+        self._view_lock = threading.Lock()
+        self._last_view: JobView | None = None
+
+    def compiled(self, job: CompiledJob, program: Program, checkpoints: Checkpoints) -> EpochLog:
+        """Learn what is run, and where its checkpoints are; and return what is to note its epochs.
+
+        Args:
+            job: The program, as it was compiled.
+            program: The same, with the key groups that are known.
+            checkpoints: Where its epochs are committed.
+        """
+        sources = frozenset(
+            vertex.index for vertex in program.vertices if vertex.source is not None
+        )
+        self._log = EpochLog(sources, self._clocks)
+        self._program = program
+        self._exceptions.know(program)
+        strategies = {
+            edge.index: edge.stream_edge.partitioner.ship_strategy for edge in job.graph.edges
+        }
+        self._chains = ChainViews(program, strategies, self._log)
+        self._watermarks = Watermarks(program, self._log)
+        self._is_bounded = not job.has_streams
+        self._location = checkpoints.location if checkpoints.is_durable else None
+        return self._log
+
+    def runs_on(self, spark_url: str | None) -> None:
+        """Learn of Spark's own page."""
+        self._spark_url = spark_url
+
+    def became(self, status: JobStatus) -> None:
+        """Note that the job is doing something else now."""
+        if status is not self._status:
+            self._status = status
+            self._status_times = {**self._status_times, status: self._clocks.millis()}
+
+    @contextmanager
+    def doing(self, what: str) -> Iterator[None]:
+        """Show inside, in place of what follows from the status, what the job is doing."""
+        self._doing.append(what)
+        try:
+            yield
+        finally:
+            if what in self._doing:
+                self._doing.remove(what)
+
+    def stops(self) -> None:
+        """Note that no epoch follows."""
+        self._is_stopping = True
+
+    def failed(self, error: BaseException) -> None:
+        """Note what the job, or its start, failed with."""
+        last = self._log.epochs[-1] if self._log.epochs else None
+        is_of_epoch = last is not None and last.failure is error
+        self._exceptions.add(
+            error, self._clocks.millis(), last.number if last and is_of_epoch else None
+        )
+
+    def restarts(self, restart: Restart) -> None:
+        """Note that the job has failed and is going to be restarted."""
+        self.failed(restart.error)
+        self._restart, self._restarts = restart, restart.number
+        self._restart_at = self._clocks.millis() + restart.delay
+        self.became(JobStatus.RESTARTING)
+
+    def ended(self, status: JobStatus, error: BaseException | None = None) -> None:
+        """Note how the job has ended, and forget all but the last picture."""
+        if error is not None:
+            self.failed(error)
+        self.became(status)
+        self._doing.clear()
+        with self._view_lock:
+            self._last_view = self._view()
+            self.running = self._chains = self._watermarks = None
+            self._log = EpochLog()
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the job has ended."""
+        return self._last_view is not None
+
+    def view(self) -> JobView:
+        """Return the job as it is now; one that has ended, as it was then."""
+        with self._view_lock:
+            return self._last_view or self._view()
+
+    def _view(self) -> JobView:
+        log, now = self._log, self._clocks.millis()
+        with log.lock:
+            vertices = () if self._chains is None else self._chains.views()
+            epochs = tuple(self._epoch(epoch) for epoch in log.epochs)
+            watermark, holding_back = (
+                (None, ()) if self._watermarks is None else self._watermarks.seen()
+            )
+            restored, running = log.restored, log.running
+            counts = log.completed, log.failed, log.records_in
+        done = [epoch for epoch in epochs if epoch.failure is None]
+        sources = [vertex for vertex in vertices if vertex.is_source]
+        operators = [operator for vertex in vertices for operator in vertex.operators]
+        interval = self._configuration.get(options.EPOCH_INTERVAL).to_millis()
+        return JobView(
+            self.job_id,
+            self.name,
+            self._status,
+            self._phase(running, is_first=not counts[0]),
+            now,
+            self._started,
+            self._status_times[self._status] if self._status.is_terminal_state() else None,
+            self._status_times,
+            self._is_bounded,
+            max((vertex.parallelism for vertex in vertices), default=1),
+            max((vertex.max_parallelism for vertex in vertices), default=128),
+            self._configuration.shown(),
+            self._location,
+            interval or None,
+            vertices,
+            epochs,
+            counts[0],
+            counts[1],
+            None if restored is None else restored.number,
+            self._location if restored is not None else None,
+            self._restarts,
+            self._exceptions.views(),
+            (),
+            counts[2],
+            sum(vertex.times.records_in_per_second for vertex in sources),
+            watermark,
+            None if watermark is None else max(0, now - watermark),
+            holding_back,
+            sum(operator.figures.late_records for operator in operators),
+            sum(operator.figures.failed_records for operator in operators),
+            0,
+            sum(vertex.state_size for vertex in vertices),
+            done[-1].changed_size if done else 0,
+            done[-1].duration if done else 0,
+            self._spark_url,
+        )
+
+    def _phase(self, running: NotedEpoch | None, *, is_first: bool) -> str:
+        if self._status in _ENDS:
+            return _ENDS[self._status]
+        if self._doing:
+            return self._doing[-1]
+        if self._status is JobStatus.RESTARTING and self._restart is not None:
+            left = (self._restart_at - self._clocks.millis() + 999) // 1000
+            return f"restarting in {left} s" if left > 0 else "restarting"
+        if self._is_stopping or self._status is JobStatus.CANCELLING:
+            return "stopping"
+        if self._status is JobStatus.CREATED:
+            return "starting"
+        if not is_first:
+            return "running"
+        if running is None:
+            return "waiting for the first records"
+        return f"first epoch, {int(self._clocks.seconds() - running.begun)} s"
+
+    def _epoch(self, epoch: NotedEpoch) -> EpochView:
+        sizes = {} if self._program is None else sizes_by_vertex(self._program, epoch.handles)
+        before = {handle.name for files in epoch.handles_before.values() for handle in files}
+        end = epoch.committed or self._clocks.seconds()
+        ran = epoch.ran or end
+        return EpochView(
+            epoch.number,
+            epoch.started,
+            _millis(end - epoch.begun),
+            _millis(epoch.planning),
+            _millis(ran - epoch.begun),
+            _millis(end - ran),
+            None if epoch.published is None else _millis(epoch.published - end),
+            epoch.records_in,
+            sum(sizes.values()),
+            sum(
+                handle.length
+                for files in epoch.handles.values()
+                for handle in files
+                if handle.name not in before
+            ),
+            self._location if epoch.committed is not None else None,
+            failure=None if epoch.failure is None else summary_of(epoch.failure),
+            state_sizes=sizes,
+        )
+
+
+def _millis(seconds: float) -> int:
+    return round(seconds * 1000)

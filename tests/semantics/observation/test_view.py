@@ -1,0 +1,108 @@
+"""What is seen of a job, while it runs and once it has ended, on both executors."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.semantics.conftest import NewEnvironment
+
+from penstock.common import JobStatus, WatermarkStrategy
+from penstock.common.restart_strategy import RestartStrategies
+from penstock.errors import UserFunctionError
+from penstock.executors.driver.observation.running_jobs import JOBS
+from penstock.executors.driver.reports.job_view import JobView, VertexView, job_view_json
+from penstock.testing import TestingSource
+
+
+def view_of(name: str) -> JobView:
+    """Return the view of the last job of a name."""
+    return next(job.view() for job in reversed(JOBS.jobs()) if job.name == name)
+
+
+def test_a_job_that_has_ended_is_seen_as_it_was(
+    new_environment: NewEnvironment, executor: str, tmp_path: Path
+) -> None:
+    env = new_environment(2, execution__checkpointing__dir=tmp_path / "job", my__password="pst")
+    numbers = env.from_source(
+        TestingSource([[1, 2, 3], [4], [5, 6]]), WatermarkStrategy.no_watermarks(), "numbers"
+    ).uid("numbers")
+    sums = numbers.key_by(lambda number: number % 2).sum().uid("sum").name("Sum")
+    sums.filter(lambda number: number > 3).print()
+    name = f"seen on {executor}"
+    env.execute(name)
+    view = view_of(name)
+
+    assert view.status is JobStatus.FINISHED
+    assert (view.phase, view.is_bounded, view.records_in) == ("finished", True, 6)
+    assert view.ended is not None
+    assert view.started <= view.status_times[JobStatus.RUNNING] <= view.ended
+    assert view.checkpoint_location is not None
+    assert view.configuration["my.password"] == "******"
+    assert "pst" not in json.dumps(job_view_json(view))
+    assert [epoch.records_in for epoch in view.epochs] == [3, 1, 2]
+    assert (view.epochs_completed, view.epochs_failed) == (3, 0)
+    for epoch in view.epochs:
+        assert abs(epoch.running + epoch.committing - epoch.duration) <= 1
+        assert epoch.publishing is not None
+        assert epoch.state_size == sum(epoch.state_sizes.values())
+    assert view.epochs[0].changed_size == view.epochs[0].state_size > 0
+    check_chains(view.vertices)
+
+
+def check_chains(vertices: tuple[VertexView, ...]) -> None:
+    source, chain = vertices
+    assert source.is_source
+    assert [(one.vertex_id, one.ship_strategy) for one in chain.inputs] == [
+        (source.vertex_id, "HASH")
+    ]
+    assert [operator.name for operator in chain.operators][:2] == ["Sum", "Filter"]
+    assert [
+        (operator.figures.records_in, operator.figures.records_out) for operator in chain.operators
+    ] == [(6, 6), (6, 4), (4, 0)]
+    for vertex in vertices:
+        assert len(vertex.subtasks) == vertex.parallelism
+        for place, operator in enumerate(vertex.operators):
+            parts = [subtask.operators[place].records_in for subtask in vertex.subtasks]
+            assert sum(parts) == operator.figures.records_in
+        assert sum(one.state_size for one in vertex.subtasks) == vertex.state_size
+    assert chain.state_size > 0
+
+
+def fail(number: int) -> int:
+    if number == 4:
+        raise ValueError("four")
+    return number
+
+
+def test_a_poison_record_is_one_exception_that_came_often(
+    new_environment: NewEnvironment, executor: str
+) -> None:
+    env = new_environment()
+    env.set_restart_strategy(RestartStrategies.fixed_delay_restart(2, 1))
+    numbers = env.from_source(
+        TestingSource([[1], [4]]), WatermarkStrategy.no_watermarks(), "numbers"
+    )
+    numbers.map(fail).name("Fail").print()
+    name = f"poisoned on {executor}"
+    with pytest.raises(UserFunctionError):
+        env.execute(name)
+    view = view_of(name)
+
+    assert (view.status, view.phase, view.restarts) == (JobStatus.FAILED, "failed", 2)
+    (found,) = view.exceptions
+    assert (found.operator, found.record, found.times, found.epoch) == ("Fail", "4", 3, 1)
+    assert found.message == "ValueError: four"
+    assert found.traceback.startswith("Traceback")
+    assert "raise ValueError" in found.traceback
+    assert found.vertex_id in {vertex.vertex_id for vertex in view.vertices}
+    assert (view.epochs_completed, view.epochs_failed, view.records_in) == (1, 3, 1)
+    first, *others = [epoch.failure for epoch in view.epochs]
+    assert first is None
+    assert len(others) == 3
+    assert all(
+        failure.startswith("ValueError: four (operator 'Fail', record 4")
+        for failure in others
+        if failure
+    )
