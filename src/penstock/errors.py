@@ -238,6 +238,14 @@ class InvalidConfigurationValueError(PenstockError, ValueError):
     """Raised when a configuration key is set to, or read as, what it cannot be."""
 
 
+class MetricsLibraryNotFoundError(PenstockError, ImportError):
+    """Raised when a reporter of metrics is configured and the library that it takes is not installed."""
+
+
+class MetricsNotReportedError(PenstockError, OSError):
+    """Raised when what a reporter of metrics sends them to does not take them; the job goes on."""
+
+
 class SparkNotFoundError(PenstockError, ImportError):
     """Raised when a program is to run on Spark and pyspark is not installed."""
 

@@ -385,9 +385,8 @@ def subtask_report(
     handles: tuple[StateHandle, ...] | None = None,
     *,
     attempt: str = "a",
-    **others: Any,
 ) -> SubtaskReport:
-    return SubtaskReport(metrics, attempts, handles, attempt, SubtaskProgress(), **others)
+    return SubtaskReport(metrics, attempts, handles, attempt, SubtaskProgress())
 
 
 def messages(buffers: Iterable[Buffer]) -> list[Message]:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 import sys
 
 import pytest
@@ -13,6 +14,7 @@ from penstock.runtime.metrics import (
     Distribution,
     Meter,
     MetricGroup,
+    MetricName,
     OperatorMetrics,
     Rate,
     Reading,
@@ -175,3 +177,31 @@ def test_a_rate_falls_when_no_more_events_come() -> None:
 def test_a_meter_without_a_time_span_is_refused() -> None:
     with pytest.raises(InvalidArgumentError, match="rate cannot be that of 0 seconds"):
         MetricGroup().meter("a", 0)
+
+
+def test_a_full_name_knows_its_groups_wherever_it_is_sent() -> None:
+    group = MetricGroup().add_group("cache").add_group("shard", "7.1")
+    group.counter("rows.read").inc()
+    group.gauge("size", lambda: 5)
+
+    sent = pickle.loads(pickle.dumps(group.take()))
+
+    assert sent == {"cache.shard.7.1.rows.read": 1, "cache.shard.7.1.size": Reading(5)}
+    for name in sent:
+        assert isinstance(name, MetricName)
+        assert name.groups == ("cache", "shard", "7.1")
+        assert name.logical_groups == ("cache", "shard")
+        assert name.variables == (("shard", "7.1"),)
+    assert [name.name for name in sent] == ["rows.read", "size"]
+
+
+def test_a_name_without_groups_is_a_plain_text() -> None:
+    assert type(MetricGroup().full_name("rows")) is str
+    assert MetricName.of("rows").groups == ()
+    assert MetricName.of("cache.rows").groups == ("cache",)
+
+
+def test_a_group_is_the_same_whether_it_is_asked_for_as_a_value_or_not() -> None:
+    top = MetricGroup()
+
+    assert top.add_group("shard", "7") is top.add_group("shard").add_group("7")

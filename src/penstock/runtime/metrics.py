@@ -223,11 +223,60 @@ class Reading(NamedTuple):
     value: Any
 
 
+class MetricName(str):
+    """The full name of a metric, which knows the groups that it is made of.
+
+    Attributes:
+        name: The last part of it, its own.
+        groups: The names of its groups, outermost first.
+        values: The places among them of the values of variables; before each is the name of its variable.
+
+    Example:
+        >>> name = MetricGroup().add_group("cache").add_group("shard", "7.1").full_name("hits")
+        >>> name, name.groups, name.logical_groups, name.variables
+        ('cache.shard.7.1.hits', ('cache', 'shard', '7.1'), ('cache', 'shard'), (('shard', '7.1'),))
+    """
+
+    __slots__ = ("groups", "name", "values")
+
+    name: str
+    groups: tuple[str, ...]
+    values: frozenset[int]
+
+    def __new__(cls, name: str, groups: tuple[str, ...], values: frozenset[int]) -> MetricName:
+        """Make one of its own name, the groups, and the places of those that are values."""
+        found = super().__new__(cls, ".".join((*groups, name)))
+        found.name, found.groups, found.values = name, groups, values
+        return found
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return MetricName, (self.name, self.groups, self.values)
+
+    @classmethod
+    def of(cls, full_name: str) -> MetricName:
+        """Return a full name that knows its groups; of one that does not know them, each part is one."""
+        if isinstance(full_name, cls):
+            return full_name
+        *groups, name = full_name.split(".")
+        return cls(name, tuple(groups), frozenset())
+
+    @property
+    def logical_groups(self) -> tuple[str, ...]:
+        """The groups that are not values of a variable."""
+        return tuple(group for place, group in enumerate(self.groups) if place not in self.values)
+
+    @property
+    def variables(self) -> tuple[tuple[str, str], ...]:
+        """The variables that its groups give values to, with these."""
+        return tuple((self.groups[place - 1], self.groups[place]) for place in sorted(self.values))
+
+
 class MetricGroup(metricbase.MetricGroup):
     """The metrics of one user's function, reported with the result of the job.
 
     Args:
-        prefix: What stands before the names of this group's metrics.
+        groups: The names of this group and of those above it, outermost first.
+        values: The places among them of the values of variables.
 
     Example:
         >>> group = MetricGroup()
@@ -236,8 +285,9 @@ class MetricGroup(metricbase.MetricGroup):
         {'cache.hits': 1}
     """
 
-    def __init__(self, prefix: str = "") -> None:
-        self._prefix = prefix
+    def __init__(self, groups: tuple[str, ...] = (), values: frozenset[int] = frozenset()) -> None:
+        self._path = groups
+        self._values = values
         self._counters: dict[str, Counter] = {}
         self._distributions: dict[str, Distribution] = {}
         self._meters: dict[str, Meter] = {}
@@ -246,10 +296,19 @@ class MetricGroup(metricbase.MetricGroup):
 
     def add_group(self, name: str, extra: str | None = None) -> MetricGroup:
         """Return the group below this one with that name (and then that value), made if new."""
+        group = self._below(name, self._values)
+        if extra is None:
+            return group
+        return group._below(extra, self._values | {len(self._path) + 1})  # noqa: SLF001 - of the same class
+
+    def _below(self, name: str, values: frozenset[int]) -> MetricGroup:
         if name not in self._groups:
-            self._groups[name] = MetricGroup(f"{self._prefix}{name}.")
-        group = self._groups[name]
-        return group if extra is None else group.add_group(extra)
+            self._groups[name] = MetricGroup((*self._path, name), values)
+        return self._groups[name]
+
+    def full_name(self, name: str) -> str:
+        """Return the full name of a metric of this group: a plain one, if it has no dots."""
+        return MetricName(name, self._path, self._values) if self._path or "." in name else name
 
     def counter(self, name: str) -> Counter:
         """Return the counter with that name, made if new."""
@@ -281,14 +340,14 @@ class MetricGroup(metricbase.MetricGroup):
             **self._meters,
         }
         found: dict[str, Any] = {
-            self._prefix + name: taken.take() for name, taken in measured.items()
+            self.full_name(name): taken.take() for name, taken in measured.items()
         }
         for group in self._groups.values():
             found.update(group.take_counts())
         return found
 
     def _readings(self) -> dict[str, Any]:
-        found = {self._prefix + name: Reading(gauge()) for name, gauge in self._gauges.items()}
+        found = {self.full_name(name): Reading(gauge()) for name, gauge in self._gauges.items()}
         for group in self._groups.values():
             found.update(group._readings())  # noqa: SLF001 - of the same class
         return found

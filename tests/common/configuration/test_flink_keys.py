@@ -47,8 +47,8 @@ def test_no_name_stands_for_two() -> None:
     [
         ("taskmanager.memory.process.size", "taskmanager.memory.process.size"),
         ("akka.ask.timeout", "pekko.ask.timeout"),
-        ("metrics.reporter.prom.interval", "metrics.reporter.<name>.interval"),
-        ("metrics.reporter.prom.port", "metrics.reporter.<name>.<key>"),
+        ("traces.reporter.otel.scope.delimiter", "traces.reporter.<name>.scope.delimiter"),
+        ("traces.reporter.otel.port", "traces.reporter.<name>.<key>"),
         ("fs.s3a.connection.maximum", "fs.s3a.<key>"),
         ("s3.endpoint", "s3.endpoint"),
         ("s3.any", "s3.<key>"),

@@ -8,7 +8,12 @@ from typing import Any
 import pytest
 
 import penstock
-from penstock.common.configuration import options, options_without_effect, rocksdb_options
+from penstock.common.configuration import (
+    metric_options,
+    options,
+    options_without_effect,
+    rocksdb_options,
+)
 from penstock.common.configuration.config_option import ConfigOption
 from penstock.common.configuration.options import OPEN_PREFIXES, OPTIONS
 from penstock.common.time import Duration
@@ -28,7 +33,7 @@ def test_every_option_is_described_and_can_have_its_default(option: ConfigOption
 
 
 def test_no_option_is_forgotten_or_defined_twice() -> None:
-    modules = options, options_without_effect, rocksdb_options
+    modules = metric_options, options, options_without_effect, rocksdb_options
     defined = [option for module in modules for option in options_in(module).values()]
 
     assert len(defined) == len(OPTIONS)
@@ -41,7 +46,7 @@ def test_an_option_with_effect_is_read_and_one_without_is_not() -> None:
         names_read_below("common") | names_read_below("datastream") | names_read_below("cli")
     )
 
-    for module in (options, rocksdb_options):
+    for module in (metric_options, options, rocksdb_options):
         assert options_in(module).keys() <= runs_jobs | asked_for
     assert options_in(options_without_effect).keys().isdisjoint(runs_jobs)
 

@@ -23,7 +23,7 @@ def said(caplog: pytest.LogCaptureFixture) -> list[str]:
     [
         ("taskmanager.memory.process.size", "4g", "`spark.executor.memory`"),
         ("execution.checkpointing.mode", "AT_LEAST_ONCE", "exactly once in either mode"),
-        ("metrics.reporter.mine.factory.class", "a.B", "`spark.metrics.conf.*`"),
+        ("traces.reporter.mine.factory.class", "a.B", "an epoch listener"),
         ("akka.ask.timeout", "1 min", "`spark.driver.port`"),
     ],
 )

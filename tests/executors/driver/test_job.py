@@ -11,8 +11,9 @@ from penstock.checkpoint.epoch_record import EpochRecord
 from penstock.common.configuration import Configuration
 from penstock.common.job_status import JobStatus
 from penstock.errors import UserFunctionError
-from penstock.executors.driver.epoch_feed import EpochFeed, EpochResult, News
+from penstock.executors.driver.epoch_feed import EpochFeed, EpochResult
 from penstock.executors.driver.job import Job
+from penstock.executors.driver.recovery.restarts import Restart
 from penstock.executors.port import JobRequest
 from penstock.graph.stream_graph import StreamGraph
 from penstock.runtime.exchange.partitioners import RebalancePartitioner
@@ -59,9 +60,9 @@ class WatchedFeed(EpochFeed):
     def __init__(self) -> None:
         super().__init__()
         self.read = [threading.Event() for _ in range(10)]
-        self._given: News | None = None
+        self._given: EpochResult | Restart | None = None
 
-    def next(self, seconds: float = 0.0) -> News | None:
+    def next(self, seconds: float = 0.0) -> EpochResult | Restart | None:
         # The client is done with an epoch when it asks for the next one.
         if isinstance(self._given, EpochResult):
             self.read[self._given.record.number].set()

@@ -85,8 +85,8 @@ class FlinkKeys:
         """The key of this name; None if Flink has none, or one that is an option here.
 
         Example:
-            >>> flink_keys().find("metrics.reporter.mine.port").key
-            'metrics.reporter.<name>.<key>'
+            >>> flink_keys().find("traces.reporter.mine.port").key
+            'traces.reporter.<name>.<key>'
         """
         if name in self._by_name:
             return self._by_name[name]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from penstock.common.configuration import options_without_effect, rocksdb_options
+from penstock.common.configuration import metric_options, options_without_effect, rocksdb_options
 from penstock.common.configuration.config_option import ClassNames, ConfigOption, Location
 from penstock.common.configuration.memory_size import MemorySize
 from penstock.common.time import Duration
@@ -149,15 +149,6 @@ PROGRESS_INTERVAL: Final = ConfigOption(
     Duration,
     Duration.of_seconds(10),
     "How often the log says how a job is doing; 0 says nothing there. Not in Flink.",
-    minimum=0,
-)
-LOG_LINES: Final = ConfigOption(
-    "execution.log.lines",
-    int,
-    1000,
-    "How many lines that functions log in one subtask of an operator and one epoch the driver's log shows, where they "
-    "run in other processes: of more of them the first, and a tenth for the last ones. 0 leaves them to the logs "
-    "of Spark's executors. Not in Flink.",
     minimum=0,
 )
 ASYNC_DRAIN_TIMEOUT: Final = ConfigOption(
@@ -440,6 +431,7 @@ _FOUND: Final = (
     *globals().values(),
     *vars(options_without_effect).values(),
     *vars(rocksdb_options).values(),
+    *vars(metric_options).values(),
 )
 OPTIONS: Final[dict[str, ConfigOption[object]]] = {
     option.key: option for option in _FOUND if isinstance(option, ConfigOption)
@@ -454,5 +446,9 @@ WITHOUT_EFFECT: Final = frozenset(
     if isinstance(option, ConfigOption)
 )
 """The keys of those options that are accepted and change nothing."""
-OPEN_PREFIXES: Final = ("spark.", f"{GLOBAL_JOB_PARAMETERS.key}.")
-"""Any key that begins with one of these is accepted, and its value left as it is."""
+OPEN_PREFIXES: Final = (
+    "spark.",
+    f"{GLOBAL_JOB_PARAMETERS.key}.",
+    metric_options.REPORTER_PREFIX,
+)
+"""Any key that begins with one of these is accepted, and its value left as it is, at least until a job starts."""

@@ -29,14 +29,11 @@ from penstock.errors import (
 from penstock.executors.driver.epoch_feed import EpochFeed, EpochResult
 from penstock.executors.driver.epoch_gate import GateTurn
 from penstock.executors.driver.observation.observed_job import ObservedJob
-from penstock.executors.driver.progress.late_records import LateRecordsLog, warn_of_late_records
 from penstock.executors.driver.recovery.restart_strategy import restart_strategy_of
 from penstock.executors.driver.recovery.restarts import FailureLog, Restart, run_with_restarts
 from penstock.executors.driver.reports.job_view import JobView
 from penstock.executors.driver.reports.progress_line import ProgressLine
-from penstock.executors.driver.reports.recent_log import RECENT_LOG
-from penstock.executors.driver.reports.tally import Tally
-from penstock.executors.driver.reports.task_lines import TaskLines, TaskLog
+from penstock.executors.driver.reports.tally import Tally, warn_of_late_records
 from penstock.executors.driver.savepoints import Savepoints
 from penstock.executors.port import JobRequest
 from penstock.runtime.program import Program
@@ -96,10 +93,7 @@ class Job:
         self._tally = Tally(job_id, program)
         self._progress = self._tally.progress
         self._failures = FailureLog()
-        self._log = TaskLog()
-        RECENT_LOG.listen()
         self._line = ProgressLine(request.name, request.configuration)
-        self._late_records = LateRecordsLog(request.name)
         self._engine = threading.Thread(target=self._work, name=f"job-{job_id}", daemon=True)
         self._reader = threading.Thread(target=self._read, name=f"epochs-{job_id}", daemon=True)
         self._engine.start()
@@ -176,9 +170,6 @@ class Job:
                 while (result := self._feed.next(seconds)) is not None:
                     if isinstance(result, Restart):
                         self._tell_of_restart(result)
-                    elif isinstance(result, TaskLines):
-                        self._line.clear()
-                        self._log.show(result)
                     else:
                         self._consume(result)
                 if ended:
@@ -205,8 +196,6 @@ class Job:
             self._request.collectors[collect_id](values)
         with self._lock:
             event = self._tally.add(result)
-        if not self._request.graph.is_bounded:
-            self._late_records.note(self._progress.operators.values())
         self._line.show(self._progress)
         self._tell("on_epoch_completed", event)
 

@@ -22,6 +22,7 @@ from penstock.executors.driver.observation.observed_job import ObservedJob
 from penstock.executors.driver.planning import Planning
 from penstock.executors.driver.publishing import Publisher, drop_uncommitted, open_files_of
 from penstock.executors.driver.recovery.restoring import with_key_groups_of
+from penstock.executors.driver.reporters.reporting import Reporting
 from penstock.executors.driver.reports.profile_log import ProfileLog
 from penstock.runtime.program import Program
 from penstock.runtime.user_code import stack_level_of_user
@@ -93,6 +94,7 @@ def _start(
     observed: ObservedJob,
 ) -> RunningJob:
     configuration = job.request.configuration
+    at_end.callback(Reporting(configuration, observed.view).close)
     checkpoints = Checkpoints(
         configuration,
         has_epochs=job.has_epochs,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import traceback
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
@@ -18,10 +17,9 @@ from penstock.runtime.planned.planned_source import Piece, PlannedSource
 from penstock.runtime.program import DRIVER, Program, Vertex
 from penstock.runtime.source import NativeSource
 from penstock.runtime.task.message import Message
-from penstock.runtime.task.profiling.sampler import profiled
+from penstock.runtime.task.profiling.sampler import TaskProfile, profiled
 from penstock.runtime.task.registry import Tasks
 from penstock.runtime.task.subtask import Subtask, driver_buffer
-from penstock.runtime.task_place import TaskPlace
 from penstock.runtime.timestamp import MIN_TIMESTAMP
 from penstock.runtime.user_code import FAILURES
 
@@ -41,16 +39,13 @@ class Carrier:
         number: The number of this carrier on its level.
         attempt: Tells the attempts of this carrier's task apart.
         tasks: The subtasks that live in this process.
-
-    Attributes:
-        epoch: The epoch.
     """
 
     def __init__(
         self, layout: Layout, epoch: Epoch, level: int, number: int, attempt: str, tasks: Tasks
     ) -> None:
         self._layout = layout
-        self.epoch = epoch
+        self._epoch = epoch
         self._level = level
         self._number = number
         self._attempt = attempt
@@ -85,7 +80,9 @@ class Carrier:
                 self._outbox.append(self._relayed(buffer))
             else:
                 self._receive(buffer)
-            yield from self._drained()
+            if self._outbox:
+                yield from self._outbox
+                self._outbox.clear()
         yield from self.finish()
 
     def feed(
@@ -129,7 +126,7 @@ class Carrier:
         their subtasks each of `shares` carriers runs every so many-th, beginning at `share`.
         """
         for vertex in self._layout.program.on_level(0):
-            if vertex.source in self.epoch.finished:
+            if vertex.source in self._epoch.finished:
                 continue
             source = self._own_source(vertex)
             if isinstance(source, PlannedSource):
@@ -142,7 +139,7 @@ class Carrier:
                 continue
             for subtask in range(share, vertex.parallelism, shares):
                 if source is not None:
-                    own_epoch = self.epoch.own_epoch(vertex.source)
+                    own_epoch = self._epoch.own_epoch(vertex.source)
                     blocks = source.read(own_epoch, subtask, vertex.parallelism)
                     yield from self._read(vertex, subtask, ((None, block) for block in blocks))
                 else:
@@ -153,7 +150,7 @@ class Carrier:
         self, source: PlannedSource, vertex: Vertex, share: int, shares: int
     ) -> Iterator[Buffer]:
         """Read pieces of a source, each in the next subtask; one subtask takes part even if there are none."""
-        pieces = self.epoch.planned.get(vertex.source, ()) if vertex.source is not None else ()
+        pieces = self._epoch.planned.get(vertex.source, ()) if vertex.source is not None else ()
         subtasks = min(max(len(pieces), 1), vertex.parallelism)
         for subtask in range(share, subtasks, shares):
             own = pieces[subtask :: vertex.parallelism]
@@ -166,14 +163,12 @@ class Carrier:
         self, vertex: Vertex, subtask: int, blocks: Iterator[tuple[Hashable, Block | Watermark]]
     ) -> Iterator[Buffer]:
         self._step(vertex, subtask)
-        while not self._is_aborted and not self.epoch.ends:
-            before = time.perf_counter()
+        while not self._is_aborted and not self._epoch.ends:
             try:
                 found = next(blocks, None)
             except Exception as error:  # noqa: BLE001 - whatever it is, the driver has to hear of it
                 self._fail(vertex, subtask, error)
                 break
-            self._running[vertex.index, subtask].watch.busy += time.perf_counter() - before
             if found is None:
                 break
             split, element = found
@@ -199,40 +194,17 @@ class Carrier:
         """
         if not self.program.is_profiled:
             return work
-        return profiled(
-            work, self._level, lambda profile: as_item(self.to_driver("profile", profile))
-        )
+        return profiled(work, self._level, lambda profile: as_item(self._told(profile)))
 
-    def to_driver(self, kind: str, content: Any, channel: int = DRIVER) -> Buffer:
-        """Return the buffer that tells the driver something of the carrier itself: see `Message`."""
-        payload = dumps(tuple(Message(kind, DRIVER, self._number, content)))
+    def _told(self, profile: TaskProfile) -> Buffer:
+        message = Message("profile", DRIVER, self._number, profile)
+        payload = dumps(tuple(message))
         target = self._layout.driver_carrier(self._level, self._number)
-        return Buffer(target, DRIVER, self._number, 1, MIN_TIMESTAMP, channel, self._level, payload)
-
-    def place(self) -> TaskPlace:
-        """Return where in the job its work is done, as far as there is only one place."""
-        program = self._layout.program
-        running = list(self._running)
-        vertices = [program.vertices[vertex] for vertex, _ in running] or program.on_level(
-            self._level
-        )
-        names = {vertex.name for vertex in vertices}
-        return TaskPlace(
-            self.epoch.job_id,
-            names.pop() if len(names) == 1 else None,
-            running[0][1] % vertices[0].parallelism if len(running) == 1 else None,
-            vertices[0].parallelism,
-            self.epoch.number,
-        )
+        return Buffer(target, DRIVER, self._number, 1, MIN_TIMESTAMP, DRIVER, self._level, payload)
 
     def _drained(self) -> Iterator[Buffer]:
-        if not self._outbox:
-            return
-        before = time.perf_counter()
         yield from self._outbox
         self._outbox.clear()
-        for task in self._running.values():
-            task.watch.blocked += time.perf_counter() - before
 
     def _own_source(self, vertex: Vertex) -> NativeSource | PlannedSource | None:
         head = self._tasks.head_prototype(vertex)
@@ -268,21 +240,15 @@ class Carrier:
             return None
         owner = vertex.index, sender
         task = self._running.get(owner)
-        now = time.perf_counter()
         try:
             if task is None:
-                task = self._tasks.get(vertex, sender, self.epoch)
+                task = self._tasks.get(vertex, sender, self._epoch)
                 self._running[owner] = task
-                task.watch.begin_epoch(now)
-                task.begin_epoch(self.epoch, self._attempt, self._outbox)
-            else:
-                task.watch.since = now
-            found = None if step is None else step(task, *args)
-            task.watch.note_done()
+                task.begin_epoch(self._epoch, self._attempt, self._outbox)
+            return None if step is None else step(task, *args)
         except FAILURES as error:
             self._fail(vertex, sender, error)
             return None
-        return found
 
     def _end(self, owner: tuple[int, int]) -> None:
         if owner not in self._running:
@@ -290,7 +256,7 @@ class Carrier:
         vertex = self._layout.program.vertices[owner[0]]
         self._step(vertex, owner[1], Subtask.end_epoch)
         self._running.pop(owner, None)
-        if self._layout.is_finishing(vertex, self.epoch):
+        if self._layout.is_finishing(vertex, self._epoch):
             self._tasks.discard(*owner)
 
     def _fail(self, vertex: Vertex, sender: int, error: BaseException) -> None:

@@ -43,8 +43,6 @@ from penstock.runtime.task.message import Message, OperatorCounts, SubtaskReport
 from penstock.runtime.task.sorted_records import SortedRecords
 from penstock.runtime.task.stored_snapshots import Snapshot, StoredSnapshots
 from penstock.runtime.task.subtask_state import SubtaskState
-from penstock.runtime.task.watch import Watch
-from penstock.runtime.task_place import TaskPlace
 from penstock.runtime.timers.processing_time_service import (
     Clock,
     MonotonicClock,
@@ -71,7 +69,6 @@ class Subtask:
 
     Attributes:
         last_epoch: The number of the last epoch that it began; -1 for none.
-        watch: Measures how it spends an epoch.
     """
 
     def __init__(
@@ -84,7 +81,6 @@ class Subtask:
         memory: StateMemory | None = None,
     ) -> None:
         self._layout = layout
-        self._last: Epoch | None = None
         self._vertex = vertex
         self._sender = sender
         self._index = sender % vertex.parallelism
@@ -99,7 +95,6 @@ class Subtask:
         self._block_size = 1
         self._outbox: list[Buffer] = []
         self.last_epoch = -1
-        self.watch = Watch()
         self._clock = MonotonicClock(clock)
         self._processing_time = SystemProcessingTimeService(self._clock)
         self.chain = OperatorChain(
@@ -170,24 +165,6 @@ class Subtask:
         """The name of the task, as in `Map -> Filter (1/4)`."""
         return f"{self._vertex.name} ({self._index + 1}/{self._vertex.parallelism})"
 
-    def place(self, operator_id: str | None, epoch: Epoch | None = None) -> TaskPlace:
-        """Return where it is.
-
-        Args:
-            operator_id: The operator of its chain that is meant. Default: none, but all of them.
-            epoch: The epoch, if it has not begun it. Default: its last one.
-        """
-        vertex = self._vertex
-        names = (spec.name for spec in vertex.operators if spec.operator_id == operator_id)
-        epoch = epoch or self._last
-        return TaskPlace(
-            None if epoch is None else epoch.job_id,
-            next(names, vertex.name),
-            self._index,
-            vertex.parallelism,
-            None if epoch is None else epoch.number,
-        )
-
     def _network_output(self, edge: NetworkEdge, spec: OperatorSpec) -> Output:
         vertex, target = self._vertex, self._layout.program.vertices[edge.target]
         partitioner: StreamPartitioner = load_code(edge.partitioner)
@@ -214,7 +191,6 @@ class Subtask:
         return writer
 
     def _send(self, buffer: Buffer) -> None:
-        self.watch.bytes_out += len(buffer.payload)
         self._outbox.append(buffer)
 
     def _tell_driver(self, kind: str, content: Any) -> None:
@@ -238,7 +214,7 @@ class Subtask:
             attempt: Tells the attempts of this task apart.
             outbox: Takes the buffers that are ready to be sent.
         """
-        self._epoch = self._last = epoch
+        self._epoch = epoch
         self.last_epoch = epoch.number
         self._attempt = attempt
         self._messages = 0
@@ -299,7 +275,6 @@ class Subtask:
 
     def receive(self, buffer: Buffer) -> None:
         """Process a buffer from another task."""
-        self.watch.bytes_in += len(buffer.payload)
         # Records that are held back to be sorted come before any watermark.
         tells = self._sorted is None and buffer.rank >= self._highest_rank
         watermark = buffer.watermark if tells else MIN_TIMESTAMP
@@ -412,18 +387,8 @@ class Subtask:
         progress = self._progress()
         state = self._state
         names = () if state is None else (*state.row_names(), state.asked_for())
-        spent = self.watch.spent()
         report = SubtaskReport(
-            metrics,
-            attempts,
-            handles,
-            self._attempt,
-            progress,
-            timers,
-            fired,
-            splits,
-            spent,
-            *names,
+            metrics, attempts, handles, self._attempt, progress, timers, fired, splits, *names
         )
         self._tell_driver("report", report)
         if is_finishing:

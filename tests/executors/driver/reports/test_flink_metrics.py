@@ -12,10 +12,10 @@ from penstock.common.job_status import JobStatus
 from penstock.executors.driver.reports.flink_metrics import (
     JobMetric,
     Level,
-    MetricKind,
     metrics_of,
 )
 from penstock.executors.driver.reports.job_view import JobView
+from penstock.metrics import MetricKind
 from penstock.runtime.timestamp import MAX_TIMESTAMP, MIN_TIMESTAMP
 
 

@@ -110,3 +110,10 @@ def view(**others: Any) -> JobView:
         "checkpoint_duration": 700,
     }
     return JobView(**{"job_id": JOB_ID, **known, **others})
+
+
+def with_figures(figures: Figures) -> VertexView:
+    """Return a chain of one operator, which did that in its only subtask."""
+    first = source()
+    subtask = SubtaskView(0, first.times, (figures,))
+    return dataclasses.replace(first, parallelism=1, subtasks=(subtask,))

@@ -19,23 +19,9 @@ from penstock.executors.driver.reports.job_view import (
     SubtaskView,
     VertexView,
 )
+from penstock.metrics import MetricKind
+from penstock.runtime.metrics import MetricName
 from penstock.runtime.timestamp import MIN_TIMESTAMP
-
-
-class MetricKind(Enum):
-    """What a metric is, which says what its value is.
-
-    Attributes:
-        COUNTER: A whole number, the count since the job began.
-        GAUGE: Whatever it is now: a number, a text, a boolean.
-        METER: `{"count": ..., "rate": ...}`, the rate in events per second.
-        DISTRIBUTION: `{"p50": ..., "p95": ..., "p99": ..., "max": ...}`.
-    """
-
-    COUNTER = "counter"
-    GAUGE = "gauge"
-    METER = "meter"
-    DISTRIBUTION = "distribution"
 
 
 class Level(Enum):
@@ -86,6 +72,9 @@ class JobMetric:
         value: Its value, in the form that its kind says.
         scope: What it is about.
         groups: The groups of a user's metric, outermost first; none of the others.
+        logical_groups: Those of them that are not values of a variable.
+        variables: The variables that its groups give values to, with these.
+        is_user: Whether a function has registered it.
     """
 
     name: str
@@ -93,6 +82,9 @@ class JobMetric:
     value: Any
     scope: Scope
     groups: tuple[str, ...] = ()
+    logical_groups: tuple[str, ...] = ()
+    variables: tuple[tuple[str, str], ...] = ()
+    is_user: bool = False
 
 
 def metrics_of(view: JobView) -> Iterator[JobMetric]:
@@ -265,9 +257,18 @@ def _share(part: int, whole: int, parts: int) -> float:
 
 def _of_user(figures: Figures, scope: Scope) -> Iterator[JobMetric]:
     for full_name, value in figures.user.items():
-        *groups, name = full_name.split(".")
+        found = MetricName.of(full_name)
         kind = _kind(value, is_gauge=full_name in figures.gauges)
-        yield JobMetric(name, kind, value, scope, tuple(groups))
+        yield JobMetric(
+            found.name,
+            kind,
+            value,
+            scope,
+            found.groups,
+            found.logical_groups,
+            found.variables,
+            is_user=True,
+        )
 
 
 def _kind(value: Any, *, is_gauge: bool) -> MetricKind:

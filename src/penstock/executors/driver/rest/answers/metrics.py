@@ -9,12 +9,12 @@ from typing import Any
 from penstock.executors.driver.reports.flink_metrics import (
     JobMetric,
     Level,
-    MetricKind,
     metrics_of,
 )
 from penstock.executors.driver.reports.job_view import JobView
 from penstock.executors.driver.rest.answers.summaries import AGGREGATIONS
 from penstock.executors.driver.rest.exchange import RequestRefusedError
+from penstock.metrics import MetricKind
 
 _REPLACED = str.maketrans(dict.fromkeys(" .:,", "_"))
 

@@ -1,0 +1,120 @@
+"""Metrics in the text form of Prometheus, under the names that Flink's reporter gives them.
+
+As in Flink a counter is a gauge there, since it can go down; a meter is its rate, and a distribution a summary. What is
+no number is left out.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from penstock.errors import MetricsLibraryNotFoundError
+from penstock.metrics import MetricKind, ReportedMetric
+
+if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry
+    from prometheus_client.metrics_core import Metric
+
+_UNALLOWED: Final = re.compile("[^a-zA-Z0-9:_]")
+_QUANTILES: Final = {"p50": "0.5", "p95": "0.95", "p99": "0.99", "max": "1.0"}
+
+
+def check_library() -> None:
+    """Make sure that Prometheus' library is there.
+
+    Raises:
+        MetricsLibraryNotFoundError: If it is not.
+    """
+    try:
+        import prometheus_client  # noqa: F401
+    except ImportError as error:
+        raise MetricsLibraryNotFoundError(
+            "Metrics for Prometheus take the package prometheus_client, which is not installed.",
+            hint="Install it, with: pip install 'penstock[metrics]'",
+        ) from error
+
+
+def registry_of(
+    metrics: Callable[[], Iterable[ReportedMetric]], *, filters_values: bool = True
+) -> CollectorRegistry:
+    """Return what Prometheus' library asks for metrics.
+
+    Args:
+        metrics: Returns them, whenever they are asked for.
+        filters_values: Whether characters of labels' values are replaced that are not those of names.
+    """
+    from prometheus_client import CollectorRegistry
+    from prometheus_client.registry import Collector
+
+    class Metrics(Collector):
+        def collect(self) -> Iterator[Metric]:
+            return _families(metrics(), _filtered if filters_values else str)
+
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(Metrics())
+    return registry
+
+
+def prometheus_page(metrics: Iterable[ReportedMetric]) -> bytes:
+    """Return the page for Prometheus.
+
+    Raises:
+        MetricsLibraryNotFoundError: If its library is not installed.
+    """
+    check_library()
+    from prometheus_client import generate_latest
+
+    return generate_latest(registry_of(lambda: metrics))
+
+
+def _families(metrics: Iterable[ReportedMetric], shown: Callable[[str], str]) -> Iterator[Metric]:
+    from prometheus_client.metrics_core import Metric
+
+    found: dict[str, Metric] = {}
+    known: set[tuple[str, frozenset[tuple[str, str]]]] = set()
+    for metric in metrics:
+        scope = metric.logical_scope.replace(".", "_")
+        name = _filtered(f"flink_{scope}_{metric.name}")
+        labels = {_filtered(key): shown(text) for key, text in metric.variables.items()}
+        series = name, frozenset(labels.items())
+        samples = list(_samples(metric))
+        if not samples or series in known:  # of two that look the same, only one can be told
+            continue
+        known.add(series)
+        if name not in found:
+            kind = "summary" if metric.kind is MetricKind.DISTRIBUTION else "gauge"
+            found[name] = Metric(name, f"{metric.name} (scope: {scope})", kind)
+        for more, value in samples:
+            found[name].add_sample(name, {**labels, **more}, value)
+    yield from found.values()
+
+
+def _samples(metric: ReportedMetric) -> Iterator[tuple[dict[str, str], float]]:
+    """Yield the numbers of a metric, each with the labels that it has beside the others."""
+    if metric.kind is MetricKind.METER:
+        yield {}, metric.value["rate"]
+    elif metric.kind is MetricKind.DISTRIBUTION:
+        for name, value in metric.value.items():
+            yield {"quantile": _QUANTILES[name]}, value
+    elif (number := as_number(metric.value)) is not None:
+        yield {}, number
+
+
+def as_number(value: Any) -> float | int | None:
+    """Return a value as a number: a truth as 0 or 1; None if it is none."""
+    if isinstance(value, bool):
+        return int(value)
+    if isinstance(value, int):
+        return value
+    try:
+        number = float(value) if hasattr(value, "__float__") else math.nan
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _filtered(text: str) -> str:
+    return _UNALLOWED.sub("_", text)

@@ -1,0 +1,208 @@
+"""Reporters at work: each has a thread, and is shared by the jobs of the process that are told the same of it."""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from penstock.common.configuration.configuration import Configuration
+from penstock.errors import PenstockError
+from penstock.executors.driver.reporters.settings import ReporterSettings, reporter_settings
+from penstock.executors.driver.reports.flink_metrics import metrics_of
+from penstock.executors.driver.reports.job_view import JobView
+from penstock.metrics import MetricReporter, ReportedMetric
+
+_LOG: Final = logging.getLogger("penstock")
+_LAST_SECONDS: Final = 3.0
+"""How long the end of a job may wait for its last report."""
+
+
+class Reporting:
+    """The reporters of one job, which report from now on.
+
+    Args:
+        configuration: The job's configuration.
+        view: Returns the job as it is now.
+
+    Raises:
+        PenstockError: If a reporter cannot be what it is configured to be.
+    """
+
+    def __init__(self, configuration: Configuration, view: Callable[[], JobView]) -> None:
+        self.view = view
+        self._at_work: list[ReporterAtWork] = []
+        try:
+            for settings in reporter_settings(configuration):
+                self._at_work.append(_joined(settings, self))
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Report for the last time, and let go of reporters that no other job has."""
+        while self._at_work:
+            _leave(self._at_work.pop(), self)
+
+
+_shared: Final[dict[ReporterSettings, ReporterAtWork]] = {}
+_lock: Final = threading.RLock()
+
+
+def _joined(settings: ReporterSettings, job: Reporting) -> ReporterAtWork:
+    with _lock:
+        found = _shared.get(settings)
+        if found is None:
+            from penstock.executors.driver.reporters.factories import reporter_of
+
+            found = _shared[settings] = ReporterAtWork(settings, reporter_of(settings))
+        found.jobs.append(job)
+        return found
+
+
+def _leave(reporter: ReporterAtWork, job: Reporting) -> None:
+    with _lock:
+        is_last = reporter.jobs == [job]
+        if is_last:
+            del _shared[reporter.settings]
+    reporter.report_once_more(closes=is_last)
+    with _lock:
+        reporter.jobs.remove(job)
+
+
+class ReporterAtWork:
+    """A reporter with its thread.
+
+    What the reporter raises is logged when it begins to go wrong and when it is well again, and not in between
+    unless the cause is another one.
+
+    Args:
+        settings: What it is told.
+        reporter: The reporter.
+
+    Attributes:
+        settings: What it is told.
+        jobs: The jobs that have it.
+
+    Raises:
+        PenstockError: If its settings are wrong.
+    """
+
+    def __init__(self, settings: ReporterSettings, reporter: MetricReporter) -> None:
+        self.settings = settings
+        self.jobs: list[Reporting] = []
+        self._reporter = reporter
+        self._is_open = False
+        self._causes: set[str] = set()
+        self._requests: queue.SimpleQueue[_Request] = queue.SimpleQueue()
+        reporter.metrics = self.metrics
+        self._is_scheduled = type(reporter).report is not MetricReporter.report
+        self._try_to_open(refuses=True)
+        self._thread = threading.Thread(
+            target=self._work, name=f"metrics-{settings.name}", daemon=True
+        )
+        self._thread.start()
+
+    def metrics(self) -> list[ReportedMetric]:
+        """Return the metrics of all its jobs that it reports, as they are now."""
+        with _lock:
+            jobs = list(self.jobs)
+        found: list[ReportedMetric] = []
+        for job in jobs:
+            found += self.settings.naming.reported(metrics_of(job.view()))
+        return [metric for metric in found if self.settings.passing.lets_pass(metric)]
+
+    def report_once_more(self, *, closes: bool) -> None:
+        """Report now, and wait some seconds for it.
+
+        Args:
+            closes: Whether nothing is reported after it.
+        """
+        request = _Request(closes)
+        self._requests.put(request)
+        if not request.done.wait(_LAST_SECONDS):
+            _LOG.warning(
+                "The reporter of metrics %r takes more than %g s; its last report may be lost.",
+                self.settings.name,
+                _LAST_SECONDS,
+            )
+
+    def _work(self) -> None:
+        due = time.monotonic() + self.settings.interval
+        while True:
+            request = self._next(due - time.monotonic())
+            closes = request is not None and request.closes
+            if self._is_open or (not closes and self._try_to_open()):
+                self._report()
+            due = time.monotonic() + self.settings.interval
+            if closes and self._is_open:
+                with self._said("close"):
+                    self._reporter.close()
+            if request is not None:
+                request.done.set()
+            if closes:
+                return
+
+    def _next(self, seconds: float) -> _Request | None:
+        try:
+            return self._requests.get(timeout=max(seconds, 0.0))
+        except queue.Empty:
+            return None
+
+    def _try_to_open(self, *, refuses: bool = False) -> bool:
+        with self._said("open", refuses=refuses):
+            self._reporter.open(self.settings.config)
+            self._is_open = True
+        return self._is_open
+
+    def _report(self) -> None:
+        if not self._is_scheduled:
+            return
+        with self._said("report"):
+            metrics = self.metrics()
+            if not metrics:
+                return
+            self._reporter.report(metrics)
+            if self._causes:
+                _LOG.info("The reporter of metrics %r works again.", self.settings.name)
+                self._causes.clear()
+
+    @contextmanager
+    def _said(self, what: str, *, refuses: bool = False) -> Iterator[None]:
+        """Log what goes wrong, once.
+
+        Raises:
+            PenstockError: If something is wrong that will not pass by itself, and this may refuse.
+        """
+        try:
+            yield
+        except Exception as error:
+            if refuses and isinstance(error, PenstockError) and not isinstance(error, OSError):
+                raise
+            cause = f"{what} {type(error).__name__} {error}"
+            if cause not in self._causes:
+                self._causes.add(cause)
+                _LOG.warning(
+                    "The reporter of metrics %r failed to %s, which harms no job: %s: %s",
+                    self.settings.name,
+                    what,
+                    type(error).__name__,
+                    error,
+                    exc_info=not isinstance(error, PenstockError),
+                )
+
+
+class _Request:
+    """A report that somebody waits for.
+
+    Args:
+        closes: Whether it is the last one.
+    """
+
+    def __init__(self, closes: bool) -> None:
+        self.closes = closes
+        self.done = threading.Event()
