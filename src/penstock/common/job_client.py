@@ -187,9 +187,18 @@ class JobClient:
             A future of the result; it raises what the job fails with, and `JobCancelledError` if the job
             is cancelled.
         """
-        return self._future_of_the_end(self._result)
+        return self._future_of_the_end(self.result)
 
-    def _result(self) -> JobExecutionResult:
+    def result(self) -> JobExecutionResult:
+        """Wait until the job has ended. PyFlink has no such method.
+
+        Returns:
+            The result.
+
+        Raises:
+            JobCancelledError: If it was cancelled, by whomever.
+            PenstockError: What the job failed with.
+        """
         result = self.wait()
         if self.progress().status is JobStatus.CANCELED:
             raise JobCancelledError(

@@ -47,7 +47,7 @@ from penstock.datastream.streams.operator_settings import (
 from penstock.datastream.streams.slot_sharing_group import SlotSharingGroup
 from penstock.errors import InvalidArgumentError, UnsupportedOperationError
 from penstock.executors.port import JobRequest
-from penstock.executors.targets import executor_for
+from penstock.executors.targets import close_server, executor_for
 from penstock.graph.columnar import go_columnar
 from penstock.graph.job_graph import create_job_graph
 from penstock.graph.plan.execution_plan import ExecutionPlan, execution_plan
@@ -288,6 +288,7 @@ class EnvironmentExecution(EnvironmentCheckpointing, EnvironmentFiles):
 
         Raises:
             NoSinkError: If the program has no sink.
+            JobCancelledError: If somebody cancelled the job from outside.
             PenstockError: Why the program cannot run, or what the job failed with.
 
         Example:
@@ -301,7 +302,7 @@ class EnvironmentExecution(EnvironmentCheckpointing, EnvironmentFiles):
         """
         client = self.submit(job_name, is_awaited=True)
         try:
-            return client.wait()
+            return client.result()
         except KeyboardInterrupt:
             return _stop(client)
 
@@ -378,10 +379,14 @@ class EnvironmentExecution(EnvironmentCheckpointing, EnvironmentFiles):
         return ExecutionPlan(graph, result.get_profile())
 
     def close(self) -> None:
-        """Forget the program that was built, and cached streams. Jobs that run go on, and a SparkSession stays."""
+        """Forget the program that was built, and cached streams. Jobs that run go on, and a SparkSession stays.
+
+        If no job runs any more, the REST API of this process is closed.
+        """
         self.transformations.clear()
         for cache in self._caches:
             cache.invalidate()
+        close_server()
 
     def cache(self, computed: Transformation) -> StreamCache:
         """Return what keeps the records of a stream until the environment is closed.

@@ -20,6 +20,7 @@ from penstock.errors import OtherInterpreterError, UnsupportedOperationError
 from penstock.executors.driver.compiled_job import CompiledJob, compile_job
 from penstock.executors.driver.epoch_loop import EpochLoop
 from penstock.executors.driver.observation.running_jobs import observed
+from penstock.executors.driver.rest.outside import seen_from_outside
 from penstock.executors.driver.staged_files import module_path
 from penstock.executors.driver.start import DriverSide, start
 from penstock.executors.port import JobRequest
@@ -55,6 +56,7 @@ class LocalExecutor:
             UnsupportedOperationError: If the program needs Spark, or another Python.
         """
         with observed(request) as seen:
+            seen_from_outside(request, by_default=False)
             _check_interpreter(request.configuration)
             for node in request.graph.nodes.values():
                 _resolve(node)

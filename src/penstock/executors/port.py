@@ -25,8 +25,8 @@ class JobRequest:
         engine: What the user gave the environment to run on: a SparkSession, or None.
         python_files: Modules that workers need.
         listeners: What is told of the job.
-        is_awaited: Whether whoever starts the job waits for its end, so that nobody can cancel it but by
-            Ctrl-C.
+        is_awaited: Whether whoever starts the job waits for its end, so that only Ctrl-C and the REST API can cancel
+            it.
     """
 
     name: str

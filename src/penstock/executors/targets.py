@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 
 from penstock.errors import SparkNotFoundError
 from penstock.executors.port import Executor
 from penstock.executors.spark.spark_objects import described_frame, is_session
 
-__all__ = ["described_frame", "executor_for", "is_session"]
+__all__ = ["close_server", "described_frame", "executor_for", "is_session"]
 
 
 def executor_for(target: str) -> Executor:
@@ -32,3 +33,10 @@ def executor_for(target: str) -> Executor:
     from penstock.executors.spark.executor import SparkExecutor
 
     return SparkExecutor()
+
+
+def close_server() -> None:
+    """Close the server that shows the jobs of this process, if there is one and none of them runs."""
+    serving = sys.modules.get("penstock.executors.driver.rest.serving")
+    if serving is not None:
+        serving.SERVING.close(unless_busy=True)

@@ -21,7 +21,8 @@ from pyspark.sql import SparkSession
 from penstock.common import Configuration
 from penstock.datastream import StreamExecutionEnvironment
 
-configuration = Configuration().set_string("rest.port", sys.argv[1])
+configuration = Configuration().set_string("rest.bind-port", sys.argv[1])
+configuration.set_string("spark.ui.enabled", "true").set_string("spark.ui.port", sys.argv[2])
 configuration.set_string("spark.master", "local[1]")
 env = StreamExecutionEnvironment.get_execution_environment(configuration).set_parallelism(1)
 
@@ -57,10 +58,10 @@ def free_port() -> int:
 def test_sockets_and_ports_are_for_this_user_alone(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(PROGRAM)
-    port = free_port()
+    ports = [free_port(), free_port()]
     environment = {key: value for key, value in os.environ.items() if key != "SPARK_LOCAL_IP"}
     run = subprocess.run(
-        [sys.executable, "-W", "ignore", str(script), str(port)],
+        [sys.executable, "-W", "ignore", str(script), *map(str, ports)],
         capture_output=True,
         text=True,
         check=True,
@@ -72,6 +73,7 @@ def test_sockets_and_ports_are_for_this_user_alone(tmp_path: Path) -> None:
     assert seen[0][1] == 0o700, (
         "whatever the umask, nobody else comes into the folder of the sockets"
     )
-    of_page = [address for address, _ in listening if address.endswith(f":{port:04X}")]
-    assert of_page
-    assert all(address.split(":")[0].endswith("0100007F") for address in of_page)
+    for port in ports:
+        of_page = [address for address, _ in listening if address.endswith(f":{port:04X}")]
+        assert of_page
+        assert all(address.split(":")[0].endswith("0100007F") for address in of_page)

@@ -28,7 +28,7 @@ from penstock.datastream import StreamExecutionEnvironment
 from penstock.errors import JarsNotLoadedError
 
 configuration = Configuration().set_string("spark.master", "local[1]")
-configuration.set_string("rest.port", "0")
+configuration.set_string("spark.ui.enabled", "true").set_string("spark.ui.port", "0")
 env = StreamExecutionEnvironment.get_execution_environment(configuration).set_parallelism(1)
 env.add_python_archive(sys.argv[1], "other")
 env.set_python_executable("other/bin/python")

@@ -116,15 +116,15 @@ def test_java_is_told_of_one_collector_only(
 
 def test_the_configuration_of_the_job_comes_first(defaults: Path) -> None:
     defaults.write_text("spark.ui.port 1\n")
-    found = options(spark_master="local[1]", rest_port="4040")
+    found = options(spark_master="local[1]", spark_ui_enabled="true", spark_ui_port="4040")
     assert found[MASTER] == "local[1]"
     assert (found["spark.ui.enabled"], found["spark.ui.port"]) == ("true", "4040")
 
 
-def test_a_page_is_at_a_port_that_is_asked_for() -> None:
-    assert options()["spark.ui.enabled"] == "false"
-    assert options(rest_port="0")["spark.ui.enabled"] == "true"
-    assert options(rest_port="0")["spark.ui.port"] == "0"
+def test_spark_has_a_page_of_its_own_only_if_it_is_asked_for() -> None:
+    assert options(rest_port="8081")["spark.ui.enabled"] == "false"
+    assert "spark.ui.port" not in options(rest_port="8081")
+    assert options(spark_ui_enabled="true")["spark.ui.enabled"] == "true"
 
 
 def test_a_session_of_this_machine_asks_who_is_there() -> None:

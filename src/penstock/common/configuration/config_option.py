@@ -22,6 +22,7 @@ __all__ = ["ConfigOption", "ConfigOptions"]
 
 T = TypeVar("T")
 
+_LAST_PORT: Final = 65_535
 _QUALIFIED_NAME: Final = re.compile(r"[^\s.:]+(\.[^\s.:]+)+")
 
 
@@ -35,6 +36,31 @@ class ClassNames(dict[str, str]):
     """The type of values that give classes other names: qualified names by qualified names."""
 
 
+class Ports(str):
+    """The type of values that name ports: numbers and ranges, as "8081-8090,9000".
+
+    Example:
+        >>> Ports("9000,8081-8083").numbers()
+        [9000, 8081, 8082, 8083]
+    """
+
+    __slots__ = ()
+
+    def numbers(self) -> list[int]:
+        """Return the ports, in the order in which they are to be tried.
+
+        Raises:
+            ValueError: If it names none.
+        """
+        found: list[int] = []
+        for part in self.split(","):
+            first, _, last = (text.strip() for text in part.partition("-"))
+            found += range(int(first), int(last or first) + 1)
+        if not found or min(found) < 0 or max(found) > _LAST_PORT:
+            raise ValueError(self)
+        return found
+
+
 class ConfigOption(Generic[T]):
     """A key that can be configured, with the type of its value and its default.
 
@@ -43,7 +69,7 @@ class ConfigOption(Generic[T]):
         type: `str`, `int`, `float`, `bool`, `Duration`, `MemorySize`, `bytes` for YAML's binary texts,
             `Location` for folders and places in object stores, or
             `list` for texts such as `a;b` or `[a, b]`, `dict` for texts such as `a:1,b:2` or
-            `{a: 1, b: 2}`, `ClassNames` for such with qualified names.
+            `{a: 1, b: 2}`, `ClassNames` for such with qualified names, `Ports` for ports and ranges of them.
         default: The value where the key is not set; None if there is none.
         description: What the value changes.
         choices: The only values that there are, if not every value of the type is one. They are
@@ -275,6 +301,12 @@ def _parse_map(text: str) -> dict[str, str]:
     return {without_quotes(key.strip()): without_quotes(value.strip()) for key, value in pairs}
 
 
+def _parse_ports(text: str) -> Ports:
+    ports = Ports(_without_underscores(text))
+    ports.numbers()
+    return ports
+
+
 def _parse_class_names(text: str) -> ClassNames:
     names = ClassNames(_parse_map(text))
     for name in (*names, *names.values()):
@@ -295,6 +327,7 @@ _PARSERS: Final[dict[type, Callable[[str], Any]]] = {
     list: _parse_list,
     dict: _parse_map,
     ClassNames: _parse_class_names,
+    Ports: _parse_ports,
 }
 _EXPECTATIONS: Final[dict[type, str]] = {
     str: "a text",
@@ -307,5 +340,6 @@ _EXPECTATIONS: Final[dict[type, str]] = {
     MemorySize: "an amount of memory such as '512 mb' or '2 gb'",
     list: "a list such as 'a;b' or '[a, b]'",
     dict: "pairs such as 'a:1,b:2'",
+    Ports: "ports such as '8081', '8081-8090' or '8081,9000-9010'",
     ClassNames: "pairs of qualified names such as 'shop.Order:shop.orders.Order'",
 }

@@ -7,6 +7,7 @@ from typing import Final
 from penstock.common.configuration import metric_options, options_without_effect, rocksdb_options
 from penstock.common.configuration.config_option import ClassNames, ConfigOption, Location
 from penstock.common.configuration.memory_size import MemorySize
+from penstock.common.configuration.rest_options import *  # noqa: F403 - options, as those below are
 from penstock.common.time import Duration
 
 STRICT: Final = ConfigOption(
@@ -336,17 +337,6 @@ FAILURE_RATE_DELAY: Final = ConfigOption(
     minimum=0,
 )
 
-REST_PORT: Final[ConfigOption[int | None]] = ConfigOption(
-    "rest.port",
-    int,
-    None,
-    "The port of the web page that shows the job: Spark's, on 127.0.0.1 unless the environment variable "
-    "`SPARK_LOCAL_IP` says otherwise; 0 takes any that is free. Default: there is no page. A session that runs "
-    "already keeps its page, or has none.",
-    minimum=0,
-    maximum=65_535,
-    fallback_keys=("web.port",),
-)
 PYTHON_EXECUTABLE: Final[ConfigOption[str | None]] = ConfigOption(
     "python.executable",
     str,

@@ -103,7 +103,7 @@ class CloseableIterator:
 
     def _wait(self) -> None:
         try:
-            self._client.wait()
+            self._client.result()
         except BaseException as error:  # noqa: BLE001 - the iterating thread raises it
             self._results.end(error)
         else:

@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame
 
 from penstock.common.running_job import RunningJob
 from penstock.executors.driver.observation.running_jobs import observed
+from penstock.executors.driver.rest.outside import seen_from_outside
 from penstock.executors.driver.start import DriverSide, start
 from penstock.executors.port import JobRequest
 from penstock.executors.spark.failures import spark_errors
@@ -33,7 +34,9 @@ class SparkExecutor:
             PenstockError: If the program cannot be run.
         """
         with observed(request) as seen, spark_errors(f"Job {request.name!r}"):
-            job = PreparedJob(request, seen, is_cancellable=not request.is_awaited)
+            is_served = seen_from_outside(request, by_default=True)
+            is_cancellable = is_served or not request.is_awaited
+            job = PreparedJob(request, seen, is_cancellable=is_cancellable)
             if job.compiled.has_streams:
                 refuse_alignment(request.graph)
             return start(job.compiled, partial(_attempts, job), seen)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import sys
 import threading
 from collections.abc import Iterator, Sequence
@@ -14,9 +13,9 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
 
 from penstock.common.configuration.configuration import Configuration
-from penstock.common.configuration.options import PYTHON_EXECUTABLE, REST_PORT
+from penstock.common.configuration.options import PYTHON_EXECUTABLE
 from penstock.common.configuration.remarks import say_once
-from penstock.errors import JavaProcessLostError, PenstockError, PortInUseError, SessionLostError
+from penstock.errors import JavaProcessLostError, PenstockError, SessionLostError
 from penstock.executors.spark.interpreter import interpreter_for
 from penstock.executors.spark.jars import check_jars, jars_of
 from penstock.executors.spark.java import ensure_java
@@ -43,7 +42,7 @@ def session(given: Any, configuration: Configuration, packages: Sequence[str] = 
     """Return the session to run in: the one given, the one there is, or a new one.
 
     A new one runs where `spark-submit` or `spark-defaults.conf` says, else on this machine's cores: then
-    it keeps its log quiet and opens no port for Spark's UI unless `rest.port` asks for it. Without
+    it keeps its log quiet and opens no port for Spark's page unless `spark.ui.enabled` asks for it. Without
     `spark-submit` workers are started with the running interpreter, unless `python.executable` or
     `PYSPARK_PYTHON` names another.
 
@@ -53,7 +52,6 @@ def session(given: Any, configuration: Configuration, packages: Sequence[str] = 
         packages: Modules of Maven's, as "group:module:version", that a new session is to have.
 
     Raises:
-        PortInUseError: If the port of the UI is taken.
         JavaNotFoundError: If there is no Java to start Spark with.
         JarsNotLoadedError: If the session runs already, without the jars that the program names.
         KafkaConnectorNotFoundError: If Spark does not start with the packages.
@@ -105,9 +103,6 @@ def _build(configuration: Configuration, packages: Sequence[str]) -> SparkSessio
         ensure_java()
         os.environ.setdefault(_PYTHON, sys.executable)
         os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
-    port = configuration.get(REST_PORT)
-    if port is not None:
-        _check_free(port)
     # A Java process that runs would send them to the executors, and not load them itself.
     runs_already = is_submitted() or java_process() is not None
     options = (
@@ -145,17 +140,6 @@ def _workers_of(interpreter: str | None) -> Iterator[None]:
     finally:
         os.environ.pop(_PYTHON, None)
         os.environ.update({} if before is None else {_PYTHON: before})
-
-
-def _check_free(port: int) -> None:
-    with socket.socket() as probe:
-        try:
-            probe.bind((LOOPBACK, port))
-        except OSError as error:
-            raise PortInUseError(
-                f"Port {port}, which rest.port asks for, is in use: {error}.",
-                hint="Choose another port, or leave rest.port out to open none.",
-            ) from error
 
 
 def cores_of(spark: SparkSession) -> int:

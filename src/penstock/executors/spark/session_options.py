@@ -14,7 +14,7 @@ from typing import Final
 import pyspark
 
 from penstock.common.configuration.configuration import Configuration
-from penstock.common.configuration.options import ARROW_BATCH_SIZE, REST_PORT
+from penstock.common.configuration.options import ARROW_BATCH_SIZE
 from penstock.runtime.private_folder import private_folder
 
 _LOG_WRITER: Final = (
@@ -91,9 +91,6 @@ def session_options(
         named = f"{given.get(_JARS, said.get(_JARS))},{said.get(PACKAGES)}"
         if wanted := [one for one in packages if one.split(":")[1].rpartition("_")[0] not in named]:
             given[PACKAGES] = ",".join([*filter(None, [said.get(PACKAGES)]), *wanted])
-    port = configuration.get(REST_PORT)
-    if port is not None:
-        options |= {"spark.ui.enabled": "true", "spark.ui.port": str(port)}
     return options | given
 
 

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 from tests.executors.driver.reports import views
 
 from penstock.common.job_status import JobStatus
-from penstock.errors import SavepointError
 from penstock.executors.driver.reports.job_view import JobView
 from penstock.executors.driver.rest.access import Access
 from penstock.executors.driver.rest.routes import Api
@@ -41,6 +40,10 @@ class ShownJob:
         self.may_write.set()
         self.failure: Exception | None = None
 
+    @property
+    def running(self) -> Any:
+        return None if self.shown.status.is_terminal_state() else self
+
     def view(self) -> JobView:
         return self.shown
 
@@ -64,8 +67,6 @@ class ShownJob:
         assert path is None
         assert turn in self.turns
         assert self.may_write.wait(30)
-        if self.shown.status.is_terminal_state():
-            raise SavepointError("The job has ended.")
         if self.failure is not None:
             raise self.failure
         found = {"directory": directory, "stops": stops, "ends_event_time": ends_event_time}

@@ -136,3 +136,12 @@ def test_what_has_another_form_is_refused(body: Any) -> None:
     with served(job) as client:
         assert client(f"{JOB}/savepoints", "POST", body).status == 400
     assert job.savepoints == []
+
+
+def test_of_a_job_that_has_ended_there_is_no_savepoint() -> None:
+    job = ShownJob(views.view(status=JobStatus.FINISHED))
+    with served(job) as client:
+        found = done(client, f"{JOB}/savepoints", {"target-directory": "/s"})
+
+    assert "The job does not run" in found["operation"]["failure-cause"]["stack-trace"]
+    assert job.turns == []

@@ -6,7 +6,6 @@ import asyncio
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -26,7 +25,7 @@ from penstock.datastream import (
     DataStream,
     StreamExecutionEnvironment,
 )
-from penstock.errors import PortInUseError, UserFunctionError
+from penstock.errors import UserFunctionError
 from penstock.runtime.timestamp import MAX_TIMESTAMP
 
 pytestmark = pytest.mark.spark
@@ -193,18 +192,6 @@ def test_ctrl_c(tmp_path: Path) -> None:
     assert output.splitlines()[-1] == f"after {epochs} {records} []"
     assert "Traceback" not in errors
     assert " ERROR " not in errors
-
-
-def test_a_port_that_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("penstock.executors.spark.session._running", lambda: None)
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
-        env = StreamExecutionEnvironment.get_execution_environment(
-            Configuration().set_integer("rest.port", port)
-        )
-        env.from_collection([1]).print()
-        with pytest.raises(PortInUseError, match=f"{port}(.|\n)*\n\nHint: "):
-            env.execute_async()
 
 
 class Hangs(AsyncFunction[Row, Any]):

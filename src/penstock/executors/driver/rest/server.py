@@ -56,6 +56,10 @@ class RestServer:
         )
         self._thread.start()
 
+    def use(self, access: Access) -> None:
+        """Decide from now on in another way which requests are answered."""
+        self._server.access = access
+
     def close(self) -> None:
         """Listen no longer."""
         with suppress(OSError):

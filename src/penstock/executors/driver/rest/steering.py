@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
 
 from penstock.common.configuration.options import SAVEPOINT_DIR
 from penstock.common.job_status import JobStatus
+from penstock.common.running_job import RunningJob, Turn
+from penstock.errors import SavepointError
 from penstock.executors.driver.rest.call import Call
 from penstock.executors.driver.rest.exchange import Answer, RequestRefusedError
 
@@ -42,7 +44,11 @@ def cancel(call: Call) -> Answer:
             "Job cancellation failed because the job has already reached another terminal state "
             f"({status.name}).",
         )
-    call.job.cancel()
+    running = call.job.running
+    if running is None and status is not JobStatus.CANCELED:
+        raise RequestRefusedError(409, "The job is being started, or is about to end: try again.")
+    if running is not None:
+        running.cancel()
     return Answer({}, 202)
 
 
@@ -54,7 +60,7 @@ def savepoint(call: Call) -> Answer:
     """
     body = _body(call)
     stops = _flag(body, "cancel-job")
-    return _begin(call, body, "target-directory", partial(call.job.savepoint, stops=stops))
+    return _begin(call, body, "target-directory", stops=stops, drains=False)
 
 
 def stop(call: Call) -> Answer:
@@ -65,8 +71,7 @@ def stop(call: Call) -> Answer:
     """
     body = _body(call)
     drains = _flag(body, "drain")
-    write = partial(call.job.savepoint, stops=True, ends_event_time=drains)
-    return _begin(call, body, "targetDirectory", write)
+    return _begin(call, body, "targetDirectory", stops=True, drains=drains)
 
 
 def savepoint_status(call: Call) -> dict[str, Any]:
@@ -78,7 +83,7 @@ def savepoint_status(call: Call) -> dict[str, Any]:
     return call.operations.result(call.identifier("jobid"), call.identifier("triggerid"))
 
 
-def _begin(call: Call, body: Mapping[str, Any], key: str, write: Callable[..., str]) -> Answer:
+def _begin(call: Call, body: Mapping[str, Any], key: str, *, stops: bool, drains: bool) -> Answer:
     directory = body.get(key)
     if not isinstance(directory, str | None):
         raise RequestRefusedError(400, f"{key} is a text, not {directory!r}.")
@@ -87,18 +92,35 @@ def _begin(call: Call, body: Mapping[str, Any], key: str, write: Callable[..., s
             400, f"Config key [{SAVEPOINT_DIR.key}] is not set. Property [{key}] must be provided."
         )
     trigger = _trigger(body)
-    turn = call.job.turn(after_first=True)
-
-    def run() -> dict[str, Any]:
-        return {"location": write(directory=directory or None, turn=turn)}
-
+    running = call.job.running
+    turn = None if running is None else running.turn(after_first=True)
     is_new = False
     try:
-        is_new = call.operations.start(call.job.job_id, trigger, run)
+        work = partial(_write, running, turn, directory or None, stops=stops, drains=drains)
+        is_new = call.operations.start(call.job.job_id, trigger, work)
     finally:
-        if not is_new:
+        if turn is not None and not is_new:
             turn.close()
     return Answer({"request-id": trigger}, 202)
+
+
+def _write(
+    running: RunningJob | None,
+    turn: Turn | None,
+    directory: str | None,
+    *,
+    stops: bool,
+    drains: bool,
+) -> dict[str, Any]:
+    if running is None:
+        raise SavepointError(
+            "The job does not run, so there is no savepoint of it.",
+            hint="Take one while it runs. What it committed is at its checkpoint location.",
+        )
+    location = running.savepoint(
+        directory=directory, turn=turn, stops=stops, ends_event_time=drains
+    )
+    return {"location": location}
 
 
 def _body(call: Call) -> Mapping[str, Any]:

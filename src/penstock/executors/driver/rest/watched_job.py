@@ -1,37 +1,27 @@
-"""What the server has to know of a job, and what it may do with it."""
+"""What the server has to know of a job: `ObservedJob` is one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
+from penstock.common.running_job import RunningJob
 from penstock.executors.driver.reports.job_view import JobView
 
 
 class WatchedJob(Protocol):
-    """A job that can be seen and steered, while it runs and for a while after it has ended."""
+    """A job that can be seen, from before it runs until a while after it has ended."""
 
-    job_id: str
+    @property
+    def job_id(self) -> str:
+        """Its id."""
+
+    @property
+    def running(self) -> RunningJob | None:
+        """What steers it; None before it has started, and once it has ended."""
 
     def view(self) -> JobView:
         """Return the job as it is now."""
-
-    def cancel(self) -> None:
-        """Stop the job; what is not committed is given up."""
-
-    def turn(self, *, after_first: bool = False) -> Any:
-        """Ask for a turn between two epochs."""
-
-    def savepoint(
-        self,
-        path: str | None = None,
-        *,
-        directory: str | None = None,
-        stops: bool = False,
-        ends_event_time: bool = False,
-        turn: Any = None,
-    ) -> str:
-        """Write a savepoint between two epochs, and return where it is."""
 
 
 JobsOfProcess: TypeAlias = Callable[[], Sequence[WatchedJob]]

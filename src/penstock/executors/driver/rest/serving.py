@@ -1,0 +1,167 @@
+"""The one server of a process: opened by its first job that is to be seen, for all of them."""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import sys
+import threading
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final
+
+from penstock.common.configuration import options
+from penstock.common.configuration.configuration import Configuration
+from penstock.common.plain_text import one_line
+from penstock.errors import PortInUseError
+from penstock.executors.driver.observation.running_jobs import JOBS
+from penstock.executors.driver.rest.access import Access
+from penstock.executors.driver.rest.routes import Api
+from penstock.executors.driver.rest.server import RestServer
+
+_LOG: Final = logging.getLogger("penstock")
+_DEFAULT_PORT: Final = 8081
+_MORE_PORTS: Final = 100
+_ANYWHERE: Final = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104 - it is read
+"""What people type for addresses that stand for all there are."""
+
+
+@dataclass(frozen=True)
+class _Served:
+    """A server, with what it was opened with."""
+
+    server: RestServer
+    access: Access
+    address: str
+
+
+class Serving:
+    """Opens the server when a job wants one, and closes it.
+
+    Args:
+        default_port: The port, if none is asked for.
+    """
+
+    def __init__(self, default_port: int = _DEFAULT_PORT) -> None:
+        self._default_port = default_port
+        self._lock = threading.Lock()
+        self._served: _Served | None = None
+
+    @property
+    def address(self) -> str | None:
+        """Where the server is; None if there is none."""
+        return None if self._served is None else self._served.address
+
+    def serve(self, name: str, configuration: Configuration) -> str:
+        """Have a job seen from outside.
+
+        Args:
+            name: The job's name.
+            configuration: Its configuration. That of the first job decides where the server is; a later one can
+                only ask for a token where none was asked for.
+
+        Returns:
+            Where it is seen.
+
+        Raises:
+            PortInUseError: If none of the ports is free that `rest.bind-port` names, or the address cannot be
+                listened on.
+        """
+        with self._lock:
+            served = self._served
+            if served is None:
+                served = self._served = self._open(configuration)
+                _say(f"Job {one_line(name)!r}: {served.address}", configuration)
+            else:
+                served = self._served = _with_token(served, configuration)
+                _LOG.info("Job %r: %s", name, served.address)
+        return served.address
+
+    def _open(self, configuration: Configuration) -> _Served:
+        host = configuration.get(options.REST_BIND_ADDRESS)
+        name = configuration.get(options.REST_ADDRESS)
+        token = configuration.get(options.REST_TOKEN) or None
+        access = Access(token, name, is_loopback=_is_loopback(host))
+        if not access.is_loopback and token is None:
+            _LOG.warning(
+                "The REST API listens on %s without a token: whoever reaches it can stop jobs. Set rest.token.",
+                host,
+            )
+        try:
+            server = RestServer(Api(JOBS.jobs), access, host, self._ports(configuration))
+        except (OSError, OverflowError) as error:
+            raise PortInUseError(
+                f"The REST API cannot listen on {host}, at the ports that rest.bind-port or rest.port asks for: "
+                f"{error}.",
+                hint="Name other ports, or set rest.enabled to false.",
+            ) from error
+        wanted = configuration.get(options.REST_PORT)
+        if wanted not in (None, 0, server.port) and not configuration.get(options.REST_BIND_PORT):
+            _LOG.warning("Port %d is taken: the REST API is at port %d.", wanted, server.port)
+        return _Served(server, access, f"http://{_shown(name or host)}:{server.port}")
+
+    def _ports(self, configuration: Configuration) -> Iterable[int]:
+        named = configuration.get(options.REST_BIND_PORT)
+        if named is not None:
+            return named.numbers()
+        port = configuration.get(options.REST_PORT)
+        if port == 0:
+            return [0]
+        first = self._default_port if port is None else port
+        return [*range(first, min(first + _MORE_PORTS, 1 << 16)), 0]
+
+    def close(self, *, unless_busy: bool = False) -> None:
+        """Close the server, if there is one.
+
+        Args:
+            unless_busy: Whether to leave it open while a job runs.
+        """
+        with self._lock:
+            is_busy = any(not job.has_ended for job in JOBS.jobs())
+            if self._served is None or (unless_busy and is_busy):
+                return
+            self._served.server.close()
+            self._served = None
+
+
+SERVING: Final = Serving()
+"""That of this process."""
+
+
+def _with_token(served: _Served, configuration: Configuration) -> _Served:
+    """Return the server with the token of a further job, if none was asked for before."""
+    token = configuration.get(options.REST_TOKEN) or None
+    if token in (None, served.access.token):
+        return served
+    if served.access.token is not None:
+        _LOG.warning(
+            "The REST API of this process keeps the rest.token of its first job: that of a later one differs."
+        )
+        return served
+    access = Access(token, served.access.address, is_loopback=served.access.is_loopback)
+    served.server.use(access)
+    return _Served(served.server, access, served.address)
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    with suppress(ValueError):
+        return ipaddress.ip_address(host).is_loopback
+    return False
+
+
+def _shown(host: str) -> str:
+    host = _ANYWHERE.get(host, host)
+    return f"[{host}]" if ":" in host and not host.startswith("[") else host
+
+
+def _say(text: str, configuration: Configuration) -> None:
+    """Say it where people look: in the terminal, unless they wish for silence or have a log of their own."""
+    _LOG.info("%s", text)
+    is_seen = sys.stderr.isatty() or not _LOG.hasHandlers()
+    if is_seen and configuration.get(options.PROGRESS) != "off":
+        with suppress(OSError, ValueError):  # nobody reads it any more
+            sys.stderr.write(f"{text}\n")
+            sys.stderr.flush()

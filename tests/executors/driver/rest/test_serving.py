@@ -1,0 +1,136 @@
+"""A process has one server, which its first job opens where it is asked for."""
+
+from __future__ import annotations
+
+import logging
+import socket
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+import pytest
+from tests.executors.driver.rest.client import Client
+
+from penstock.common import Configuration
+from penstock.errors import PortInUseError
+from penstock.executors.driver.rest.serving import Serving
+
+HERE = "127.0.0.1"
+
+
+@pytest.fixture
+def serving() -> Iterator[Serving]:
+    found = Serving(default_port=0)
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def taken() -> Iterator[int]:
+    with socket.create_server((HERE, 0)) as server:
+        yield server.getsockname()[1]
+
+
+def settings(**given: str) -> Configuration:
+    return Configuration.from_dict(
+        {key.replace("__", "-").replace("_", "."): value for key, value in given.items()}
+    )
+
+
+def port_of(address: str) -> int:
+    return urlsplit(address).port or 0
+
+
+def status(address: str, token: str | None = None) -> int:
+    client = Client(port_of(address))
+    try:
+        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        return client("/jobs", headers=headers).status
+    finally:
+        client.close()
+
+
+def test_all_jobs_are_seen_at_one_place(
+    serving: Serving, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = serving.serve("one", settings())
+    second = serving.serve("two", settings(rest_port="0"))
+
+    assert first == second == serving.address
+    assert first.startswith(f"http://{HERE}:")
+    assert status(first) == 200
+    assert "two" not in capsys.readouterr().err
+
+
+def test_it_is_said_once_where_it_is(serving: Serving, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, "penstock"):
+        address = serving.serve("fares\x1b[31m\n", settings())
+
+    assert [record.getMessage() for record in caplog.records] == [f"Job 'fares [31m': {address}"]
+
+
+def test_a_port_that_is_taken_makes_way_for_the_next_one(
+    serving: Serving, taken: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    address = serving.serve("one", settings(rest_port=str(taken)))
+
+    assert port_of(address) > taken
+    assert f"Port {taken} is taken: the REST API is at port {port_of(address)}." in caplog.text
+
+
+def test_ports_that_are_named_are_the_only_ones(serving: Serving, taken: int) -> None:
+    with pytest.raises(PortInUseError, match=r"rest\.bind-port(.|\n)*\n\nHint: "):
+        serving.serve("one", settings(rest_bind__port=str(taken)))
+
+    assert serving.address is None
+    with socket.create_server((HERE, 0)) as server:
+        free = server.getsockname()[1]
+    address = serving.serve("one", settings(rest_bind__port=f"{taken},{free}"))
+    assert port_of(address) == free
+
+
+def test_an_address_that_is_not_this_machine_s_is_refused(serving: Serving) -> None:
+    with pytest.raises(PortInUseError, match=r"192\.0\.2\.1"):
+        serving.serve("one", settings(rest_bind__address="192.0.2.1", rest_port="0"))
+
+
+def test_beyond_loopback_a_token_is_missed(
+    serving: Serving, caplog: pytest.LogCaptureFixture
+) -> None:
+    address = serving.serve(
+        "one", settings(rest_bind__address="0.0.0.0", rest_address="jobs.example")
+    )
+
+    assert address.startswith("http://jobs.example:")
+    assert "without a token" in caplog.text
+
+
+@pytest.mark.parametrize("given", [{"rest_token": "abc"}, {"rest_bind__address": "localhost"}])
+def test_with_a_token_or_on_loopback_it_is_not(
+    serving: Serving, caplog: pytest.LogCaptureFixture, given: dict[str, str]
+) -> None:
+    serving.serve("one", settings(**given))
+    assert "token" not in caplog.text
+
+
+def test_the_token_of_a_later_job_holds_for_all(
+    serving: Serving, caplog: pytest.LogCaptureFixture
+) -> None:
+    address = serving.serve("one", settings())
+    serving.serve("two", settings(rest_token="abc"))
+    serving.serve("three", settings())
+    serving.serve("four", settings(rest_token="abc"))
+    assert "token" not in caplog.text
+    serving.serve("five", settings(rest_token="other"))
+
+    assert (status(address), status(address, "abc"), status(address, "other")) == (401, 200, 401)
+    assert "keeps the rest.token of its first job" in caplog.text
+    assert "abc" not in caplog.text
+
+
+def test_closed_it_can_be_opened_again(serving: Serving) -> None:
+    first = serving.serve("one", settings())
+    serving.close()
+    with pytest.raises(ConnectionRefusedError):
+        status(first)
+    second = serving.serve("two", settings(rest_bind__port=str(port_of(first))))
+    assert second == first
