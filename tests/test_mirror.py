@@ -24,7 +24,7 @@ OTHERS = {
         processing_timers promises pyflink_names random_pipelines random_timers_and_states timestamps
         watermarks""",
     "executors": """async_servers available_now changed_windows cluster columnar_windows data_frames
-        event_time going_on job_control large_records lost_worker metric_reporters old_checkpoints packed_files
+        event_time going_on interrupts job_control large_records lost_worker metric_reporters old_checkpoints packed_files
         peak_state
         profile published_sinks recovery renamed_classes rescaling safety state_memory submit two_drivers
         unclaimed_output""",

@@ -341,6 +341,9 @@ class InterruptedJob:
     def check_may_wait(self) -> None:
         pass
 
+    def tell_failure(self) -> None:
+        pass
+
 
 def executing(job: InterruptedJob, monkeypatch: pytest.MonkeyPatch) -> StreamExecutionEnvironment:
     class Executor:

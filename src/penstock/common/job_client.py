@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from penstock.common.job_execution_result import JobExecutionResult, accumulators_of
 from penstock.common.job_id import JobID
 from penstock.common.job_status import JobStatus
-from penstock.common.plain_text import counted
 from penstock.errors import InvalidArgumentError, JobCancelledError
 
 if TYPE_CHECKING:
@@ -51,20 +50,17 @@ class JobClient:
         return JobID(self._job.job_id)
 
     def get_job_status(self) -> CompletableFuture[JobStatus]:
-        """Ask for the status of the job.
+        """Ask for the status of the job. If it has failed, and nobody was told why, the log says it.
 
         Returns:
             A future of the status.
         """
+        self._job.tell_failure()
         return _future(lambda: self._job.progress().status)
 
     def where_it_stands(self) -> str:
         """Return a line for people that says how far the job has come, and whether it was stopped."""
-        progress = self.progress()
-        epochs = counted(progress.epochs, "complete epoch")
-        records = counted(progress.records_in, "record")
-        verb = "Stopped after" if progress.status.is_terminal_state() else "At"
-        return f"{verb} {epochs} and {records}."
+        return self.progress().where_it_stands()
 
     def progress(self) -> JobProgress:
         """Return how far the job has come. PyFlink has no such method.
@@ -84,7 +80,9 @@ class JobClient:
         """Cancel the job. What is not committed is given up.
 
         Returns:
-            A future that is done when the job has stopped.
+            A future that is done when the job has stopped. After two seconds it no longer waits for a function that
+            does not return: that is left behind, and commits nothing. Of a job that has failed before, the future
+            raises what it failed with.
         """
 
         def stopped() -> None:
@@ -172,12 +170,13 @@ class JobClient:
         )
 
     def get_accumulators(self) -> CompletableFuture[dict[str, Any]]:
-        """Ask for what the functions of the job have counted so far.
+        """Ask for what the functions of the job have counted so far. If it has failed, and nobody was told, the log says why.
 
         Returns:
             A future of the numbers by the names of their metrics. Those of functions that use the same
             name are added up.
         """
+        self._job.tell_failure()
         return _future(lambda: accumulators_of(self.progress().operators))
 
     def get_job_execution_result(self) -> CompletableFuture[JobExecutionResult]:

@@ -53,6 +53,7 @@ from penstock.graph.job_graph import create_job_graph
 from penstock.graph.plan.execution_plan import ExecutionPlan, execution_plan
 from penstock.graph.stream_graph import StreamGraph, build_stream_graph
 from penstock.graph.transformation import Transformation, Transformations
+from penstock.uncaught import show_briefly
 
 _WHOSE = "The environment"
 _DEFAULT_NAME = "Flink Streaming Job"
@@ -72,6 +73,7 @@ class EnvironmentExecution(EnvironmentCheckpointing, EnvironmentFiles):
     _default_local_parallelism: ClassVar[int | None] = None
 
     def __init__(self, configuration: Configuration, engine: object = None) -> None:
+        show_briefly()
         self.transformations = Transformations()
         self._usual_parallelism = self.get_default_local_parallelism()
         self._configuration = configuration

@@ -87,6 +87,8 @@ class LocalRun:
         modules: Where modules are found that the program named.
     """
 
+    patience = 1.5
+
     def __init__(self, job: CompiledJob, driver: DriverSide, modules: Sequence[str] = ()) -> None:
         self._loop = EpochLoop(
             driver.runner,

@@ -47,6 +47,9 @@ class FakeJob:
     def check_may_wait(self) -> None:
         pass
 
+    def tell_failure(self) -> None:
+        pass
+
     def turn(self, *, after_first: bool = False) -> Any:
         raise NotImplementedError
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -9,8 +10,15 @@ from tests.runtime.programs import ProgramBuilder, operator_id
 
 from penstock.checkpoint.epoch_record import EpochRecord
 from penstock.common.configuration import Configuration
+from penstock.common.job_client import JobClient
 from penstock.common.job_status import JobStatus
-from penstock.errors import UserFunctionError
+from penstock.errors import (
+    JobCancelledError,
+    JobFailedError,
+    SavepointError,
+    SessionLostError,
+    UserFunctionError,
+)
 from penstock.executors.driver.epoch_feed import EpochFeed, EpochResult
 from penstock.executors.driver.job import Job
 from penstock.executors.driver.recovery.restarts import Restart
@@ -82,6 +90,7 @@ class Started:
         work: Callable[[Started, threading.Event], None],
         collectors: dict[str, Callable[[list[Any]], None]] | None = None,
         clean_up: Callable[[], None] | None = None,
+        patience: float = SECONDS,
     ) -> None:
         self.feed = WatchedFeed()
         self.calls: list[str] = []
@@ -101,6 +110,7 @@ class Started:
             run,
             self._interrupt,
             clean_up or self._clean_up,
+            patience=patience,
         )
         made.set()
 
@@ -338,6 +348,59 @@ class TestCancelling:
 
         assert started.job.wait().status is JobStatus.CANCELED
 
+    def test_does_not_hide_a_failure_that_nobody_was_told(self) -> None:
+        def work(started: Started, stop: threading.Event) -> None:
+            raise UserFunctionError("mine")
+
+        started = Started(work)
+        assert started.job._done.wait(SECONDS)
+        started.job.cancel()
+
+        with pytest.raises(UserFunctionError, match="mine"):
+            started.job.wait()
+        assert started.job.progress().status is JobStatus.FAILED
+
+    @pytest.mark.parametrize(
+        "error",
+        [
+            SessionLostError("gone"),
+            JobFailedError("Job 0 cancelled as part of cancellation of all jobs"),
+        ],
+    )
+    def test_takes_what_ctrl_c_has_failed_for_its_own(self, error: Exception) -> None:
+        def work(started: Started, stop: threading.Event) -> None:
+            raise error
+
+        started = Started(work)
+        assert started.job._done.wait(SECONDS)
+        started.job.cancel()
+
+        assert started.job.wait().status is JobStatus.CANCELED
+
+    @pytest.mark.parametrize("waits", [True, False])
+    def test_leaves_behind_what_does_not_end(self, *, waits: bool) -> None:
+        may_go_on, refused = threading.Event(), threading.Event()
+
+        def work(started: Started, stop: threading.Event) -> None:
+            assert may_go_on.wait(SECONDS)
+            with pytest.raises(JobCancelledError):
+                started.feed.gate.check_wanted()
+            refused.set()
+
+        started = Started(work, patience=0.01)
+        started.feed.gate.check_wanted()
+        started.job.cancel()
+        if not waits:
+            started.job.wait_briefly()
+        progress = started.job.wait()
+
+        assert (progress.status, progress.is_left_behind) == (JobStatus.CANCELED, True)
+        assert progress.where_it_stands().endswith("is left behind.")
+        may_go_on.set()
+        assert refused.wait(SECONDS)
+        assert started.job._done.wait(SECONDS)
+        assert not started.job.wait().is_left_behind
+
     def test_can_be_asked_for_twice(self) -> None:
         def work(started: Started, stop: threading.Event) -> None:
             assert stop.wait(SECONDS)
@@ -347,6 +410,45 @@ class TestCancelling:
         started.job.cancel()
 
         assert started.job.wait().status is JobStatus.CANCELED
+
+
+class TestAFailureThatNobodyWaitedFor:
+    """Is told by the next call, and once."""
+
+    @pytest.fixture
+    def failed(self) -> Started:
+        def work(started: Started, stop: threading.Event) -> None:
+            raise UserFunctionError("mine")
+
+        started = Started(work)
+        assert started.job._done.wait(SECONDS)
+        return started
+
+    def test_in_the_log(self, failed: Started, caplog: pytest.LogCaptureFixture) -> None:
+        with caplog.at_level(logging.ERROR, "penstock"):
+            client = JobClient(failed.job)
+            assert client.get_job_status().result() is JobStatus.FAILED
+            assert client.get_accumulators().result() == {}
+            failed.job.tell_failure()
+        assert caplog.messages == ["job has failed: mine"]
+
+    def test_by_a_savepoint(self, failed: Started) -> None:
+        client = JobClient(failed.job)
+        for future in (
+            client.trigger_savepoint("/nowhere"),
+            client.stop_with_savepoint(
+                advance_to_end_of_event_time=False, savepoint_directory="/nowhere"
+            ),
+        ):
+            with pytest.raises(SavepointError, match=r"has failed.*: mine") as raised:
+                future.result()
+            assert raised.value.__cause__ is failed.job._error
+
+    def test_by_what_stops_it_or_waits_for_it(self, failed: Started) -> None:
+        client = JobClient(failed.job)
+        for future in (client.cancel(), client.stop(), client.get_job_execution_result()):
+            with pytest.raises(UserFunctionError, match="mine"):
+                future.result()
 
 
 def test_cleans_up_once_and_before_the_wait_is_over() -> None:

@@ -38,6 +38,8 @@ class Recorded:
         errors: What its attempts fail with.
     """
 
+    patience = 30.0
+
     def __init__(self, driver: DriverSide, log: list[str], errors: Iterator[Exception]) -> None:
         self.driver = driver
         self._log = log

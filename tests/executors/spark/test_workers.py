@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import signal
 import sys
 import traceback
 from collections import Counter
@@ -31,9 +32,14 @@ def test_only_a_worker_of_spark_is_changed(monkeypatch: pytest.MonkeyPatch) -> N
     script, daemon = ModuleType("__main__"), ModuleType("__main__")
     vars(script)["traceback"] = traceback
     vars(daemon).update(traceback=traceback, worker=lambda: None)
-    for main in (script, daemon):
-        monkeypatch.setitem(sys.modules, "__main__", main)
-        end_quietly()
+    answered = signal.getsignal(signal.SIGINT)
+    try:
+        for main, answer in ((script, answered), (daemon, signal.SIG_IGN)):
+            monkeypatch.setitem(sys.modules, "__main__", main)
+            end_quietly()
+            assert signal.getsignal(signal.SIGINT) is answer
+    finally:
+        signal.signal(signal.SIGINT, answered)
 
     assert vars(script)["traceback"] is traceback
     assert vars(daemon)["traceback"] is QuietTraceback

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from penstock.common.job_client import JobClient
+from penstock.uncaught import show_as
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -149,5 +150,6 @@ class CloseableIterator:
         trace: TracebackType | None,
     ) -> None:
         self.close()
-        if kind is KeyboardInterrupt:
+        if isinstance(error, KeyboardInterrupt):
+            show_as(error, "")
             sys.stderr.write(f"\n{self._client.where_it_stands()}\n")

@@ -52,6 +52,22 @@ class EpochGate:
         self.is_closed = False
         self.wants_end = False
         self.has_ended = False
+        self._is_given_up = False
+
+    def give_up(self) -> None:
+        """Let nothing be committed any more, whatever still runs: nobody waits for it."""
+        self.close()
+        with self._changed:
+            self._is_given_up = True
+
+    def check_wanted(self) -> None:
+        """Make sure that what an epoch came to is still to be committed.
+
+        Raises:
+            JobCancelledError: If it is given up.
+        """
+        if self._is_given_up:
+            raise JobCancelledError("The job was cancelled, and this epoch is given up.")
 
     @contextmanager
     def epoch(self, *, ends: bool = False) -> Iterator[None]:

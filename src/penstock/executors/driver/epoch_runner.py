@@ -281,6 +281,7 @@ class EpochRunner:
             planned={self._described.sources[number]: read for number, read in planned.items()},
             duration=round((time.perf_counter() - started) * 1000),
         )
+        self._feed.gate.check_wanted()
         self._checkpoints.commit(record)
         self._last = record
         self._restored = Restored(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import logging
+import math
 import sys
 import threading
+import time
 import warnings
 from collections.abc import Callable
 from contextlib import closing
@@ -22,15 +24,23 @@ from penstock.common.running_job import JobProgress
 from penstock.errors import (
     EpochListenerWarning,
     JobCancelledError,
+    JobFailedError,
     PenstockError,
     SavepointError,
+    SessionLostError,
     WaitInListenerError,
 )
 from penstock.executors.driver.epoch_feed import EpochFeed, EpochResult
 from penstock.executors.driver.epoch_gate import GateTurn
+from penstock.executors.driver.interrupts import JOBS, take_interrupts
 from penstock.executors.driver.observation.observed_job import ObservedJob
 from penstock.executors.driver.recovery.restart_strategy import restart_strategy_of
-from penstock.executors.driver.recovery.restarts import FailureLog, Restart, run_with_restarts
+from penstock.executors.driver.recovery.restarts import (
+    FailureLog,
+    Restart,
+    run_with_restarts,
+    summary_of,
+)
 from penstock.executors.driver.reports.job_view import JobView
 from penstock.executors.driver.reports.progress_line import ProgressLine
 from penstock.executors.driver.reports.tally import Tally, warn_of_late_records
@@ -56,6 +66,7 @@ class Job:
         interrupt: Interrupts what the engine is doing for the job now.
         clean_up: Removes what nobody needs once the job has ended.
         observed: What is noted of it. Default: what nobody but its client sees.
+        patience: How many seconds are waited for the end of a run of a job that is cancelled.
     """
 
     def __init__(
@@ -68,8 +79,12 @@ class Job:
         interrupt: Callable[[], None] = lambda: None,
         clean_up: Callable[[], None] = lambda: None,
         observed: ObservedJob | None = None,
+        *,
+        patience: float = math.inf,
     ) -> None:
         self.job_id = job_id
+        self._patience = patience
+        self.name = request.name
         self._request = request
         self._feed = feed
         self._run = run
@@ -82,6 +97,7 @@ class Job:
         self._stop = threading.Event()
         self._waits_no_longer = threading.Event()
         self._is_cancelled = False
+        self._given_up_at = math.inf
         self._is_told = False
         self._has_warned = False
         self._ended = threading.Event()
@@ -96,6 +112,7 @@ class Job:
         self._line = ProgressLine(request.name, request.configuration)
         self._engine = threading.Thread(target=self._work, name=f"job-{job_id}", daemon=True)
         self._reader = threading.Thread(target=self._read, name=f"epochs-{job_id}", daemon=True)
+        JOBS.begin(self)
         self._engine.start()
         self._reader.start()
 
@@ -236,6 +253,8 @@ class Job:
             progress = self._progress
             self._observed.ended(progress.status, self._error)
             event = JobEnded(self.job_id, progress.status, progress.epochs, self._error)
+            progress.is_left_behind = False
+        JOBS.end(self, is_failed=self._error is not None)
         self._tell("on_job_ended", event)
 
     def _end_cancelled(self) -> None:
@@ -264,16 +283,49 @@ class Job:
         self.check_may_wait()
         # An event and not the thread: a join that Ctrl-C interrupts takes the thread for ended. The
         # wait is bounded, so that Ctrl-C is heard in between.
+        take_interrupts()
         while not self._done.wait(0.1):
-            pass
+            if time.monotonic() > self._given_up_at:
+                self._leave_behind()
+                return self.progress()
         if self._error is not None:
-            self._is_told = True
+            self._note_told()
             if isinstance(self._error, PenstockError) and self._error.operator is not None:
                 # Its message has the user's frames; those of the engine would stand before them.
                 self._error.with_traceback(None)
             raise self._error
         self._warn_once()
         return self.progress()
+
+    def _leave_behind(self) -> None:
+        """Count as cancelled, though something still runs that does not hear of it; it commits nothing."""
+        with self._lock:
+            if not self._done.is_set():
+                self._progress.status = JobStatus.CANCELED
+                self._progress.is_left_behind = True
+        self._observed.became(JobStatus.CANCELED)
+        self._gate.give_up()
+        JOBS.end(self, is_failed=False)
+
+    def wait_briefly(self) -> None:
+        """Wait for the end of the job, which was cancelled, and leave it behind if that takes long."""
+        seconds = max(self._given_up_at - time.monotonic(), 0.0)
+        if not self._done.wait(min(seconds, threading.TIMEOUT_MAX)):
+            self._leave_behind()
+
+    def where_it_stands(self) -> str:
+        """Return how far the job has come, in a line for people."""
+        return self.progress().where_it_stands()
+
+    def _note_told(self) -> None:
+        self._is_told = True
+        JOBS.told(self)
+
+    def tell_failure(self) -> None:
+        """Say in the log why the job has failed, if it has and nobody was told."""
+        if self._done.is_set() and self._error is not None and not self._is_told:
+            self._note_told()
+            _LOG.error("%s has failed: %s", self.name, self._error)
 
     def _warn_once(self) -> None:
         """Warn of what the job has dropped, if it has come to its end."""
@@ -300,15 +352,18 @@ class Job:
     def cancel(self) -> None:
         """Stop the job; what is not committed is given up.
 
-        A job that has finished stays finished. One that has just failed counts as cancelled: Ctrl-C
-        reaches the engine too, which then fails what it was doing.
+        A job that has finished stays finished, and one that has failed failed, unless it was Ctrl-C that failed
+        it: that may reach the engine before it comes here.
         """
         with self._lock:
-            self._is_cancelled = True
-            self._end_soon()
-            if self._progress.status is JobStatus.FAILED and not self._is_told:
+            if self._progress.status is JobStatus.FAILED and _is_of_interrupt(self._error):
+                JOBS.told(self)
                 self._end_cancelled()
             is_running = not self._progress.status.is_terminal_state()
+            if is_running:
+                self._is_cancelled = True
+                self._end_soon()
+                self._given_up_at = min(self._given_up_at, time.monotonic() + self._patience)
         if is_running:
             self._observed.became(JobStatus.CANCELLING)
             self._interrupt()
@@ -371,9 +426,22 @@ class Job:
         return target.location
 
     def _check_running(self) -> None:
+        if self._ended.is_set() and self._error is not None and not self._is_cancelled:
+            self._note_told()
+            raise SavepointError(
+                f"The job has failed, so no savepoint can be taken of it: {summary_of(self._error)}",
+                hint="Start it again on its checkpoint location: it goes on from its last epoch.",
+            ) from self._error
         if self._ended.is_set() or self._gate.is_closed:
             raise SavepointError(
                 "The job has ended, or is about to, so no savepoint can be taken of it.",
                 hint="If it was stopped, start the next one on its checkpoint location, where it goes on. If it has read "
                 "all of its input, nothing is left to go on from but a savepoint that was taken before.",
             )
+
+
+def _is_of_interrupt(error: BaseException | None) -> bool:
+    """Whether a job failed because Ctrl-C ended what it ran on."""
+    if isinstance(error, (KeyboardInterrupt, SessionLostError)):
+        return True
+    return isinstance(error, JobFailedError) and "cancellation of all jobs" in error.message

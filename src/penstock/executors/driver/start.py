@@ -29,7 +29,13 @@ from penstock.runtime.user_code import stack_level_of_user
 
 
 class Run(Protocol):
-    """Runs the epochs of a job."""
+    """Runs the epochs of a job.
+
+    Attributes:
+        patience: How many seconds are waited for its return once the job is cancelled.
+    """
+
+    patience: float
 
     def __call__(self, stop: threading.Event) -> None:
         """Run the job from its last epoch to its end, or until `stop` is set.
@@ -125,7 +131,17 @@ def _start(
         main_classes=job.main_classes,
     )
     run = make_run(DriverSide(program, runner, checkpoints, publisher, at_end))
-    return Job(job.job_id, job.request, program, feed, run, run.interrupt, at_end.close, observed)
+    return Job(
+        job.job_id,
+        job.request,
+        program,
+        feed,
+        run,
+        run.interrupt,
+        at_end.close,
+        observed,
+        patience=run.patience,
+    )
 
 
 def _warn_of_state(job: CompiledJob) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from penstock.common.running_job import RunningJob
+from penstock.executors.driver.interrupts import starting
 from penstock.executors.driver.observation.running_jobs import observed
 from penstock.executors.driver.rest.outside import seen_from_outside
 from penstock.executors.driver.start import DriverSide, start
@@ -33,10 +34,9 @@ class SparkExecutor:
         Raises:
             PenstockError: If the program cannot be run.
         """
-        with observed(request) as seen, spark_errors(f"Job {request.name!r}"):
-            is_served = seen_from_outside(request, by_default=True)
-            is_cancellable = is_served or not request.is_awaited
-            job = PreparedJob(request, seen, is_cancellable=is_cancellable)
+        with starting(), observed(request) as seen, spark_errors(f"Job {request.name!r}"):
+            seen_from_outside(request, by_default=True)
+            job = PreparedJob(request, seen, is_cancellable=True)
             if job.compiled.has_streams:
                 refuse_alignment(request.graph)
             return start(job.compiled, partial(_attempts, job), seen)

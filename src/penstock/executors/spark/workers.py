@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import signal
 import sys
+import threading
 import traceback
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -34,11 +36,14 @@ def end_quietly() -> None:
     """Let the running worker of Spark end without a word when Spark does.
 
     An idle worker whose JVM has ended reports that to the JVM, and what comes of it is a traceback on the
-    terminal of whoever has just pressed Ctrl-C.
+    terminal of whoever has just pressed Ctrl-C. Nor does it say anything of Ctrl-C itself, which reaches every process
+    of a terminal: the driver stops the tasks.
     """
     daemon = sys.modules["__main__"]
     if getattr(daemon, "traceback", None) is traceback and hasattr(daemon, "worker"):
         daemon.traceback = QuietTraceback  # type: ignore[attr-defined]
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def note_end(job_id: str) -> None:

@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from typing import Protocol
 
 from penstock.errors import PenstockError
+from penstock.executors.driver.interrupts import JOBS
 from penstock.executors.spark.failures import spark_errors
 from penstock.executors.spark.interruption import Interruption
 from penstock.executors.spark.java_process import has_died, java_process
@@ -35,6 +36,9 @@ class Attempts:
             needs that any more.
     """
 
+    # Spark kills the tasks, so it is no function that keeps it waiting.
+    patience = 5.0
+
     def __init__(self, job: PreparedJob, make_run: Callable[[ExitStack], EpochRun]) -> None:
         self._job = job
         self._make_run = make_run
@@ -57,19 +61,23 @@ class Attempts:
             PenstockError: What the job failed with.
         """
         what = self._job.title
+        is_cut = False
         if self._has_lost_session:
             self._take_new_session(what)
         try:
             with spark_errors(what, self._job.chains):
                 self._run(stop)
         except PenstockError as error:
-            if stop.is_set() or is_alive(self._job.spark, error):
+            is_cut = stop.is_set()
+            if is_cut or is_alive(self._job.spark, error):
                 raise
             can_go_on = self._job.can_change_session and has_died(self._process)
             self._has_lost_session = can_go_on
             raise session_lost(what, error, can_go_on=can_go_on) from error
         finally:
-            if self._run.leaves_functions_open and is_alive(self._job.spark):
+            # Tasks that are being killed hold the cores, and take what was open in their processes along.
+            is_due = self._run.leaves_functions_open and not (is_cut or JOBS.is_over)
+            if is_due and is_alive(self._job.spark):
                 close_functions(self._job.spark, self._job.job_id, self._job.layout.cores)
 
     def _take_new_session(self, what: str) -> None:

@@ -37,7 +37,18 @@ from penstock.runtime.exchange.buffer import Buffer
 _POLL_SECONDS = 0.02
 _POLLS_A_LOOK: Final = 50
 """How often Spark is asked for its triggers: it remembers the last 100."""
-_GRACE_SECONDS: Final = 1.0
+_GRACE_SECONDS: Final = 0.7
+_INTERRUPTED: Final = "py4j.protocol.Py4JJavaError: An error occurred while calling foreachBatch.\n: java.lang.InterruptedException"
+"""What Spark takes for the end of a query that is stopped."""
+_MOST_TEXT: Final = 500
+
+
+class EpochFailedError(Exception):
+    """Tells Spark, in a short text, that an epoch has failed; the job knows with what.
+
+    Spark matches the text of an error with a deeply recursive pattern. Where Java's threads have little room, a long one
+    ends in a StackOverflowError, a thousand lines of it.
+    """
 
 
 class StreamingRun:
@@ -51,6 +62,7 @@ class StreamingRun:
     """
 
     leaves_functions_open = True
+    """Whether functions may live in workers when it ends: tasks that are killed take them along."""
 
     def __init__(
         self, job: PreparedJob, runner: EpochRunner, checkpoints: Checkpoints, at_end: ExitStack
@@ -90,7 +102,7 @@ class StreamingRun:
 
     def __call__(self, stop: threading.Event) -> None:
         """Run epochs until the input ends, or until `stop` is set."""
-        self._is_stopping = False
+        self._is_stopping, self.leaves_functions_open = False, True
         last = self._runner.resume()
         self._read_here |= self._runner.unread
         if last is not None and last.is_last:
@@ -158,6 +170,7 @@ class StreamingRun:
         """
         self._is_stopping = True
         is_between = self._running.acquire(timeout=_GRACE_SECONDS)
+        self.leaves_functions_open = is_between
         try:
             query.stop()
         finally:
@@ -282,6 +295,10 @@ class StreamingRun:
             if isinstance(error, PenstockError) or is_of_spark(error):
                 # Spark hands on the text of what is raised here, cut off and among that of its own.
                 self._failure = as_penstock_error(error, self._job.title, self._job.chains)
+            if self._is_stopping:
+                raise EpochFailedError(_INTERRUPTED) from None
+            if self._failure is not None:
+                raise EpochFailedError(str(self._failure)[:_MOST_TEXT]) from None
             raise
 
     def _tell_groups(self, number: int) -> None:

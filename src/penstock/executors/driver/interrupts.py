@@ -1,0 +1,152 @@
+"""The jobs that run in this process: what Ctrl-C does to them, and the end of the program.
+
+Spark's own answer to Ctrl-C is to cancel all that runs, in the middle of an epoch; what runs then fails, and says so at
+length. While jobs of penstock run, Ctrl-C is Python's own `KeyboardInterrupt`, and the jobs are cancelled.
+"""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import signal
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any, Final, Protocol
+
+from penstock import uncaught
+
+_LOG: Final = logging.getLogger("penstock")
+_MOST_FAILED: Final = 10
+
+
+class OfProcess(Protocol):
+    """What a process knows of a job in it."""
+
+    name: str
+
+    def cancel(self) -> None:
+        """Stop the job; what is not committed is given up."""
+
+    def wait_briefly(self) -> None:
+        """Wait for the end of the job, which was cancelled, and leave it behind if that takes long."""
+
+    def where_it_stands(self) -> str:
+        """Return how far it has come, in a line for people."""
+
+    def tell_failure(self) -> None:
+        """Say why it has failed, if it has and nobody was told."""
+
+
+class RunningJobs:
+    """The jobs of this process that have not ended, and those of whose failure nobody was told.
+
+    Attributes:
+        is_over: Whether the program ends, so that nothing need be tidied up that ends with it.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._running: list[OfProcess] = []
+        self._failed: deque[OfProcess] = deque(maxlen=_MOST_FAILED)
+        self._is_at_exit = False
+        self.is_over = False
+
+    def begin(self, job: OfProcess) -> None:
+        """Take note of a job that begins."""
+        with self._lock:
+            self._running.append(job)
+            if not self._is_at_exit:
+                self._is_at_exit = True
+                atexit.register(self.end_all)
+                uncaught.at_interrupt(self.interrupted)
+        take_interrupts()
+
+    def end(self, job: OfProcess, *, is_failed: bool) -> None:
+        """Take note of a job that has ended."""
+        with self._lock:
+            if job in self._running:
+                self._running.remove(job)
+            if is_failed:
+                self._failed.append(job)
+
+    def told(self, job: OfProcess) -> None:
+        """Take note that somebody was told of a job's failure."""
+        with self._lock:
+            if job in self._failed:
+                self._failed.remove(job)
+
+    def __len__(self) -> int:
+        return len(self._running)
+
+    def cancel_all(self) -> list[OfProcess]:
+        """Cancel all jobs that run, wait for their ends, but not for long, and return them."""
+        with self._lock:
+            running = list(self._running)
+        for job in running:
+            job.cancel()
+        for job in running:
+            job.wait_briefly()
+            self.end(job, is_failed=False)
+        return running
+
+    def interrupted(self) -> str | None:
+        """Cancel all jobs as Ctrl-C ends the program, and return what is to be said of it; None if none ran."""
+        self.is_over = bool(self._running)
+        running = self.cancel_all()
+        lines = [job.where_it_stands() for job in running]
+        if len(running) > 1:
+            lines = [f"{job.name}: {line}" for job, line in zip(running, lines, strict=True)]
+        return "\n{}\n".format("\n".join(lines)) if running else None
+
+    def end_all(self) -> None:
+        """Let no job run on when Python's own things go, and tell what nobody was told."""
+        self.is_over = True
+        for job in self.cancel_all():
+            _LOG.warning(
+                "%s was still running when the program ended, and was cancelled: "
+                "get_job_execution_result().result() of its JobClient waits for its end",
+                job.name,
+            )
+        for job in list(self._failed):
+            job.tell_failure()
+
+
+JOBS: Final = RunningJobs()
+
+
+class _Interrupted:
+    """Answers Ctrl-C: with Python's own exception while a job runs, else as Spark does.
+
+    Args:
+        spark: Spark's handler.
+    """
+
+    def __init__(self, spark: Callable[[int, FrameType | None], Any]) -> None:
+        self._spark = spark
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        if len(JOBS):
+            raise KeyboardInterrupt
+        self._spark(number, frame)
+
+
+def take_interrupts() -> None:
+    """Have Ctrl-C answered here, if Spark would answer it; only the main thread can have that."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+    handler = signal.getsignal(signal.SIGINT)
+    if callable(handler) and getattr(handler, "__module__", "").startswith("pyspark."):
+        signal.signal(signal.SIGINT, _Interrupted(handler))
+
+
+@contextmanager
+def starting() -> Iterator[None]:
+    """Let Ctrl-C, while a job is being started inside, be told in one line."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        uncaught.show_as(error, "\nStopped before the job began.\n")
+        raise

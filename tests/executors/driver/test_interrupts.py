@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+import atexit
+import logging
+import signal
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from penstock import uncaught
+from penstock.executors.driver import interrupts
+from penstock.executors.driver.interrupts import RunningJobs, starting, take_interrupts
+
+
+class FakeJob:
+    """A job that ends when it is cancelled."""
+
+    def __init__(self, name: str = "job") -> None:
+        self.name = name
+        self.cancelled = 0
+        self.told = 0
+        self.waited = 0
+
+    def cancel(self) -> None:
+        self.cancelled += 1
+
+    def wait_briefly(self) -> None:
+        self.waited += 1
+
+    def where_it_stands(self) -> str:
+        return "Stopped."
+
+    def tell_failure(self) -> None:
+        self.told += 1
+
+
+@pytest.fixture(autouse=True)
+def _no_traces(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(uncaught, "_AT_INTERRUPT", [])
+    monkeypatch.setattr(atexit, "register", lambda call: call)
+    answer = signal.getsignal(signal.SIGINT)
+    yield
+    signal.signal(signal.SIGINT, answer)
+
+
+def test_ctrl_c_cancels_what_runs_and_says_where_it_stood() -> None:
+    jobs = RunningJobs()
+    assert jobs.interrupted() is None
+    assert not jobs.is_over
+    ended, running = FakeJob(), FakeJob()
+    jobs.begin(ended)
+    jobs.begin(running)
+    jobs.end(ended, is_failed=False)
+    assert jobs.interrupted() == "\nStopped.\n"
+    assert (ended.cancelled, running.cancelled) == (0, 1)
+    assert running.waited == 1
+    assert jobs.is_over
+    assert jobs.interrupted() is None
+
+
+def test_of_several_jobs_each_has_a_line() -> None:
+    jobs = RunningJobs()
+    jobs.begin(FakeJob("one"))
+    jobs.begin(FakeJob("two"))
+    assert jobs.interrupted() == "\none: Stopped.\ntwo: Stopped.\n"
+
+
+def test_at_the_end_of_the_program_jobs_are_cancelled_and_failures_told(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    jobs = RunningJobs()
+    running, failed, told = FakeJob("running"), FakeJob("failed"), FakeJob("told")
+    for job in (running, failed, told):
+        jobs.begin(job)
+    jobs.end(failed, is_failed=True)
+    jobs.end(told, is_failed=True)
+    jobs.told(told)
+    with caplog.at_level(logging.WARNING, "penstock"):
+        jobs.end_all()
+    assert (running.cancelled, failed.cancelled) == (1, 0)
+    assert [failed.told, told.told, running.told] == [1, 0, 0]
+    assert "running was still running when the program ended" in caplog.text
+
+
+def test_few_of_many_failures_are_kept() -> None:
+    jobs = RunningJobs()
+    for _ in range(100):
+        jobs.end(FakeJob(), is_failed=True)
+    assert len(jobs._failed) == 10
+
+
+class TestInterrupts:
+    """Whether Ctrl-C is answered here, or by Spark."""
+
+    def set_handler(self, module: str) -> list[int]:
+        calls: list[int] = []
+
+        def handler(number: int, frame: object) -> None:
+            calls.append(number)
+
+        handler.__module__ = module
+        signal.signal(signal.SIGINT, handler)
+        return calls
+
+    def test_of_spark_are_taken_over_while_jobs_run(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        jobs = RunningJobs()
+        monkeypatch.setattr(interrupts, "JOBS", jobs)
+        calls = self.set_handler("pyspark.core.context")
+        job = FakeJob()
+        jobs.begin(job)
+        jobs.begin(FakeJob())
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        assert not calls
+        jobs.cancel_all()
+        signal.raise_signal(signal.SIGINT)
+        assert calls == [signal.SIGINT]
+
+    def test_of_the_user_are_left_alone(self) -> None:
+        calls = self.set_handler("mine")
+        RunningJobs().begin(FakeJob())
+        signal.raise_signal(signal.SIGINT)
+        assert calls == [signal.SIGINT]
+
+    def test_are_the_main_threads(self) -> None:
+        self.set_handler("pyspark.core.context")
+        before = signal.getsignal(signal.SIGINT)
+        thread = threading.Thread(target=take_interrupts)
+        thread.start()
+        thread.join()
+        assert signal.getsignal(signal.SIGINT) is before
+
+    def test_while_a_job_is_started_is_one_line(self) -> None:
+        with pytest.raises(KeyboardInterrupt) as raised, starting():
+            raise KeyboardInterrupt
+        assert vars(raised.value) == {"penstock_line": "\nStopped before the job began.\n"}

@@ -1,0 +1,177 @@
+"""Programs that are interrupted as a terminal does it: every process of theirs gets the signal.
+
+python -m tests.executors.interrupted SESSION KIND WAY MARKER
+
+runs a job in which something takes long, and makes the file MARKER once it does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tests.servers.processes import processes
+
+from penstock.common import Configuration, Time, WatermarkStrategy
+from penstock.datastream import (
+    AsyncDataStream,
+    AsyncFunction,
+    DataStream,
+    StreamExecutionEnvironment,
+)
+from penstock.testing import TestingSource
+
+SECONDS = 90
+"""How long is waited for what comes soon, if all is well."""
+
+_LONG = 60
+
+
+def _touch(marker: str) -> None:
+    Path(marker).touch()
+
+
+class Ask(AsyncFunction[Any, Any]):
+    """A call that takes long."""
+
+    def __init__(self, marker: str) -> None:
+        self._marker = marker
+
+    async def async_invoke(self, value: Any) -> list[Any]:
+        _touch(self._marker)
+        await asyncio.sleep(_LONG)
+        return [value]
+
+
+def _with(kind: str, stream: DataStream, marker: str) -> DataStream:
+    """Return a stream with something in it that takes long."""
+
+    def sleep(value: Any) -> Any:
+        Path(marker).touch()
+        time.sleep(_LONG)
+        return value
+
+    def pass_on(value: Any) -> Any:
+        Path(marker).touch()
+        return value
+
+    def spin(value: Any) -> Any:
+        Path(marker).touch()
+        while time.monotonic():
+            pass
+
+    if kind == "async":
+        return AsyncDataStream.unordered_wait(stream, Ask(marker), Time.seconds(2 * _LONG))
+    if kind == "quick":
+        return stream.map(pass_on)
+    return stream.map({"sleep": sleep, "spin": spin}[kind])
+
+
+def _environment(session: str) -> tuple[StreamExecutionEnvironment, DataStream]:
+    configuration = Configuration().set_integer("parallelism.default", 2)
+    if session == "local":
+        configuration.set_string("execution.target", "local")
+        env = StreamExecutionEnvironment.get_execution_environment(configuration)
+        source = TestingSource([[number] for number in range(1000)])
+        return env, env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers")
+    from pyspark.sql import SparkSession
+
+    if session == "user":
+        spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+        spark.config("spark.ui.showConsoleProgress", "false").getOrCreate()
+    else:
+        from penstock.executors.spark.session import session as built
+
+        configuration.set_string("spark.master", "local[2]")
+        built(None, configuration)
+    env = StreamExecutionEnvironment.get_execution_environment(configuration)
+    rows = SparkSession.active().readStream.format("rate-micro-batch")
+    frame = rows.option("rowsPerBatch", 10).load()
+    return env, env.from_data_frame(frame).map(lambda row: row.value)
+
+
+def main(session: str, kind: str, way: str, marker: str) -> None:
+    env, stream = _environment(session)
+    stream = _with(kind, stream, marker)
+    if way == "iterate":
+        for _ in stream.execute_and_collect():
+            pass
+    elif way == "with":
+        with stream.execute_and_collect() as results:
+            for _ in results:
+                pass
+    else:
+        stream.add_sink(lambda value: None)
+        if way == "execute":
+            env.execute("job")
+            print("returned")
+        else:
+            env.execute_async("job").get_job_execution_result().result()
+
+
+class Interrupted(NamedTuple):
+    """A program that was interrupted.
+
+    Attributes:
+        seconds: How long it took to end.
+        code: What it ended with.
+        output: Its standard output.
+        errors: The lines on standard error since it was interrupted, but for empty ones.
+        left: The processes that it left behind.
+    """
+
+    seconds: float
+    code: int
+    output: str
+    errors: list[str]
+    left: Sequence[object]
+
+
+def interrupted(session: str, kind: str, way: str, folder: Path) -> Interrupted:
+    """Run a program, interrupt it as soon as something in it takes long, and wait for its end."""
+    marker, errors = folder / "marker", folder / "errors"
+    command = [sys.executable, "-m", "tests.executors.interrupted", session, kind, way, str(marker)]
+    with (
+        errors.open("w") as log,
+        subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=log, text=True, start_new_session=True
+        ) as run,
+    ):
+        try:
+            until = time.monotonic() + SECONDS
+            while not marker.exists():
+                assert run.poll() is None, errors.read_text()
+                assert time.monotonic() < until, errors.read_text()
+                time.sleep(0.05)
+            before = errors.stat().st_size
+            begun = time.monotonic()
+            os.killpg(run.pid, signal.SIGINT)
+            code = run.wait(SECONDS)
+            seconds = time.monotonic() - begun
+            # Java holds it until it has ended too.
+            output, _ = run.communicate(timeout=SECONDS)
+            left = _left(run.pid)
+        finally:
+            if processes(run.pid):
+                os.killpg(run.pid, signal.SIGKILL)
+    said = errors.read_text()[before:].splitlines()
+    return Interrupted(seconds, code, output, [line for line in said if line.strip()], left)
+
+
+def _left(session: int) -> Sequence[object]:
+    """Return the processes of a session that do not end soon."""
+    until = time.monotonic() + 10
+    while (found := processes(session)) and time.monotonic() < until:
+        time.sleep(0.05)
+    return found
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,57 @@
+"""Ctrl-C ends a program soon, with one line, and leaves no process behind, whatever its job is doing."""
+
+from __future__ import annotations
+
+import re
+import signal
+from pathlib import Path
+
+import pytest
+from tests.executors.interrupted import Interrupted, interrupted
+
+SECONDS = 2.0
+"""How long a program may take to end."""
+_WARNING = re.compile(r" WARN \w+: Failed to cancel job group .* Cannot find active jobs")
+"""What Spark says of each query that is stopped, where a session of the user's has its usual log level."""
+_BUSY = 4.0
+"""How much longer on a machine that does other things too."""
+
+
+def check(found: Interrupted, way: str) -> None:
+    errors = [line for line in found.errors if not _WARNING.search(line)]
+    assert len(errors) == 1, found.errors
+    assert errors[0].startswith("Stopped after "), found.errors
+    assert (found.code, found.output) == (
+        (0, "returned\n") if way == "execute" else (-signal.SIGINT, "")
+    )
+    assert not found.left
+    assert found.seconds < SECONDS + _BUSY
+
+
+@pytest.mark.parametrize(
+    ("kind", "way"),
+    [
+        ("sleep", "execute"),
+        ("sleep", "result"),
+        ("spin", "iterate"),
+        ("async", "execute"),
+        ("quick", "with"),
+    ],
+)
+def test_in_this_process(kind: str, way: str, tmp_path: Path) -> None:
+    check(interrupted("local", kind, way, tmp_path), way)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("session", "kind", "way"),
+    [
+        ("own", "sleep", "execute"),
+        ("own", "quick", "iterate"),
+        ("user", "sleep", "execute"),
+        ("user", "spin", "with"),
+        ("user", "async", "result"),
+    ],
+)
+def test_on_spark(session: str, kind: str, way: str, tmp_path: Path) -> None:
+    check(interrupted(session, kind, way, tmp_path), way)
