@@ -313,7 +313,7 @@ def _noting_epoch(original: Callable[..., None]) -> Callable[..., None]:
 
 def _around_level(original: Callable[..., Any]) -> Callable[..., Any]:
     def run(self: Carrier, buffers: Any) -> Any:
-        _Here.epoch = self._epoch.number
+        _Here.epoch = self.epoch.number
         reached("level.before")
         if self.number == 1 and is_due("level.between") and _await(_first_task(), exists=True):
             time.sleep(_UNTIL_REPORTED)

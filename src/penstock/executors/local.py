@@ -20,6 +20,7 @@ from penstock.errors import OtherInterpreterError, UnsupportedOperationError
 from penstock.executors.driver.compiled_job import CompiledJob, compile_job
 from penstock.executors.driver.epoch_loop import EpochLoop
 from penstock.executors.driver.observation.running_jobs import observed
+from penstock.executors.driver.reports.task_lines import places_in_records
 from penstock.executors.driver.rest.outside import seen_from_outside
 from penstock.executors.driver.staged_files import module_path
 from penstock.executors.driver.start import DriverSide, start
@@ -104,7 +105,7 @@ class LocalRun:
 
     def __call__(self, stop: threading.Event) -> None:
         """Run all epochs, or until `stop` is set."""
-        with rare_collections(), self._at_work():
+        with rare_collections(), places_in_records(), self._at_work():
             with_room(self._run_all, stop)
 
     def _at_work(self) -> AbstractContextManager[None]:

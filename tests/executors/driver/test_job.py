@@ -19,9 +19,8 @@ from penstock.errors import (
     SessionLostError,
     UserFunctionError,
 )
-from penstock.executors.driver.epoch_feed import EpochFeed, EpochResult
+from penstock.executors.driver.epoch_feed import EpochFeed, EpochResult, News
 from penstock.executors.driver.job import Job
-from penstock.executors.driver.recovery.restarts import Restart
 from penstock.executors.port import JobRequest
 from penstock.graph.stream_graph import StreamGraph
 from penstock.runtime.exchange.partitioners import RebalancePartitioner
@@ -68,9 +67,9 @@ class WatchedFeed(EpochFeed):
     def __init__(self) -> None:
         super().__init__()
         self.read = [threading.Event() for _ in range(10)]
-        self._given: EpochResult | Restart | None = None
+        self._given: News | None = None
 
-    def next(self, seconds: float = 0.0) -> EpochResult | Restart | None:
+    def next(self, seconds: float = 0.0) -> News | None:
         # The client is done with an epoch when it asks for the next one.
         if isinstance(self._given, EpochResult):
             self.read[self._given.record.number].set()

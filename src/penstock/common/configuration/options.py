@@ -152,6 +152,15 @@ PROGRESS_INTERVAL: Final = ConfigOption(
     "How often the log says how a job is doing; 0 says nothing there. Not in Flink.",
     minimum=0,
 )
+LOG_LINES: Final = ConfigOption(
+    "execution.log.lines",
+    int,
+    1000,
+    "How many lines that functions log in one subtask of an operator and one epoch the driver's log shows, where they "
+    "run in other processes: of more of them the first, and a tenth for the last ones. 0 leaves them to the logs "
+    "of Spark's executors. Not in Flink.",
+    minimum=0,
+)
 ASYNC_DRAIN_TIMEOUT: Final = ConfigOption(
     "async.drain-timeout",
     Duration,

@@ -11,6 +11,7 @@ from penstock.executors.driver.epoch_gate import EpochGate
 from penstock.executors.driver.observation.epoch_log import EpochLog
 from penstock.executors.driver.recovery.restarts import Restart
 from penstock.executors.driver.reports.profile_log import ProfileLog
+from penstock.executors.driver.reports.task_lines import TaskLines
 
 
 @dataclass(frozen=True)
@@ -32,8 +33,12 @@ class EpochResult:
     operators: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
+News = EpochResult | Restart | TaskLines
+"""What the client hears of."""
+
+
 class EpochFeed:
-    """Takes results of epochs, and restarts, and gives each once, in the same order.
+    """Takes results of epochs, restarts and what functions log, and gives each once, in the same order.
 
     Args:
         log: Notes what epochs took and did. Default: a new one.
@@ -48,17 +53,17 @@ class EpochFeed:
         self.gate = EpochGate()
         self.log = log or EpochLog()
         self.profile: ProfileLog | None = None
-        self._results: queue.SimpleQueue[EpochResult | Restart | None] = queue.SimpleQueue()
+        self._results: queue.SimpleQueue[News | None] = queue.SimpleQueue()
 
-    def put(self, result: EpochResult | Restart) -> None:
-        """Tell of an epoch that was committed, or of a restart."""
+    def put(self, result: News) -> None:
+        """Tell of an epoch that was committed, of a restart, or of what was logged."""
         self._results.put(result)
 
     def wake(self) -> None:
         """Let whoever waits for the next one wait no longer."""
         self._results.put(None)
 
-    def next(self, seconds: float = 0.0) -> EpochResult | Restart | None:
+    def next(self, seconds: float = 0.0) -> News | None:
         """Return what nobody has taken yet and came first; None if there is none for some seconds."""
         try:
             return self._results.get(timeout=seconds)

@@ -23,11 +23,13 @@ from penstock.executors.driver.planning import Planning, Plans
 from penstock.executors.driver.publishing import claimed
 from penstock.executors.driver.recovery.restoring import Restored, restored
 from penstock.executors.driver.reports.profile_log import ProfileLog
+from penstock.executors.driver.reports.task_lines import TaskLines
 from penstock.executors.driver.unclaimed_states import UnclaimedStates
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.exchange.buffer import Buffer
 from penstock.runtime.job_pickle import JobClasses, job_classes
 from penstock.runtime.program import Program
+from penstock.runtime.task.logs.worker_log import without_lines
 
 RunEpoch = Callable[[Epoch], Iterable[Buffer]]
 """Runs an epoch and returns what its tasks told the driver."""
@@ -361,13 +363,23 @@ class EpochRunner:
         """Run an epoch, again if its tasks do not agree on what they read."""
         for attempt in range(_MOST_ATTEMPTS):
             try:
-                return EpochOutcome.of(
-                    self._program, run_epoch(dataclasses.replace(epoch, attempt=attempt))
-                )
+                return self._outcome(run_epoch(dataclasses.replace(epoch, attempt=attempt)))
             except (InconsistentEpochError, LostBufferError):
                 if attempt == _MOST_ATTEMPTS - 1:
                     raise
         raise AssertionError("unreachable")
+
+    def _outcome(self, buffers: Iterable[Buffer]) -> EpochOutcome:
+        """Read what tasks told, and hand on what they logged, above all if they have failed."""
+        told, lines = without_lines(buffers)
+        has_failed = True
+        try:
+            outcome = EpochOutcome.of(self._program, told)
+            has_failed = False
+        finally:
+            if lines:
+                self._feed.put(TaskLines(lines, has_failed))
+        return outcome
 
 
 def _operators(job: JobRecord) -> set[str]:

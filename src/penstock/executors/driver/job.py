@@ -43,7 +43,9 @@ from penstock.executors.driver.recovery.restarts import (
 )
 from penstock.executors.driver.reports.job_view import JobView
 from penstock.executors.driver.reports.progress_line import ProgressLine
+from penstock.executors.driver.reports.recent_log import RECENT_LOG
 from penstock.executors.driver.reports.tally import Tally, warn_of_late_records
+from penstock.executors.driver.reports.task_lines import TaskLines, TaskLog
 from penstock.executors.driver.savepoints import Savepoints
 from penstock.executors.port import JobRequest
 from penstock.runtime.program import Program
@@ -109,6 +111,8 @@ class Job:
         self._tally = Tally(job_id, program)
         self._progress = self._tally.progress
         self._failures = FailureLog()
+        self._log = TaskLog()
+        RECENT_LOG.listen()
         self._line = ProgressLine(request.name, request.configuration)
         self._engine = threading.Thread(target=self._work, name=f"job-{job_id}", daemon=True)
         self._reader = threading.Thread(target=self._read, name=f"epochs-{job_id}", daemon=True)
@@ -187,6 +191,9 @@ class Job:
                 while (result := self._feed.next(seconds)) is not None:
                     if isinstance(result, Restart):
                         self._tell_of_restart(result)
+                    elif isinstance(result, TaskLines):
+                        self._line.clear()
+                        self._log.show(result)
                     else:
                         self._consume(result)
                 if ended:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+from penstock.common.configuration.options import LOG_LINES
 from penstock.errors import InvalidArgumentError, SourceNotReadableError
 from penstock.executors.driver.compiled_job import compile_job
 from penstock.executors.driver.epoch_runner import new_job_id
@@ -177,6 +178,7 @@ class PreparedJob:
             and not self.compiled.native
             and not self.compiled.planned
             and not (self.compiled.is_streaming and self.wants_ticks),
+            log_lines=self.compiled.request.configuration.get(LOG_LINES),
         )
 
 

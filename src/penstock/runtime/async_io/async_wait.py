@@ -28,11 +28,13 @@ from penstock.runtime.async_io.queue.ordered_stream_element_queue import Ordered
 from penstock.runtime.async_io.queue.unordered_stream_element_queue import (
     UnorderedStreamElementQueue,
 )
+from penstock.runtime.context import RuntimeContext
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.exchange.elements import Block, WatermarkStatus
 from penstock.runtime.objects.mutability import copied_if_possible
 from penstock.runtime.operator import OperatorPart
 from penstock.runtime.operators.function_operator import FunctionOperator
+from penstock.runtime.task_place import TaskPlace, working_for
 from penstock.runtime.user_code import function_failure, record_text
 
 _SOONEST: Final = 0.05
@@ -70,7 +72,6 @@ class AsyncWaitOperator(FunctionOperator):
         self._settings = settings
 
     def open(self) -> None:
-        settings = self._settings
         self._loop = self.event_loop or shared_event_loop()
         self._mailbox: Mailbox[Call] = Mailbox(self._loop)
         self._counts = AsyncMetrics(self.metrics.user)
@@ -81,6 +82,13 @@ class AsyncWaitOperator(FunctionOperator):
         self._settles = False
         self._create_queue()
         context = replace(self.context, without_state="an asynchronous function")
+        self._place = TaskPlace(None, self.name, context.subtask, context.parallelism)
+        with working_for(self._place):
+            self._open_function(context)
+        self.processing_time.at_every_poll(self._poll)
+
+    def _open_function(self, context: RuntimeContext) -> None:
+        settings = self._settings
         self._life = FunctionLife(self.function, settings, self._loop)
         self._guarded(lambda: self._life.open(context))
         self._invoker = Invoker(
@@ -94,13 +102,13 @@ class AsyncWaitOperator(FunctionOperator):
             waits_for_permits=self._life.waits_for_permits,
             capacity=settings.capacity,
         )
-        self.processing_time.at_every_poll(self._poll)
 
     def close(self) -> None:
         try:
             self._loop.run(self._invoker.close())
         finally:
-            self._guarded(self._life.close)
+            with working_for(self._place):
+                self._guarded(self._life.close)
 
     def interrupt(self) -> None:
         self._mailbox.interrupt()
@@ -116,6 +124,7 @@ class AsyncWaitOperator(FunctionOperator):
     def begin_epoch(self, epoch: Epoch) -> None:
         """Take up what was under way: calls that still run here go on, others begin anew."""
         self._life.begin_epoch()
+        self._place.job_id, self._place.epoch = epoch.job_id, epoch.number
         self._settles = epoch.settles
         running = {
             entry.entry_id: entry

@@ -17,9 +17,10 @@ from penstock.runtime.planned.planned_source import Piece, PlannedSource
 from penstock.runtime.program import DRIVER, Program, Vertex
 from penstock.runtime.source import NativeSource
 from penstock.runtime.task.message import Message
-from penstock.runtime.task.profiling.sampler import TaskProfile, profiled
+from penstock.runtime.task.profiling.sampler import profiled
 from penstock.runtime.task.registry import Tasks
 from penstock.runtime.task.subtask import Subtask, driver_buffer
+from penstock.runtime.task_place import TaskPlace
 from penstock.runtime.timestamp import MIN_TIMESTAMP
 from penstock.runtime.user_code import FAILURES
 
@@ -39,13 +40,16 @@ class Carrier:
         number: The number of this carrier on its level.
         attempt: Tells the attempts of this carrier's task apart.
         tasks: The subtasks that live in this process.
+
+    Attributes:
+        epoch: The epoch.
     """
 
     def __init__(
         self, layout: Layout, epoch: Epoch, level: int, number: int, attempt: str, tasks: Tasks
     ) -> None:
         self._layout = layout
-        self._epoch = epoch
+        self.epoch = epoch
         self._level = level
         self._number = number
         self._attempt = attempt
@@ -126,7 +130,7 @@ class Carrier:
         their subtasks each of `shares` carriers runs every so many-th, beginning at `share`.
         """
         for vertex in self._layout.program.on_level(0):
-            if vertex.source in self._epoch.finished:
+            if vertex.source in self.epoch.finished:
                 continue
             source = self._own_source(vertex)
             if isinstance(source, PlannedSource):
@@ -139,7 +143,7 @@ class Carrier:
                 continue
             for subtask in range(share, vertex.parallelism, shares):
                 if source is not None:
-                    own_epoch = self._epoch.own_epoch(vertex.source)
+                    own_epoch = self.epoch.own_epoch(vertex.source)
                     blocks = source.read(own_epoch, subtask, vertex.parallelism)
                     yield from self._read(vertex, subtask, ((None, block) for block in blocks))
                 else:
@@ -150,7 +154,7 @@ class Carrier:
         self, source: PlannedSource, vertex: Vertex, share: int, shares: int
     ) -> Iterator[Buffer]:
         """Read pieces of a source, each in the next subtask; one subtask takes part even if there are none."""
-        pieces = self._epoch.planned.get(vertex.source, ()) if vertex.source is not None else ()
+        pieces = self.epoch.planned.get(vertex.source, ()) if vertex.source is not None else ()
         subtasks = min(max(len(pieces), 1), vertex.parallelism)
         for subtask in range(share, subtasks, shares):
             own = pieces[subtask :: vertex.parallelism]
@@ -163,7 +167,7 @@ class Carrier:
         self, vertex: Vertex, subtask: int, blocks: Iterator[tuple[Hashable, Block | Watermark]]
     ) -> Iterator[Buffer]:
         self._step(vertex, subtask)
-        while not self._is_aborted and not self._epoch.ends:
+        while not self._is_aborted and not self.epoch.ends:
             try:
                 found = next(blocks, None)
             except Exception as error:  # noqa: BLE001 - whatever it is, the driver has to hear of it
@@ -194,13 +198,31 @@ class Carrier:
         """
         if not self.program.is_profiled:
             return work
-        return profiled(work, self._level, lambda profile: as_item(self._told(profile)))
+        return profiled(
+            work, self._level, lambda profile: as_item(self.to_driver("profile", profile))
+        )
 
-    def _told(self, profile: TaskProfile) -> Buffer:
-        message = Message("profile", DRIVER, self._number, profile)
-        payload = dumps(tuple(message))
+    def to_driver(self, kind: str, content: Any, channel: int = DRIVER) -> Buffer:
+        """Return the buffer that tells the driver something of the carrier itself: see `Message`."""
+        payload = dumps(tuple(Message(kind, DRIVER, self._number, content)))
         target = self._layout.driver_carrier(self._level, self._number)
-        return Buffer(target, DRIVER, self._number, 1, MIN_TIMESTAMP, DRIVER, self._level, payload)
+        return Buffer(target, DRIVER, self._number, 1, MIN_TIMESTAMP, channel, self._level, payload)
+
+    def place(self) -> TaskPlace:
+        """Return where in the job its work is done, as far as there is only one place."""
+        program = self._layout.program
+        running = list(self._running)
+        vertices = [program.vertices[vertex] for vertex, _ in running] or program.on_level(
+            self._level
+        )
+        names = {vertex.name for vertex in vertices}
+        return TaskPlace(
+            self.epoch.job_id,
+            names.pop() if len(names) == 1 else None,
+            running[0][1] % vertices[0].parallelism if len(running) == 1 else None,
+            vertices[0].parallelism,
+            self.epoch.number,
+        )
 
     def _drained(self) -> Iterator[Buffer]:
         yield from self._outbox
@@ -242,9 +264,9 @@ class Carrier:
         task = self._running.get(owner)
         try:
             if task is None:
-                task = self._tasks.get(vertex, sender, self._epoch)
+                task = self._tasks.get(vertex, sender, self.epoch)
                 self._running[owner] = task
-                task.begin_epoch(self._epoch, self._attempt, self._outbox)
+                task.begin_epoch(self.epoch, self._attempt, self._outbox)
             return None if step is None else step(task, *args)
         except FAILURES as error:
             self._fail(vertex, sender, error)
@@ -256,7 +278,7 @@ class Carrier:
         vertex = self._layout.program.vertices[owner[0]]
         self._step(vertex, owner[1], Subtask.end_epoch)
         self._running.pop(owner, None)
-        if self._layout.is_finishing(vertex, self._epoch):
+        if self._layout.is_finishing(vertex, self.epoch):
             self._tasks.discard(*owner)
 
     def _fail(self, vertex: Vertex, sender: int, error: BaseException) -> None:

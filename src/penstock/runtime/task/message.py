@@ -19,7 +19,8 @@ class Message(NamedTuple):
     """Something a task tells the driver.
 
     Attributes:
-        kind: `report`, `error`, `print`, `print_to_err`, `collect` or `prepared`; of a carrier, `profile`.
+        kind: `report`, `error`, `print`, `print_to_err`, `collect` or `prepared`; of a carrier, `profile`
+            or `log`.
         vertex: The index of the vertex; `DRIVER` where a carrier tells something.
         sender: The number of the task among those of its vertex, or of the carrier.
         content: What is told, by kind.

@@ -43,6 +43,7 @@ from penstock.runtime.task.message import Message, OperatorCounts, SubtaskReport
 from penstock.runtime.task.sorted_records import SortedRecords
 from penstock.runtime.task.stored_snapshots import Snapshot, StoredSnapshots
 from penstock.runtime.task.subtask_state import SubtaskState
+from penstock.runtime.task_place import TaskPlace
 from penstock.runtime.timers.processing_time_service import (
     Clock,
     MonotonicClock,
@@ -81,6 +82,7 @@ class Subtask:
         memory: StateMemory | None = None,
     ) -> None:
         self._layout = layout
+        self._last: Epoch | None = None
         self._vertex = vertex
         self._sender = sender
         self._index = sender % vertex.parallelism
@@ -165,6 +167,24 @@ class Subtask:
         """The name of the task, as in `Map -> Filter (1/4)`."""
         return f"{self._vertex.name} ({self._index + 1}/{self._vertex.parallelism})"
 
+    def place(self, operator_id: str | None, epoch: Epoch | None = None) -> TaskPlace:
+        """Return where it is.
+
+        Args:
+            operator_id: The operator of its chain that is meant. Default: none, but all of them.
+            epoch: The epoch, if it has not begun it. Default: its last one.
+        """
+        vertex = self._vertex
+        names = (spec.name for spec in vertex.operators if spec.operator_id == operator_id)
+        epoch = epoch or self._last
+        return TaskPlace(
+            None if epoch is None else epoch.job_id,
+            next(names, vertex.name),
+            self._index,
+            vertex.parallelism,
+            None if epoch is None else epoch.number,
+        )
+
     def _network_output(self, edge: NetworkEdge, spec: OperatorSpec) -> Output:
         vertex, target = self._vertex, self._layout.program.vertices[edge.target]
         partitioner: StreamPartitioner = load_code(edge.partitioner)
@@ -214,7 +234,7 @@ class Subtask:
             attempt: Tells the attempts of this task apart.
             outbox: Takes the buffers that are ready to be sent.
         """
-        self._epoch = epoch
+        self._epoch = self._last = epoch
         self.last_epoch = epoch.number
         self._attempt = attempt
         self._messages = 0

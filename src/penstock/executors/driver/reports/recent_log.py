@@ -11,6 +11,9 @@ from typing import Any, Final
 LOGGER: Final = "penstock"
 """The logger of the engine; those below it are its own as well."""
 
+OF_TASK: Final = "task"
+"""What a record has beside its usual attributes if a task logged it: which one, in words."""
+
 _EXCEPTIONS: Final = logging.Formatter()
 
 
@@ -104,7 +107,9 @@ class RecentLog:
             logging.getLogger(name).addFilter(self._filter)
 
     def _filter(self, record: logging.LogRecord) -> bool:
-        self.add(record)
+        # What tasks log is added with its place.
+        if not hasattr(record, OF_TASK):
+            self.add(record)
         return True
 
 

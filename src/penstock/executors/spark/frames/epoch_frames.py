@@ -29,6 +29,8 @@ from penstock.executors.spark.workers import ended_runs
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.exchange.buffer import Buffer
 from penstock.runtime.layout import Layout
+from penstock.runtime.task.logs.log_levels import LogLevels
+from penstock.runtime.task.logs.worker_log import LogSettings
 
 _BATCH_SIZE: Final = "spark.sql.execution.arrow.maxRecordsPerBatch"
 _USUAL_ROWS: Final = "10000"
@@ -117,6 +119,7 @@ class EpochFrames:
         sources: The sources whose rows Spark reads.
         native_parallelism: The greatest parallelism of sources whose tasks are subtasks.
         is_alone: Whether one DataFrame is all that the program reads, and no ticks are among its rows.
+        log_lines: How many lines that functions log in a subtask and epoch the driver gets.
     """
 
     def __init__(
@@ -129,7 +132,9 @@ class EpochFrames:
         native_parallelism: int,
         *,
         is_alone: bool = False,
+        log_lines: int = 0,
     ) -> None:
+        self._log_lines = log_lines
         self._spark = spark
         self._job_id = job_id
         self._program = program
@@ -168,15 +173,24 @@ class EpochFrames:
     def _no_rows(self) -> list[Column]:
         return [column for source in self._sources for column in source.empty]
 
-    def frame(self, epoch: Epoch, rows: DataFrame | None, note: str | None = None) -> DataFrame:
+    def frame(
+        self,
+        epoch: Epoch,
+        rows: DataFrame | None,
+        note: str | None = None,
+        logs: LogSettings | None = None,
+    ) -> DataFrame:
         """Return the frame that runs an epoch: what tasks tell the driver, as buffers.
 
         Args:
             epoch: The epoch.
             rows: The rows of the sources that Spark reads, as `rows` gives them.
             note: Where tasks note which query they belong to.
+            logs: What they do with what functions log. Default: nothing, nobody would read it.
         """
-        work = Work(self._job_id, self._program, self._layout.cores, epoch, note, ended_runs())
+        work = Work(
+            self._job_id, self._program, self._layout.cores, epoch, note, ended_runs(), logs
+        )
         files = self._layout.program.files
         is_alone = self._is_alone and rows is not None
         level_0 = SourceLevel(work, self._inputs, self._shares, is_alone)
@@ -238,11 +252,22 @@ class EpochFrames:
     def run(self, epoch: Epoch, rows: DataFrame | None, note: str | None = None) -> list[Buffer]:
         """Run an epoch, as one action, and return what its tasks told the driver."""
         with self._large_batches():
-            table = self.frame(epoch, rows, note).toArrow()
+            table = self.frame(epoch, rows, note, self._logs()).toArrow()
         if table.num_rows == 0 and self._is_alone and rows is not None:
             # The DataFrame has no partition, so there was no task at all.
             return self.run(epoch, None, note)
         return list(from_batches(table.to_batches()))
+
+    def _logs(self) -> LogSettings | None:
+        if not self._log_lines:
+            return None
+        return LogSettings(LogLevels.here(), self._log_lines, echoes=not self._is_one_machine)
+
+    @cached_property
+    def _is_one_machine(self) -> bool:
+        """Whether workers write to the terminal of the driver."""
+        master = self._spark.conf.get("spark.master", None) or ""
+        return master.startswith("local") and not master.startswith("local-cluster")
 
     @contextmanager
     def _large_batches(self) -> Iterator[None]:

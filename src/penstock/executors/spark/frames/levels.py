@@ -27,6 +27,7 @@ from penstock.runtime.planned.kafka.row_messages import messages_of
 from penstock.runtime.program import Vertex
 from penstock.runtime.task.carrier import Carrier
 from penstock.runtime.task.garbage import Survivors
+from penstock.runtime.task.logs.worker_log import WORKER_LOG, LogSettings
 from penstock.runtime.task.registry import tasks_of
 from penstock.runtime.task.stack_room import iterated_with_room
 
@@ -85,6 +86,7 @@ class Work:
         ended: Runs of jobs that have ended, and may still have open functions in workers.
         note: The file in which the tasks note which query of Spark's they belong to, so that it can be
             interrupted; None for none.
+        logs: What to do with what functions log; None to leave it to the worker.
     """
 
     job_id: str
@@ -93,6 +95,7 @@ class Work:
     epoch: Epoch
     note: str | None = None
     ended: tuple[str, ...] = ()
+    logs: LogSettings | None = None
 
     def note_query(self) -> None:
         """Note which query of Spark's the running task belongs to."""
@@ -104,6 +107,7 @@ class Work:
         context = TaskContext.get()
         assert context is not None
         end_quietly()
+        WORKER_LOG.set_up(self.logs)
         _SURVIVORS.set_aside()
         return Carrier(
             (tasks := tasks_of(self.job_id, self.program, self.cores, self.ended)).layout,
@@ -135,7 +139,7 @@ class SourceLevel:
         """Turn batches of rows into batches of buffers."""
         self.work.note_query()
         carrier = self.work.carrier(0)
-        return carrier.profiled(to_batches(self._buffers(carrier, batches)), _as_batch)
+        return told(carrier, to_batches(self._buffers(carrier, batches)))
 
     def _buffers(self, carrier: Carrier, batches: Iterable[pa.RecordBatch]) -> Iterator[Buffer]:
         if self.is_alone and self.inputs[0].is_keyed:
@@ -219,7 +223,12 @@ class ChainLevel:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Turn batches of buffers into batches of buffers."""
         carrier = self.work.carrier(self.level)
-        return carrier.profiled(to_batches(carrier.run(from_batches(batches))), _as_batch)
+        return told(carrier, to_batches(carrier.run(from_batches(batches))))
+
+
+def told(carrier: Carrier, work: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Do work of a carrier, and tell the driver at its end where its time went, and what was logged."""
+    return WORKER_LOG.carried(carrier.profiled(work, _as_batch), carrier, _as_batch)
 
 
 def _as_batch(buffer: Buffer) -> pa.RecordBatch:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
+from contextvars import copy_context
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
@@ -15,7 +16,8 @@ _Work = tuple[Future[Any], Callable[[], Any]]
 class DaemonThreads(Executor):
     """A pool of daemon threads: a function that hangs in one does not keep the process from ending.
 
-    `ThreadPoolExecutor` joins its threads when Python exits. All methods are for one thread at a time.
+    `ThreadPoolExecutor` joins its threads when Python exits. What is called in these finds the context variables
+    of whoever has made the pool. All methods are for one thread at a time.
 
     Args:
         size: The most threads; they are started as they are needed.
@@ -28,6 +30,7 @@ class DaemonThreads(Executor):
         self._work: SimpleQueue[_Work | None] = SimpleQueue()
         self._idle = threading.Semaphore(0)
         self._threads = 0
+        self._context = copy_context()
 
     def submit(self, fn: Callable[..., _T], /, *args: Any, **kwargs: Any) -> Future[_T]:
         """Have a function called in a thread."""
@@ -36,7 +39,8 @@ class DaemonThreads(Executor):
         if self._threads < self._size and not self._idle.acquire(blocking=False):
             name = f"{self._name}_{self._threads}"
             self._threads += 1
-            threading.Thread(target=self._main, name=name, daemon=True).start()
+            context = self._context.copy()
+            threading.Thread(target=context.run, args=(self._main,), name=name, daemon=True).start()
         return future
 
     def close(self) -> None:

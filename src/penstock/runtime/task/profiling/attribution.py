@@ -43,7 +43,7 @@ def attribute(innermost: FrameType | None) -> tuple[str, Cost]:
                 operator, cost = _innermost_work(place, inside, frame, innermost)
             if place is Cost.SNAPSHOT or code.co_name in _OF_SNAPSHOTS:
                 cost = Cost.SNAPSHOT if cost in _INSIDE_SNAPSHOTS else cost
-            operator = operator or _operator_at(frame)
+            operator = operator or operator_at(frame)
         frame = frame.f_back
     return operator or "", cost or Cost.EXCHANGE
 
@@ -81,7 +81,7 @@ def _called_at(frame: FrameType, line: int) -> str | None:
     return next((operator.operator_id for operator in calls if operator is not None), None)
 
 
-def _operator_at(frame: FrameType) -> str | None:
+def operator_at(frame: FrameType) -> str | None:
     """Return the id of the operator whose method a frame runs; in a carrier, of the chain's head."""
     code = frame.f_code
     if code.co_filename == FILE_NAME:
