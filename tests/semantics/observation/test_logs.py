@@ -6,12 +6,13 @@ import asyncio
 import logging
 import threading
 import warnings
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.semantics.conftest import NewEnvironment
 
-from penstock.common import Time
+from penstock.common import Time, WatermarkStrategy
 from penstock.datastream import (
     AsyncDataStream,
     AsyncFunction,
@@ -21,6 +22,7 @@ from penstock.datastream import (
 )
 from penstock.errors import UserFunctionError
 from penstock.executors.driver.reports.recent_log import RECENT_LOG
+from penstock.testing import TestingSource
 
 LOG = logging.getLogger("shop.clean")
 
@@ -68,6 +70,22 @@ def test_a_line_says_which_operator_logged_it(
     assert lines_of(caplog)[0].lineno == log_and_pass.__code__.co_firstlineno + 1
     kept = RECENT_LOG.lines(job_id=str(job.get_job_id()))
     assert [line["message"] for line in kept if line["operator"] == "clean"] == ["got 1", "got 2"]
+
+
+def test_each_epoch_has_its_lines(
+    new_environment: NewEnvironment, caplog: pytest.LogCaptureFixture
+) -> None:
+    env = new_environment()
+    source = TestingSource([[1], [2], [3]])
+    numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers")
+    numbers.map(log_and_pass).name("clean").print()
+    env.execute()
+
+    assert [(record.getMessage(), vars(record)["epoch"]) for record in lines_of(caplog)] == [
+        ("got 1", 0),
+        ("got 2", 1),
+        ("got 3", 2),
+    ]
 
 
 def test_functions_log_as_they_are_opened_and_closed(
@@ -179,6 +197,72 @@ def test_lines_before_a_failure_arrive(
         env.execute()
 
     assert [record.getMessage() for record in lines_of(caplog)] == ["got 1", "got 2", "got 3"]
+
+
+class FailOnce(MapFunction):
+    def __init__(self, marker: Path) -> None:
+        self.marker = marker
+
+    def map(self, value: int) -> int:
+        LOG.info("got %d", value)
+        if not self.marker.exists():
+            self.marker.touch()
+            message = "no fare"
+            raise ValueError(message)
+        return value
+
+
+def test_lines_of_an_epoch_that_is_repeated_are_told_apart(
+    new_environment: NewEnvironment,
+    caplog: pytest.LogCaptureFixture,
+    tmp_path: Path,
+    executor: str,
+) -> None:
+    env = new_environment(
+        restart_strategy__type="fixed-delay", restart_strategy__fixed_delay__delay="1 ms"
+    )
+    env.from_collection([1]).map(FailOnce(tmp_path / "failed")).name("fares").print()
+    env.execute()
+
+    found = [(record.getMessage(), vars(record)["task"]) for record in lines_of(caplog)]
+    # In this process nobody knows yet, as it is shown, what will become of the epoch.
+    failed = ", which failed" if executor == "spark" else ""
+    assert found == [
+        ("got 1", f"fares (1/1), epoch 0{failed}"),
+        ("got 1", "fares (1/1), epoch 0"),
+    ]
+
+
+def log_often(value: int) -> int:
+    for number in range(1_000):
+        LOG.info("line %d", number)
+    return value
+
+
+@pytest.mark.parametrize("executor", [pytest.param("spark", marks=pytest.mark.spark)])
+def test_a_flood_is_cut(new_environment: NewEnvironment, caplog: pytest.LogCaptureFixture) -> None:
+    env = new_environment(execution__log__lines=20)
+    env.from_collection([1]).map(log_often).name("often").print()
+    env.execute()
+
+    found = [record.getMessage() for record in lines_of(caplog)]
+    assert found == [
+        *(f"line {number}" for number in range(18)),
+        "… and 980 more lines of the logger 'shop.clean'",
+        "line 998",
+        "line 999",
+    ]
+
+
+@pytest.mark.parametrize("executor", [pytest.param("spark", marks=pytest.mark.spark)])
+def test_workers_can_keep_their_lines(
+    new_environment: NewEnvironment, caplog: pytest.LogCaptureFixture
+) -> None:
+    env = new_environment(execution__log__lines=0)
+    env.from_collection([1]).map(log_and_pass).print()
+    env.execute()
+
+    assert lines_of(caplog) == []
 
 
 class Unpicklable:

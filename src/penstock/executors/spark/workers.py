@@ -15,7 +15,7 @@ import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from penstock.runtime.task.logs.worker_log import WORKER_LOG
+from penstock.runtime.task.logs.worker_log import echo_rest
 from penstock.runtime.task.registry import forget
 
 _MOST_IDLE: Final = 32
@@ -63,7 +63,7 @@ def close_functions(spark: SparkSession, job_id: str, cores: int) -> None:
     def close(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield from batches
         forget(job_id)
-        WORKER_LOG.echo_rest()
+        echo_rest()
         # What was set aside for tasks to come (see `Survivors`) is looked through after this one.
         gc.unfreeze()
 

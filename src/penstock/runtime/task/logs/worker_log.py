@@ -175,6 +175,11 @@ WORKER_LOG: Final = WorkerLog()
 """The one of this process."""
 
 
+def echo_rest() -> None:
+    """Write to standard error what no task of this process will tell the driver of."""
+    WORKER_LOG.echo_rest()
+
+
 def without_lines(buffers: Iterable[Buffer]) -> tuple[list[Buffer], list[LogLine]]:
     """Return what tasks told the driver without lines of the log, and these in the order of their times."""
     told: list[Buffer] = []
