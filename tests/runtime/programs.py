@@ -385,8 +385,9 @@ def subtask_report(
     handles: tuple[StateHandle, ...] | None = None,
     *,
     attempt: str = "a",
+    **others: Any,
 ) -> SubtaskReport:
-    return SubtaskReport(metrics, attempts, handles, attempt, SubtaskProgress())
+    return SubtaskReport(metrics, attempts, handles, attempt, SubtaskProgress(), **others)
 
 
 def messages(buffers: Iterable[Buffer]) -> list[Message]:

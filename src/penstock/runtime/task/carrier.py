@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import traceback
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
@@ -84,9 +85,7 @@ class Carrier:
                 self._outbox.append(self._relayed(buffer))
             else:
                 self._receive(buffer)
-            if self._outbox:
-                yield from self._outbox
-                self._outbox.clear()
+            yield from self._drained()
         yield from self.finish()
 
     def feed(
@@ -168,11 +167,13 @@ class Carrier:
     ) -> Iterator[Buffer]:
         self._step(vertex, subtask)
         while not self._is_aborted and not self.epoch.ends:
+            before = time.perf_counter()
             try:
                 found = next(blocks, None)
             except Exception as error:  # noqa: BLE001 - whatever it is, the driver has to hear of it
                 self._fail(vertex, subtask, error)
                 break
+            self._running[vertex.index, subtask].watch.busy += time.perf_counter() - before
             if found is None:
                 break
             split, element = found
@@ -225,8 +226,13 @@ class Carrier:
         )
 
     def _drained(self) -> Iterator[Buffer]:
+        if not self._outbox:
+            return
+        before = time.perf_counter()
         yield from self._outbox
         self._outbox.clear()
+        for task in self._running.values():
+            task.watch.blocked += time.perf_counter() - before
 
     def _own_source(self, vertex: Vertex) -> NativeSource | PlannedSource | None:
         head = self._tasks.head_prototype(vertex)
@@ -262,15 +268,21 @@ class Carrier:
             return None
         owner = vertex.index, sender
         task = self._running.get(owner)
+        now = time.perf_counter()
         try:
             if task is None:
                 task = self._tasks.get(vertex, sender, self.epoch)
                 self._running[owner] = task
+                task.watch.begin_epoch(now)
                 task.begin_epoch(self.epoch, self._attempt, self._outbox)
-            return None if step is None else step(task, *args)
+            else:
+                task.watch.since = now
+            found = None if step is None else step(task, *args)
+            task.watch.note_done()
         except FAILURES as error:
             self._fail(vertex, sender, error)
             return None
+        return found
 
     def _end(self, owner: tuple[int, int]) -> None:
         if owner not in self._running:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from penstock.checkpoint.epoch_record import RowNames
 from penstock.checkpoint.handles import StateHandle
 from penstock.runtime.exchange.elements import ChannelWatermark
 from penstock.runtime.progress import SubtaskProgress
+from penstock.runtime.task.watch import Spent
+
+_NOTHING_SPENT: Final = Spent()
 
 OperatorCounts = tuple[int, int, int, int, dict[str, Any]]
 """Records in and out, input and output watermark (milliseconds), and what the function counted."""
@@ -68,6 +71,7 @@ class SubtaskReport:
         timers: The number of timers of each operator.
         fired: How many timers of each operator have fired.
         splits: How far each split has come whose watermarks leave the chain as they are, as far as this task knows.
+        spent: How it spent the epoch.
         kept_rows: The names of rows among the keys of its state, if the driver has to hear of them.
         seen_rows: The same of keys that came.
         states: The names of the states that each operator has asked for, by its id.
@@ -81,6 +85,7 @@ class SubtaskReport:
     timers: tuple[int, ...] = ()
     fired: tuple[int, ...] = ()
     splits: tuple[tuple[Hashable, ChannelWatermark], ...] = ()
+    spent: Spent = _NOTHING_SPENT
     kept_rows: frozenset[RowNames] = frozenset()
     seen_rows: frozenset[RowNames] = frozenset()
     states: dict[str, frozenset[str]] = field(default_factory=dict)

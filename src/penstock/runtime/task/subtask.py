@@ -43,6 +43,7 @@ from penstock.runtime.task.message import Message, OperatorCounts, SubtaskReport
 from penstock.runtime.task.sorted_records import SortedRecords
 from penstock.runtime.task.stored_snapshots import Snapshot, StoredSnapshots
 from penstock.runtime.task.subtask_state import SubtaskState
+from penstock.runtime.task.watch import Watch
 from penstock.runtime.task_place import TaskPlace
 from penstock.runtime.timers.processing_time_service import (
     Clock,
@@ -70,6 +71,7 @@ class Subtask:
 
     Attributes:
         last_epoch: The number of the last epoch that it began; -1 for none.
+        watch: Measures how it spends an epoch.
     """
 
     def __init__(
@@ -97,6 +99,7 @@ class Subtask:
         self._block_size = 1
         self._outbox: list[Buffer] = []
         self.last_epoch = -1
+        self.watch = Watch()
         self._clock = MonotonicClock(clock)
         self._processing_time = SystemProcessingTimeService(self._clock)
         self.chain = OperatorChain(
@@ -211,6 +214,7 @@ class Subtask:
         return writer
 
     def _send(self, buffer: Buffer) -> None:
+        self.watch.bytes_out += len(buffer.payload)
         self._outbox.append(buffer)
 
     def _tell_driver(self, kind: str, content: Any) -> None:
@@ -295,6 +299,7 @@ class Subtask:
 
     def receive(self, buffer: Buffer) -> None:
         """Process a buffer from another task."""
+        self.watch.bytes_in += len(buffer.payload)
         # Records that are held back to be sorted come before any watermark.
         tells = self._sorted is None and buffer.rank >= self._highest_rank
         watermark = buffer.watermark if tells else MIN_TIMESTAMP
@@ -407,8 +412,18 @@ class Subtask:
         progress = self._progress()
         state = self._state
         names = () if state is None else (*state.row_names(), state.asked_for())
+        spent = self.watch.spent()
         report = SubtaskReport(
-            metrics, attempts, handles, self._attempt, progress, timers, fired, splits, *names
+            metrics,
+            attempts,
+            handles,
+            self._attempt,
+            progress,
+            timers,
+            fired,
+            splits,
+            spent,
+            *names,
         )
         self._tell_driver("report", report)
         if is_finishing:

@@ -15,7 +15,6 @@ from penstock.executors.driver.observation.epoch_log import (
     SubtaskCounts,
     SubtaskTotals,
 )
-from penstock.executors.driver.observation.recent import Span
 from penstock.executors.driver.reports.job_view import (
     Figures,
     InputView,
@@ -35,7 +34,8 @@ class _Subtask:
     """What is known of a subtask; of one of a source that the engine reads, of all tasks with its number."""
 
     totals: list[SubtaskTotals] = field(default_factory=list)
-    bases: list[SubtaskCounts | None] = field(default_factory=list)
+    bases: list[SubtaskCounts] = field(default_factory=list)
+    measured_bases: list[SubtaskCounts] = field(default_factory=list)
     state_size: int = 0
 
 
@@ -55,30 +55,36 @@ class ChainViews:
 
     def views(self) -> tuple[VertexView, ...]:
         """Return the chains as they are now. The log's lock is held."""
-        span = self._log.span()
+        span, measured = self._log.span(), self._log.measured()
         subtasks: dict[SubtaskId, _Subtask] = {}
         for (index, sender), totals in self._log.totals.items():
             owner = index, sender % self._program.vertices[index].parallelism
             found = subtasks.setdefault(owner, _Subtask())
             found.totals.append(totals)
-            found.bases.append(None if span.base is None else span.base.get((index, sender)))
+            for base, known in ((span.base, found.bases), (measured.base, found.measured_bases)):
+                if base is not None and (index, sender) in base:
+                    known.append(base[index, sender])
         for owner, size in _sizes(self._log.handles).items():
             subtasks.setdefault(owner, _Subtask()).state_size += size
-        return tuple(self._vertex(vertex, subtasks, span) for vertex in self._program.vertices)
+        return tuple(
+            self._vertex(vertex, subtasks, span.seconds, measured.seconds)
+            for vertex in self._program.vertices
+        )
 
     def _vertex(
         self,
         vertex: Vertex,
         known: Mapping[SubtaskId, _Subtask],
-        span: Span[Mapping[SubtaskId, SubtaskCounts]],
+        seconds: float,
+        measured: float,
     ) -> VertexView:
         found = [known.get((vertex.index, number)) for number in range(vertex.parallelism)]
         subtasks = tuple(
-            _subtask_view(vertex, number, one or _Subtask(), span.seconds)
+            _subtask_view(vertex, number, one or _Subtask(), seconds, measured)
             for number, one in enumerate(found)
         )
         operators = tuple(
-            _operator_view(spec, place, vertex, subtasks, [one for one in found if one], span)
+            _operator_view(spec, place, vertex, subtasks, [one for one in found if one], seconds)
             for place, spec in enumerate(vertex.operators)
         )
         ends = [operators[place].figures.output_watermark for place in _tails(vertex)]
@@ -129,9 +135,11 @@ def _tails(vertex: Vertex) -> list[int]:
     ]
 
 
-def _subtask_view(vertex: Vertex, index: int, known: _Subtask, seconds: float) -> SubtaskView:
+def _subtask_view(
+    vertex: Vertex, index: int, known: _Subtask, seconds: float, measured: float
+) -> SubtaskView:
     figures = tuple(_figures(place, known.totals, vertex) for place in range(len(vertex.operators)))
-    before = [base for base in known.bases if base is not None]
+    before = known.bases
     source = vertex.source is not None
     tails = _tails(vertex)
 
@@ -140,14 +148,31 @@ def _subtask_view(vertex: Vertex, index: int, known: _Subtask, seconds: float) -
 
     head = [figures[0].records_out if source else figures[0].records_in]
     heads = [(base.records_out if source else base.records_in)[0] for base in before]
+    busy, waited = _shares(known, measured)
     times = TaskTimes(
+        busy,
+        waited,
+        max(0.0, 1.0 - busy - waited),
         records_in_per_second=rate(sum(head), sum(heads)),
         records_out_per_second=rate(
             sum(figures[place].records_out for place in tails),
             sum(base.records_out[place] for base in before for place in tails),
         ),
+        bytes_in=sum(one.bytes_in for one in known.totals),
+        bytes_out=sum(one.bytes_out for one in known.totals),
+        measured=measured,
     )
     return SubtaskView(index, times, figures, known.state_size)
+
+
+def _shares(known: _Subtask, seconds: float) -> tuple[float, float]:
+    """Return for which share of some seconds a subtask was busy, and held up; of several tasks, on average."""
+    if not seconds or not known.totals:
+        return 0.0, 0.0
+    before, tasks = known.measured_bases, len(known.totals) * seconds
+    busy = sum(one.busy for one in known.totals) - sum(base.busy for base in before)
+    waited = sum(one.waited for one in known.totals) - sum(base.waited for base in before)
+    return min(1.0, busy / tasks), min(1.0, waited / tasks)
 
 
 def _figures(place: int, totals: Sequence[SubtaskTotals], vertex: Vertex) -> Figures:
@@ -183,7 +208,7 @@ def _operator_view(
     vertex: Vertex,
     subtasks: Sequence[SubtaskView],
     known: Sequence[_Subtask],
-    span: Span[Mapping[SubtaskId, SubtaskCounts]],
+    seconds: float,
 ) -> OperatorView:
     parts = [one.operators[place] for one in subtasks]
     totals = [one for found in known for one in found.totals]
@@ -193,7 +218,6 @@ def _operator_view(
         (base.records_out if is_source else base.records_in)[place]
         for found in known
         for base in found.bases
-        if base is not None
     )
     counted = sum(part.records_in for part in parts)
     return OperatorView(
@@ -202,7 +226,7 @@ def _operator_view(
         spec.uid,
         tuple(edge.target for edge in spec.chained),
         together,
-        (counted - before) / span.seconds if span.seconds else 0.0,
+        (counted - before) / seconds if seconds else 0.0,
     )
 
 
@@ -225,4 +249,5 @@ def _together(times: Sequence[TaskTimes]) -> TaskTimes:
         sum(one.records_out_per_second for one in times),
         sum(one.bytes_in for one in times),
         sum(one.bytes_out for one in times),
+        max(one.measured for one in times),
     )

@@ -28,11 +28,15 @@ class Clocks(NamedTuple):
 
     Attributes:
         seconds: Returns seconds that never go back, since whenever.
-        millis: Returns milliseconds since 1970.
+        wall: Returns seconds since 1970.
     """
 
     seconds: Callable[[], float] = time.monotonic
-    millis: Callable[[], int] = lambda: time.time_ns() // 1_000_000
+    wall: Callable[[], float] = time.time
+
+    def millis(self) -> int:
+        """Return milliseconds since 1970."""
+        return int(self.wall() * 1000)
 
 
 @dataclass(slots=True)
@@ -41,7 +45,7 @@ class NotedEpoch:
 
     Attributes:
         number: Its number.
-        started: When it began, in milliseconds since 1970.
+        started: When it began, in seconds since 1970.
         begun: The same in seconds, on a clock that never goes back, as all that follow.
         planning: For how many seconds it had been planned before.
         ran: When its tasks were done; None if they are not.
@@ -54,7 +58,7 @@ class NotedEpoch:
     """
 
     number: int
-    started: int
+    started: float
     begun: float
     planning: float = 0.0
     ran: float | None = None
@@ -72,10 +76,14 @@ class SubtaskCounts(NamedTuple):
     Attributes:
         records_in: Records received, of each operator of the chain.
         records_out: Records emitted, of each.
+        busy: For how many seconds it was busy.
+        waited: For how many it was held up by others.
     """
 
     records_in: tuple[int, ...]
     records_out: tuple[int, ...]
+    busy: float
+    waited: float
 
 
 class SubtaskTotals:
@@ -86,21 +94,51 @@ class SubtaskTotals:
         records_out: Records emitted, of each.
         fired: Timers fired, of each.
         user: What functions counted, of each.
-        report: What it told of the last epoch in which it ran.
+        busy: For how many seconds it read, processed records and timers, and wrote its state.
+        waited: For how many it was held up by others: it waited until what it had sent was taken, and, once it
+            was done with an epoch, until all were, and it was committed and published.
+        bytes_in: Bytes received from other chains.
+        bytes_out: Bytes sent to other chains.
+        report: What it told of the last epoch in which it ran; None before the first.
     """
 
-    __slots__ = ("fired", "records_in", "records_out", "report", "user")
+    __slots__ = (
+        "busy",
+        "bytes_in",
+        "bytes_out",
+        "fired",
+        "records_in",
+        "records_out",
+        "report",
+        "user",
+        "waited",
+    )
 
     def __init__(self, operators: int) -> None:
         self.records_in = [0] * operators
         self.records_out = [0] * operators
         self.fired = [0] * operators
         self.user: list[dict[str, Any]] = [{} for _ in range(operators)]
+        self.busy = self.waited = 0.0
+        self.bytes_in = self.bytes_out = 0
         self.report: SubtaskReport | None = None
 
-    def add(self, report: SubtaskReport) -> None:
-        """Add what it did in an epoch."""
+    def add(self, report: SubtaskReport, seconds: float, committed: float) -> None:
+        """Add what it did in an epoch.
+
+        Args:
+            report: What it tells of itself.
+            seconds: How long the epoch took until it was committed.
+            committed: When that was, in seconds since 1970.
+        """
         self.report = report
+        _, ended, busy, blocked, bytes_in, bytes_out = report.spent
+        # The clocks of machines differ a little, and an epoch is not longer than it is.
+        busy = min(busy, seconds)
+        self.busy += busy
+        self.waited += min(max(0.0, committed - ended) + blocked, seconds - busy)
+        self.bytes_in += bytes_in
+        self.bytes_out += bytes_out
         for place, (records_in, records_out, _, _, user) in enumerate(report.metrics):
             self.records_in[place] += records_in
             self.records_out[place] += records_out
@@ -111,7 +149,9 @@ class SubtaskTotals:
 
     def counts(self) -> SubtaskCounts:
         """Return what cannot change any more."""
-        return SubtaskCounts(tuple(self.records_in), tuple(self.records_out))
+        return SubtaskCounts(
+            tuple(self.records_in), tuple(self.records_out), self.busy, self.waited
+        )
 
 
 class EpochLog:
@@ -148,6 +188,7 @@ class EpochLog:
         self.handles: Handles = {}
         self.restored: EpochRecord | None = None
         self._sources = sources
+        self._ran: list[SubtaskTotals] = []
         self._recent = Recent(self._counts)
 
     def resumed(self, last: EpochRecord | None, progress: Progress) -> None:
@@ -174,7 +215,7 @@ class EpochLog:
         begun = self.clocks.seconds()
         with self.lock:
             self._recent.begin(begun - planning)
-            self.running = NotedEpoch(number, self.clocks.millis(), begun, planning)
+            self.running = NotedEpoch(number, self.clocks.wall(), begun, planning)
 
     def ran(self) -> None:
         """Note that the tasks of the epoch are done."""
@@ -187,14 +228,17 @@ class EpochLog:
         if epoch is None:
             return
         with self.lock:
-            epoch.committed = self.clocks.seconds()
+            epoch.committed, ended = self.clocks.seconds(), self.clocks.wall()
+            seconds = epoch.committed - epoch.begun
+            self._ran = []
             epoch.handles_before, epoch.handles = self.handles, record.handles
             self.handles, self.progress = record.handles, progress
             for owner, report in outcome.reports.items():
                 totals = self.totals.get(owner)
                 if totals is None:
                     totals = self.totals[owner] = SubtaskTotals(len(report.metrics))
-                totals.add(report)
+                totals.add(report, seconds, ended)
+                self._ran.append(totals)
                 if owner[0] in self._sources:
                     epoch.records_in += report.metrics[0][1]
             self.records_in += epoch.records_in
@@ -204,20 +248,29 @@ class EpochLog:
 
     def published(self) -> None:
         """Note that sinks have published the epoch."""
-        if self.running is not None:
-            self.running.published = self.clocks.seconds()
-        self.running = None
-
-    def fail(self, error: BaseException) -> None:
-        """Note that the epoch has failed; one that was committed could not be published."""
         with self.lock:
             epoch, self.running = self.running, None
-            if epoch is None:
+            if epoch is None or epoch.committed is None:
                 return
-            epoch.failure = error
-            self.failed += 1
-            if epoch.committed is None:
+            epoch.published = self.clocks.seconds()
+            for totals in self._ran:
+                totals.waited += epoch.published - epoch.committed
+
+    def fail(self, error: BaseException) -> None:
+        """Note that the epoch has failed; one that was committed stays so, and is published by the next run."""
+        with self.lock:
+            epoch, self.running = self.running, None
+            if epoch is not None and epoch.committed is None:
+                epoch.failure = error
+                self.failed += 1
                 self.epochs.append(epoch)
+
+    def measured(self) -> Span[Mapping[SubtaskId, SubtaskCounts]]:
+        """Return the last seconds of which is known how subtasks spent them: those before the running epoch."""
+        running = self.running
+        if running is None:
+            return self._recent.span(self.clocks.seconds())
+        return self._recent.span(running.committed or running.begun)
 
     def span(self) -> Span[Mapping[SubtaskId, SubtaskCounts]]:
         """Return the last seconds, until the running epoch began, whose records nobody knows yet, or until now.

@@ -228,7 +228,7 @@ class ObservedJob:
         ran = epoch.ran or end
         return EpochView(
             epoch.number,
-            epoch.started,
+            int(epoch.started * 1000),
             _millis(end - epoch.begun),
             _millis(epoch.planning),
             _millis(ran - epoch.begun),

@@ -50,14 +50,21 @@ class Figures:
 class TaskTimes:
     """How a subtask spent the last seconds, as shares of them, which come to 1; and what passed through it.
 
+    A subtask tells the driver how it spent an epoch when the epoch is over. So the seconds are those before the
+    epoch that is running.
+
     Attributes:
-        busy: It processed records.
-        back_pressured: It could not hand on what it had, or waited for others before the next epoch.
-        idle: It had nothing to do.
+        busy: It read, processed records and timers, or wrote its state. Waiting for what a function waits for,
+            as for asynchronous calls at the end of an epoch, is part of that.
+        back_pressured: It was held up by others: it waited until what it had sent was taken, or it was done
+            with an epoch, and waited until all were, and the epoch was committed and published by sinks.
+        idle: It had nothing to do: there was no epoch, or none of its input had come yet.
         records_in_per_second: Records received, of the last seconds.
         records_out_per_second: Records emitted, of the last seconds.
         bytes_in: Bytes received from other chains since the job began.
         bytes_out: Bytes sent to other chains since the job began.
+        measured: Of how many seconds the shares are; 0 before the first epoch was committed, when nothing is
+            known of them.
     """
 
     busy: float = 0.0
@@ -67,6 +74,7 @@ class TaskTimes:
     records_out_per_second: float = 0.0
     bytes_in: int = 0
     bytes_out: int = 0
+    measured: float = 0.0
 
 
 @dataclass(frozen=True)
