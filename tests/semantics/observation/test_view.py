@@ -11,6 +11,7 @@ from tests.semantics.conftest import NewEnvironment
 from penstock.common import JobStatus, WatermarkStrategy
 from penstock.common.restart_strategy import RestartStrategies
 from penstock.errors import UserFunctionError
+from penstock.executors.driver.epoch_feed import EpochFeed
 from penstock.executors.driver.observation.running_jobs import JOBS
 from penstock.executors.driver.reports.job_view import JobView, VertexView, job_view_json
 from penstock.testing import TestingSource
@@ -39,6 +40,7 @@ def test_a_job_that_has_ended_is_seen_as_it_was(
     assert view.ended is not None
     assert view.started <= view.status_times[JobStatus.RUNNING] <= view.ended
     assert view.checkpoint_location is not None
+    assert view.filtered_records == 2
     assert view.configuration["my.password"] == "******"
     assert "pst" not in json.dumps(job_view_json(view))
     assert [epoch.records_in for epoch in view.epochs] == [3, 1, 2]
@@ -67,7 +69,7 @@ def check_chains(vertices: tuple[VertexView, ...]) -> None:
             parts = [subtask.operators[place].records_in for subtask in vertex.subtasks]
             assert sum(parts) == operator.figures.records_in
         assert sum(one.state_size for one in vertex.subtasks) == vertex.state_size
-    assert chain.state_size > 0
+    assert chain.operators[0].figures.state_size == chain.state_size > 0
 
 
 def fail(number: int) -> int:
@@ -106,3 +108,34 @@ def test_a_poison_record_is_one_exception_that_came_often(
         for failure in others
         if failure
     )
+
+
+def timed(epochs: list[list[int]]) -> tuple[TestingSource, WatermarkStrategy]:
+    strategy = WatermarkStrategy.for_monotonous_timestamps()
+    return TestingSource(epochs), strategy.with_timestamp_assigner(lambda number, _: number)
+
+
+def test_a_union_that_an_empty_source_holds_back_says_so(
+    new_environment: NewEnvironment, executor: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    env = new_environment()
+    seen: list[JobView] = []
+    name = f"held back on {executor}"
+    monkeypatch.setattr(EpochFeed, "put", lambda *_: seen.append(view_of(name)))
+    full = env.from_source(*timed([[60_000], [120_000], [180_000]]), "clicks")
+    empty = env.from_source(*timed([[], [], [170_000]]), "views")
+    full.union(empty).map(str).rebalance().print()
+    env.execute(name)
+
+    assert [(view.holding_back, view.watermark) for view in seen[:2]] == [
+        (("Source: views",), None)
+    ] * 2
+    for vertex in seen[1].vertices:
+        for subtask in vertex.subtasks:
+            times = subtask.times
+            assert times.measured > 0
+            assert times.busy + times.back_pressured + times.idle == pytest.approx(1.0)
+            assert 0 < times.busy < 1
+    source, *_, sink = seen[1].vertices
+    assert source.times.bytes_out > 0
+    assert sink.times.bytes_in > 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,7 +23,9 @@ from penstock.executors.driver.reports.job_view import (
     TaskTimes,
     VertexView,
 )
+from penstock.graph.job_graph import JobGraph
 from penstock.runtime.metrics import LATE_RECORDS, Reading, shown_metric
+from penstock.runtime.operators.function_operator import FilterOperator
 from penstock.runtime.program import OperatorSpec, Program, Vertex
 from penstock.runtime.task.message import SubtaskReport
 from penstock.runtime.timestamp import MIN_TIMESTAMP
@@ -128,6 +130,20 @@ def sizes_by_vertex(program: Program, handles: Handles) -> dict[str, int]:
     return dict(found)
 
 
+def filters_of(graph: JobGraph) -> Set[str]:
+    """Return the operators of a job that only leave records out, by their ids."""
+    return {
+        graph.operator_ids[node.id]
+        for node in graph.stream_graph.nodes.values()
+        if isinstance(node.operator, FilterOperator)
+    }
+
+
+def _first_stateful(vertex: Vertex) -> int | None:
+    places = (place for place, spec in enumerate(vertex.operators) if spec.is_stateful)
+    return next(places, None)
+
+
 def _tails(vertex: Vertex) -> list[int]:
     """Return the places of the operators whose records leave the chain, or end in it."""
     return [
@@ -138,7 +154,10 @@ def _tails(vertex: Vertex) -> list[int]:
 def _subtask_view(
     vertex: Vertex, index: int, known: _Subtask, seconds: float, measured: float
 ) -> SubtaskView:
-    figures = tuple(_figures(place, known.totals, vertex) for place in range(len(vertex.operators)))
+    figures = tuple(
+        _figures(place, known.totals, vertex, known.state_size)
+        for place in range(len(vertex.operators))
+    )
     before = known.bases
     source = vertex.source is not None
     tails = _tails(vertex)
@@ -175,8 +194,10 @@ def _shares(known: _Subtask, seconds: float) -> tuple[float, float]:
     return min(1.0, busy / tasks), min(1.0, waited / tasks)
 
 
-def _figures(place: int, totals: Sequence[SubtaskTotals], vertex: Vertex) -> Figures:
-    """Return what an operator did in a subtask."""
+def _figures(
+    place: int, totals: Sequence[SubtaskTotals], vertex: Vertex, state_size: int
+) -> Figures:
+    """Return what an operator did in some subtasks, whose chain has so many bytes of state."""
     user: dict[str, Any] = {}
     for one in totals:
         user = add_user_metrics(user, one.user[place])
@@ -192,6 +213,8 @@ def _figures(place: int, totals: Sequence[SubtaskTotals], vertex: Vertex) -> Fig
         user.get(LATE_RECORDS, 0),
         timers=sum(report.timers[place] for report in reports if report.timers),
         timers_fired=sum(one.fired[place] for one in totals),
+        # State of several operators of a chain is in the same files.
+        state_size=state_size if place == _first_stateful(vertex) else 0,
         user={name: shown_metric(value) for name, value in user.items() if name != LATE_RECORDS},
         gauges=frozenset(name for name, value in user.items() if isinstance(value, Reading)),
     )
@@ -212,7 +235,7 @@ def _operator_view(
 ) -> OperatorView:
     parts = [one.operators[place] for one in subtasks]
     totals = [one for found in known for one in found.totals]
-    together = _figures(place, totals, vertex)
+    together = _figures(place, totals, vertex, sum(one.state_size for one in known))
     is_source = place == 0 and vertex.source is not None
     before = sum(
         (base.records_out if is_source else base.records_in)[place]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from contextlib import contextmanager
 from typing import Final
 
@@ -12,10 +12,14 @@ from penstock.common.job_status import JobStatus
 from penstock.common.running_job import RunningJob
 from penstock.executors.driver.checkpoints import Checkpoints
 from penstock.executors.driver.compiled_job import CompiledJob
-from penstock.executors.driver.observation.chain_views import ChainViews, sizes_by_vertex
+from penstock.executors.driver.observation.chain_views import (
+    ChainViews,
+    filters_of,
+    sizes_by_vertex,
+)
 from penstock.executors.driver.observation.epoch_log import Clocks, EpochLog, NotedEpoch
 from penstock.executors.driver.observation.exception_log import ExceptionLog
-from penstock.executors.driver.observation.watermarks import Watermarks
+from penstock.executors.driver.observation.watermarks import Watermarks, watermark_makers
 from penstock.executors.driver.recovery.restarts import Restart, summary_of
 from penstock.executors.driver.reports.job_view import EpochView, JobView
 from penstock.executors.port import JobRequest
@@ -61,6 +65,7 @@ class ObservedJob:
         self._program: Program | None = None
         self._chains: ChainViews | None = None
         self._watermarks: Watermarks | None = None
+        self._filters: Set[str] = frozenset()
         self._is_bounded = False
         self._is_stopping = False
         self._location: str | None = None
@@ -86,7 +91,8 @@ class ObservedJob:
             edge.index: edge.stream_edge.partitioner.ship_strategy for edge in job.graph.edges
         }
         self._chains = ChainViews(program, strategies, self._log)
-        self._watermarks = Watermarks(program, self._log)
+        self._filters = filters_of(job.graph)
+        self._watermarks = Watermarks(program, self._log, watermark_makers(job.graph))
         self._is_bounded = not job.has_streams
         self._location = checkpoints.location if checkpoints.is_durable else None
         return self._log
@@ -196,7 +202,11 @@ class ObservedJob:
             holding_back,
             sum(operator.figures.late_records for operator in operators),
             sum(operator.figures.failed_records for operator in operators),
-            0,
+            sum(
+                operator.figures.records_in - operator.figures.records_out
+                for operator in operators
+                if operator.operator_id in self._filters
+            ),
             sum(vertex.state_size for vertex in vertices),
             done[-1].changed_size if done else 0,
             done[-1].duration if done else 0,

@@ -2,12 +2,59 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterator, Set
+from typing import Final, NamedTuple
+
 from penstock.executors.driver.observation.epoch_log import EpochLog
+from penstock.graph.job_graph import JobGraph
+from penstock.runtime.epoch import SHARED
 from penstock.runtime.exchange.elements import ChannelWatermark
 from penstock.runtime.exchange.watermarks.event_time import combined
+from penstock.runtime.operators.timestamps_and_watermarks import TimestampsAndWatermarksOperator
 from penstock.runtime.program import Program, Vertex
 from penstock.runtime.progress import SubtaskProgress, farther
 from penstock.runtime.timestamp import MAX_TIMESTAMP, MIN_TIMESTAMP
+
+_FAR_BEHIND: Final = 10_000
+"""How far behind another, in milliseconds, whoever holds the watermark back is."""
+
+_MOST_NAMES: Final = 10
+
+
+class WatermarkMakers(NamedTuple):
+    """The chains in which watermarks begin, by their indices.
+
+    Attributes:
+        makers: Those with an operator whose strategy makes watermarks.
+        later: Of those and others, the ones in which watermarks that come from other chains end.
+    """
+
+    makers: Set[int] = frozenset()
+    later: Set[int] = frozenset()
+
+
+def watermark_makers(graph: JobGraph) -> WatermarkMakers:
+    """Return the chains of a job in which watermarks begin."""
+    found = [
+        (vertex.index, node.operator)
+        for vertex in graph.vertices
+        for node in vertex.nodes
+        if isinstance(node.operator, TimestampsAndWatermarksOperator)
+    ]
+    sources = {vertex.index for vertex in graph.vertices if not vertex.inputs}
+    return WatermarkMakers(
+        {index for index, operator in found if operator.strategy.generator is not None},
+        {index for index, _ in found} - sources,
+    )
+
+
+class _Part(NamedTuple):
+    """A part of a stream that has a watermark of its own: a split, or what a subtask reads."""
+
+    name: str
+    timestamp: int
+    is_idle: bool
+    vertex: int
 
 
 class Watermarks:
@@ -16,47 +63,98 @@ class Watermarks:
     Args:
         program: The compiled program.
         log: What was noted of its epochs.
+        chains: The chains in which watermarks begin. Default: only sources that make their own.
     """
 
-    def __init__(self, program: Program, log: EpochLog) -> None:
-        self._sources = [vertex for vertex in program.vertices if vertex.source is not None]
+    def __init__(
+        self, program: Program, log: EpochLog, chains: WatermarkMakers | None = None
+    ) -> None:
+        self._program = program
         self._log = log
+        self._chains = chains or WatermarkMakers()
+        self._origins = [
+            vertex
+            for vertex in program.vertices
+            if vertex.source is not None or vertex.index in self._chains.later
+        ]
+        self._reached = {vertex.index: self._reach(vertex) for vertex in self._origins}
+
+    def _reach(self, origin: Vertex) -> Set[int]:
+        """Return the chains that a chain's watermarks come to; below zero, what is behind others in a chain."""
+        found = {-origin.index - 1}
+        if origin.index not in self._chains.later:
+            found.add(origin.index)
+        for vertex in self._program.vertices:
+            senders = {edge.source for edge in vertex.inputs}
+            if any(-sender - 1 in found for sender in senders):
+                found.add(vertex.index)
+                if vertex.index not in self._chains.later:
+                    found.add(-vertex.index - 1)
+        return found
 
     def seen(self) -> tuple[int | None, tuple[str, ...]]:
-        """Return the lowest watermark of sources that are not idle, and the names of those that hold it back.
+        """Return how far event time has come, and the names of those that hold it back.
 
-        A source holds it back if it is at the lowest watermark, or has none, while another is ahead. The log's
-        lock is held.
+        It has come as far as the lowest watermark of what is neither idle nor over, and meets others that have
+        one; if there is nothing of that kind, as far as the farthest came. A source, or
+        its split or subtask if it has several, holds it back if it is at the lowest of those that it meets, and
+        has none or is more than ten seconds behind another. The log's lock is held.
         """
-        reached = {vertex.index: self._of(vertex) for vertex in self._sources}
-        active = {index: at.timestamp for index, at in reached.items() if not at.is_idle}
-        # A source that has ended is not ahead.
-        going_on = {index: at for index, at in active.items() if at < MAX_TIMESTAMP}
-        active = going_on or active
-        if not active:
-            ahead = max((at.timestamp for at in reached.values()), default=MIN_TIMESTAMP)
-            return (None if ahead == MIN_TIMESTAMP else ahead), ()
-        lowest = min(active.values())
-        names = {vertex.index: vertex.operators[0].name for vertex in self._sources}
-        behind = tuple(names[index] for index, at in active.items() if at == lowest)
-        is_held_back = max(active.values()) > lowest
-        return (None if lowest == MIN_TIMESTAMP else lowest), behind if is_held_back else ()
+        parts = [part for origin in self._origins for part in self._parts(origin)]
+        makers = self._chains.makers | {
+            part.vertex for part in parts if part.timestamp > MIN_TIMESTAMP
+        }
+        met = [
+            part
+            for part in parts
+            if not part.is_idle
+            and part.timestamp < MAX_TIMESTAMP
+            and any(self._meet(part.vertex, maker) for maker in makers)
+        ]
+        if not met:
+            farthest = max((part.timestamp for part in parts), default=MIN_TIMESTAMP)
+            return (None if farthest == MIN_TIMESTAMP else farthest), ()
+        lowest = min(part.timestamp for part in met)
+        names = dict.fromkeys(part.name for part in met if self._holds_back(part, met))
+        return (None if lowest == MIN_TIMESTAMP else lowest), tuple(names)[:_MOST_NAMES]
 
-    def _of(self, vertex: Vertex) -> ChannelWatermark:
-        """Return how far a source is: the lowest watermark that its subtasks, or its splits, send on."""
-        splits: dict[object, ChannelWatermark] = {}
+    def _meet(self, one: int, other: int) -> bool:
+        """Whether watermarks of two chains come together."""
+        return not self._reached[one].isdisjoint(self._reached.get(other, ()))
+
+    def _holds_back(self, part: _Part, parts: list[_Part]) -> bool:
+        found = [other.timestamp for other in parts if self._meet(part.vertex, other.vertex)]
+        if part.timestamp > min(found):
+            return False
+        return part.timestamp == MIN_TIMESTAMP or max(found) - part.timestamp > _FAR_BEHIND
+
+    def _parts(self, vertex: Vertex) -> Iterator[_Part]:
+        """Yield the parts of a chain's stream."""
+        name = self._name(vertex)
+        found = self._splits(vertex) or self._subtasks(vertex)
+        for part, at in found.items():
+            label = name if len(found) == 1 else f"{name} ({part})"
+            yield _Part(label, at.timestamp, at.is_idle, vertex.index)
+
+    def _name(self, vertex: Vertex) -> str:
+        if vertex.source is not None:
+            return vertex.operators[0].name
+        return vertex.name
+
+    def _splits(self, vertex: Vertex) -> dict[Hashable, ChannelWatermark]:
+        splits: dict[Hashable, ChannelWatermark] = {}
         for (index, _), totals in self._log.totals.items():
             if index == vertex.index and totals.report is not None:
                 for name, at in totals.report.splits:
                     splits[name] = farther(splits.get(name), at)
-        if splits:
-            return combined(splits.values())
-        found = [
-            _sent(progress)
-            for (index, _), progress in self._log.progress.items()
+        return splits
+
+    def _subtasks(self, vertex: Vertex) -> dict[Hashable, ChannelWatermark]:
+        return {
+            "all" if sender == SHARED else f"{sender + 1}/{vertex.parallelism}": _sent(progress)
+            for (index, sender), progress in self._log.progress.items()
             if index == vertex.index
-        ]
-        return combined(found) if found else ChannelWatermark()
+        }
 
 
 def _sent(progress: SubtaskProgress) -> ChannelWatermark:

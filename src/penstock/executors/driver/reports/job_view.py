@@ -27,7 +27,7 @@ class Figures:
         failed_records: Records that failed and were passed over, or went to a side output for failures.
         timers: How many timers are set.
         timers_fired: How many have fired.
-        state_size: How many bytes of state it has.
+        state_size: How many bytes of state it has; of a chain, the first of its operators with state has all.
         user: What its functions count, by name: of a counter and a gauge the value, of a meter
             `{"count", "rate"}`, of a distribution `{"p50", "p95", "p99", "max"}`.
         gauges: The names in `user` that gauges have, which nothing else tells from counters.

@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from tests.executors.driver.observation.virtual import VirtualJob
+from tests.runtime.programs import ProgramBuilder, subtask_report
+
+from penstock.checkpoint.epoch_record import EpochRecord
+from penstock.executors.driver.epoch_outcome import EpochOutcome
+from penstock.executors.driver.observation.watermarks import WatermarkMakers, Watermarks
+from penstock.runtime.exchange.elements import ChannelWatermark
+from penstock.runtime.exchange.partitioners import RebalancePartitioner
+from penstock.runtime.operators.function_operator import MapOperator
+from penstock.runtime.program import Program
+from penstock.runtime.progress import SubtaskProgress
+from penstock.runtime.timestamp import MAX_TIMESTAMP
+
+NONE, IDLE = ChannelWatermark(), ChannelWatermark(is_idle=True)
+MINUTE = 60_000
+
+
+def at(timestamp: int) -> ChannelWatermark:
+    return ChannelWatermark(timestamp)
+
+
+def program(parallelism: int = 1, *, apart: bool = False, later: bool = False) -> Program:
+    """Return two sources, 0 and 1, that meet in a map; or each has its own; or in one behind a map of the first."""
+    builder = ProgramBuilder()
+    one = builder.source([[1]], parallelism=parallelism)
+    other = builder.source([[1]])
+    ship = RebalancePartitioner()
+    if later:
+        one = builder.vertex(MapOperator(str), inputs=[(one, ship)])
+    if apart:
+        builder.vertex(MapOperator(str), inputs=[(one, ship)])
+        builder.vertex(MapOperator(str), inputs=[(other, ship)])
+    else:
+        builder.vertex(MapOperator(str), inputs=[(one, ship), (other, ship)])
+    return builder.build()
+
+
+def seen(
+    made: Program,
+    *found: Sequence[ChannelWatermark],
+    makers: frozenset[int] = frozenset({0, 1}),
+    later: frozenset[int] = frozenset(),
+) -> tuple[int | None, tuple[str, ...]]:
+    """Return what is seen where the subtasks of the chains, one after the other, have come so far."""
+    job = VirtualJob(made)
+    job.epoch(
+        1.0,
+        progress={
+            (vertex, subtask): SubtaskProgress(outputs=((0, watermark),))
+            for vertex, watermarks in enumerate(found)
+            for subtask, watermark in enumerate(watermarks)
+        },
+    )
+    return Watermarks(made, job.log, WatermarkMakers(makers, later)).seen()
+
+
+def test_a_union_is_held_back_by_the_source_without_records() -> None:
+    assert seen(program(), [at(5 * MINUTE)], [NONE]) == (None, ("Op1.0",))
+
+
+def test_a_source_without_watermarks_holds_back_what_it_meets() -> None:
+    found = seen(program(), [at(5 * MINUTE)], [NONE], makers=frozenset({0}))
+    assert found == (None, ("Op1.0",))
+
+
+def test_a_source_without_watermarks_that_meets_nobody_holds_nothing_back() -> None:
+    found = seen(program(apart=True), [at(5 * MINUTE)], [NONE], makers=frozenset({0}))
+    assert found == (5 * MINUTE, ())
+
+
+def test_sources_that_never_meet_do_not_hold_each_other_back() -> None:
+    assert seen(program(apart=True), [at(5 * MINUTE)], [at(MINUTE)]) == (MINUTE, ())
+
+
+def test_who_is_far_behind_holds_back_and_who_is_a_little_does_not() -> None:
+    assert seen(program(), [at(5 * MINUTE)], [at(MINUTE)]) == (MINUTE, ("Op1.0",))
+    assert seen(program(), [at(5 * MINUTE)], [at(5 * MINUTE - 500)]) == (5 * MINUTE - 500, ())
+
+
+@pytest.mark.parametrize("other", [IDLE, at(MAX_TIMESTAMP)], ids=["idle", "over"])
+def test_who_is_idle_or_over_holds_nothing_back(other: ChannelWatermark) -> None:
+    assert seen(program(), [at(MINUTE)], [other]) == (MINUTE, ())
+
+
+def test_if_all_are_idle_the_farthest_counts() -> None:
+    idle = ChannelWatermark(MINUTE, is_idle=True)
+    assert seen(program(), [idle], [IDLE]) == (MINUTE, ())
+
+
+def test_a_program_without_event_time_has_no_watermark() -> None:
+    assert seen(program(), [NONE], [NONE], makers=frozenset()) == (None, ())
+
+
+def test_a_subtask_without_records_is_named() -> None:
+    found = seen(program(2), [at(5 * MINUTE), NONE], [at(5 * MINUTE)])
+    assert found == (None, ("Op0.0 (2/2)",))
+
+
+def test_watermarks_that_are_made_later_take_the_place_of_those_before() -> None:
+    found = seen(
+        program(later=True), [NONE], [at(2 * MINUTE)], [at(MINUTE)],
+        makers=frozenset({1, 2}), later=frozenset({2}),
+    )  # fmt: skip
+    assert found == (MINUTE, ("Op2.0",))
+
+
+def test_a_split_without_records_is_named() -> None:
+    made = program()
+    job = VirtualJob(made)
+    report = subtask_report(
+        [(0, 0, 0, 0, {})], {}, splits=(("clicks-0", at(MINUTE)), ("clicks-1", NONE))
+    )
+    job.log.begin(0)
+    job.log.committed(
+        EpochRecord(0),
+        EpochOutcome(reports={(0, 0): report}),
+        {(1, 0): SubtaskProgress(outputs=((1, at(MINUTE)),))},
+    )
+    assert Watermarks(made, job.log, WatermarkMakers(frozenset({0, 1}))).seen() == (
+        None,
+        ("Op0.0 (clicks-1)",),
+    )
+
+
+def test_before_the_first_epoch_nothing_is_known() -> None:
+    made = program()
+    assert Watermarks(made, VirtualJob(made).log, WatermarkMakers(frozenset({0}))).seen() == (
+        None,
+        (),
+    )
