@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from tests.executors.driver.reports import views
 from tests.executors.driver.rest.client import Client, ShownJob, served
+from tests.executors.driver.rest.shapes import differences, shape
 from tests.executors.driver.rest.test_routes import wait_for_result
 
 from penstock.common.job_status import JobStatus
@@ -145,3 +149,27 @@ def test_of_a_job_that_has_ended_there_is_no_savepoint() -> None:
 
     assert "The job does not run" in found["operation"]["failure-cause"]["stack-trace"]
     assert job.turns == []
+
+
+def test_what_flinks_command_line_asked_is_answered_as_it_was_then() -> None:
+    recorded = json.loads(Path(__file__).with_name("flink_client.json").read_text())
+    assert {one["method"] for one in recorded} == {"GET", "POST", "PATCH"}
+    for exchange in recorded:
+        job = ShownJob()
+        if exchange["status"] == 409:
+            job = ShownJob(views.view(status=JobStatus.FINISHED))
+        names = {"jobid": views.JOB_ID, "triggerid": "f" * 32}
+        query = urlencode(exchange["query"])
+        with served(job) as client:
+            if "{triggerid}" in exchange["path"]:
+                if "failure-cause" in exchange["shape"]["operation"]:
+                    job.failure = SavepointError("The place is not empty.")
+                done(client, f"{JOB}/stop", {"targetDirectory": "/s", "triggerId": "f" * 32})
+            reply = client(
+                f"/v1{exchange['path'].format(**names)}?{query}",
+                exchange["method"],
+                exchange["body"] or None,
+            )
+
+        assert reply.status == exchange["status"], exchange
+        assert differences(exchange["shape"], shape(reply.body)) == [], exchange

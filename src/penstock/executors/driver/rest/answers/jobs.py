@@ -9,6 +9,7 @@ from penstock.common.configuration.options import OBJECT_REUSE, RESTART_STRATEGY
 from penstock.common.job_status import JobStatus
 from penstock.executors.driver.reports.job_view import ExceptionView, JobView, VertexView
 from penstock.executors.driver.rest.answers.cluster import TASK_MANAGER
+from penstock.executors.driver.rest.answers.failures import failure_cause
 from penstock.executors.driver.rest.answers.io_metrics import vertex_io
 from penstock.executors.driver.rest.answers.states import (
     end_of,
@@ -196,11 +197,6 @@ def execution_result(view: JobView) -> dict[str, Any]:
         last = view.exceptions[0]
         result["failure-cause"] = failure_cause(last.name, last.traceback or last.message)
     return {"status": {"id": "COMPLETED"}, "job-execution-result": result}
-
-
-def failure_cause(name: str, text: str) -> dict[str, str]:
-    """Return a failure as Flink has it, but for the Java object that only Java could read."""
-    return {"class": name, "stack-trace": text}
 
 
 def accumulators(view: JobView) -> dict[str, Any]:
