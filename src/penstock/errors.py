@@ -396,6 +396,10 @@ class CheckpointMismatchError(PenstockError):
     """Raised when a program, its checkpoint and what Spark remembers of it do not belong together."""
 
 
+class OtherJobError(CheckpointMismatchError):
+    """Raised when a job is started on the checkpoint location of another job, or of a query of Spark's."""
+
+
 class NoCheckpointLocationWarning(UserWarning):
     """Warns that a streaming job has state and no checkpoint location: the state dies with the job."""
 

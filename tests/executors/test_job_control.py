@@ -17,7 +17,7 @@ from tests.executors.control import SECONDS, Gates, failing, holding, taking
 
 from penstock.checkpoint.savepoint import read_savepoint
 from penstock.checkpoint.storage import LocalStorage
-from penstock.common import JobStatus, RestartStrategies, Time, WatermarkStrategy
+from penstock.common import Configuration, JobStatus, RestartStrategies, Time, WatermarkStrategy
 from penstock.common.completable_future import CompletableFuture
 from penstock.common.job_client import JobClient
 from penstock.common.watermark_strategy import TimestampAssigner
@@ -34,9 +34,11 @@ from penstock.errors import (
     CheckpointMismatchError,
     EpochListenerWarning,
     InvalidArgumentError,
+    OtherJobError,
     SavepointError,
     UserFunctionError,
 )
+from penstock.executors.driver.recovery.restarts import is_worth_restarting
 from penstock.executors.driver.savepoints import Savepoints
 from penstock.testing import TestingSource, local_environment
 
@@ -493,7 +495,7 @@ class TestStops:
         assert held.found == [0, 1]
         env = environment(tmp_path)
         found = sums(name, env, [[0], [1], [2], [3]])
-        env.execute()
+        env.execute("held")
         assert found == [3, 6]
 
     @pytest.mark.parametrize("ends", [True, False])
@@ -549,4 +551,58 @@ class TestALocationWhereAJobHasEnded:
         env.from_source(source, WatermarkStrategy.no_watermarks(), "other").add_sink(take)
 
         with pytest.raises(CheckpointMismatchError, match="'sums' has ended"):
-            env.execute("other")
+            env.execute("sums")
+
+
+class TestALocationOfAnotherJob:
+    """Is refused, also to a job that looks the same."""
+
+    def test_with_both_names(self, name: str, tmp_path: Path) -> None:
+        env = environment(tmp_path)
+        sums(name, env, [[1], [2]])
+        env.execute("sums")
+        env = environment(tmp_path)
+        sums(name, env, [[1], [2], [3]])
+        with pytest.raises(OtherJobError, match=r"'sums'.*'totals'") as raised:
+            env.execute("totals")
+        assert "renamed-from to 'sums'" in str(raised.value.hint)
+        assert not is_worth_restarting(raised.value)
+
+    def test_but_not_to_one_that_was_renamed(self, name: str, tmp_path: Path) -> None:
+        held = Held(name, 4, environment(tmp_path))
+        held.gates.reach(1)
+        future = held.client.stop()
+        held.gates.let_through(*range(4))
+        future.result()
+        for job_name, former in (("totals", "held"), ("totals", "held"), ("totals", None)):
+            env = environment(tmp_path)
+            if former is not None:
+                env.configure(
+                    Configuration().set_string("execution.state-recovery.renamed-from", former)
+                )
+            sums(name, env, [[0], [1], [2], [3]])
+            env.execute(job_name)
+
+    def test_nor_to_one_that_begins_from_a_copy(self, name: str, tmp_path: Path) -> None:
+        held = Held(name, 4, environment(tmp_path / "held"))
+        held.gates.reach(1)
+        future = held.client.stop()
+        held.gates.let_through(*range(4))
+        future.result()
+        for _ in range(2):
+            env = environment(tmp_path / "totals")
+            env.configure(
+                Configuration().set_string("execution.state-recovery.path", str(tmp_path / "held"))
+            )
+            sums(name, env, [[0], [1], [2], [3]])
+            env.execute("totals")
+
+    def test_even_if_it_is_a_query_of_sparks(self, name: str, tmp_path: Path) -> None:
+        (tmp_path / "offsets").mkdir()
+        (tmp_path / "offsets" / "0").write_text("v1")
+        (tmp_path / "metadata").write_text("{}")
+        env = environment(tmp_path)
+        sums(name, env, [[1], [2]])
+        with pytest.raises(OtherJobError, match="streaming query of Spark's"):
+            env.execute("sums")
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["metadata", "offsets"]

@@ -39,6 +39,8 @@ def results(
     backend: str = "hashmap",
     **settings: str,
 ) -> Counter[str]:
+    if location is not None:
+        settings |= {"execution__state_recovery__renamed_from": "old"}
     environment = new_environment(parallelism, location, backend, **settings)
     return Counter(map(repr, run(environment, build(environment, key, on_record))))
 

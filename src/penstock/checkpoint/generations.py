@@ -12,7 +12,8 @@ from penstock.checkpoint.epoch_store import eras_at
 from penstock.checkpoint.storage import LocalStorage, Storage, make_folder, writing
 from penstock.errors import LocationInUseError
 
-_FOLDER: Final = "generations"
+CLAIMS: Final = "generations"
+"""The folder of what drivers claim."""
 _LOCK: Final = "lock"
 
 
@@ -59,7 +60,7 @@ class Generation:
             return number
 
     def _known(self) -> list[int]:
-        return [int(name.rpartition("/")[2]) for name in self._storage.names(_FOLDER)]
+        return [int(name.rpartition("/")[2]) for name in self._storage.names(CLAIMS)]
 
     def check(self) -> None:
         """Make sure that no newer driver has taken the job over, and that the location is still the one claimed.
@@ -116,7 +117,7 @@ class Generation:
 
 
 def _name(number: int) -> str:
-    return f"{_FOLDER}/{number:08d}"
+    return f"{CLAIMS}/{number:08d}"
 
 
 def _lock(storage: LocalStorage) -> int:

@@ -241,6 +241,13 @@ SAVEPOINT_PATH: Final[ConfigOption[str | None]] = ConfigOption(
     "nothing.",
     fallback_keys=("execution.savepoint.path",),
 )
+RENAMED_FROM: Final[ConfigOption[str | None]] = ConfigOption(
+    "execution.state-recovery.renamed-from",
+    str,
+    None,
+    "The name that the job had when it was last run on its checkpoint location, if it has another one now. Without it "
+    "a job is refused at the location of a job with another name.",
+)
 IGNORE_UNCLAIMED_STATE: Final = ConfigOption(
     "execution.state-recovery.ignore-unclaimed-state",
     bool,

@@ -53,7 +53,7 @@ from penstock.checkpoint.delivered import (
 )
 from penstock.checkpoint.epoch_record import EpochRecord
 from penstock.checkpoint.epoch_store import EpochStore, MemoryEpochStore, StoredEpochs
-from penstock.checkpoint.generations import Generation
+from penstock.checkpoint.generations import CLAIMS, Generation
 from penstock.checkpoint.leftovers import Leftovers, engine_folder, is_engine_folder_of
 from penstock.checkpoint.open_files import OpenFiles, nothing_open
 from penstock.checkpoint.savepoint import copied, copy_into
@@ -65,6 +65,7 @@ from penstock.errors import (
     DamagedStateError,
     InvalidConfigurationValueError,
     LostEpochError,
+    OtherJobError,
     PenstockError,
 )
 from penstock.runtime.private_folder import stranger_of
@@ -100,8 +101,10 @@ class Checkpoints:
         lineage: Names the history that a job begins here if nothing is committed.
         is_fork: Whether this run began from a savepoint, or went back to an earlier epoch.
         ignores_unclaimed: Whether state of operators that are gone is dropped.
+        renamed_from: The name that the job had before; None if it has always had the one it has.
 
     Raises:
+        OtherJobError: If the location is that of a query of Spark's.
         LocationInUseError: If another driver runs the job.
     """
 
@@ -124,6 +127,7 @@ class Checkpoints:
         self.ignores_unclaimed = configuration.get(options.IGNORE_UNCLAIMED_STATE)
         self._interval = configuration.get(options.CHECKPOINT_INTERVAL)
         self._retained = configuration.get(options.CHECKPOINTS_RETAINED)
+        self.renamed_from = configuration.get(options.RENAMED_FROM)
         self._restore_epoch = configuration.get(options.RESTORE_EPOCH)
         self._savepoint_path = configuration.get(options.SAVEPOINT_PATH)
         self.open_files = open_files
@@ -145,6 +149,7 @@ class Checkpoints:
             self.location = self.storage.location
         if self.is_durable:
             _warn_of_others(self.storage)
+            _check_no_query(self.storage)
             self._claim = Generation(self.storage)
             self.generation = self._claim.number
             self._store = StoredEpochs(self.storage)
@@ -427,6 +432,24 @@ def _warn_of_others(storage: Storage) -> None:
                 "take another place."
             ),
             stacklevel=stack_level_of_user(),
+        )
+
+
+def _check_no_query(storage: Storage) -> None:
+    """Make sure that a location is not that of a plain query of Spark's.
+
+    Raises:
+        OtherJobError: If it is.
+    """
+    if storage.names(CLAIMS) or not storage.names("offsets"):
+        return
+    with contextlib.suppress(FileNotFoundError):
+        storage.read("metadata")
+        raise OtherJobError(
+            f"{storage.location} is the checkpoint of a streaming query of Spark's, not of a job of penstock: a job cannot "
+            "go on from it.",
+            hint="Give the job a location of its own in execution.checkpointing.dir. To begin where the query stood, give "
+            "the job's source the offsets to start from.",
         )
 
 

@@ -14,6 +14,7 @@ from penstock.errors import (
     CheckpointMismatchError,
     InconsistentEpochError,
     LostBufferError,
+    OtherJobError,
 )
 from penstock.executors.driver.checkpoints import Checkpoints
 from penstock.executors.driver.epoch_feed import EpochFeed, EpochResult
@@ -90,12 +91,14 @@ class EpochRunner:
 
         Raises:
             DamagedStateError: If its metadata is not what was written.
+            OtherJobError: If a job with another name has run there.
             CheckpointMismatchError: If another program has ended there.
             PenstockError: If the program cannot take its state up.
         """
         self._last = last = self._checkpoints.last()
         self._restored = Restored()
         if last is not None:
+            self._check_name(last)
             last = self._last = self._claimed(last)
             self._pass(last)
         if last is not None and last.is_last:
@@ -120,6 +123,20 @@ class EpochRunner:
             return last
         ignores = self._checkpoints.ignores_unclaimed or self._checkpoints.is_published(last)
         return claimed(last, self._described, ignores_unclaimed=ignores)
+
+    def _check_name(self, last: EpochRecord) -> None:
+        """Make sure that a location is this job's, and not that of another one that looks like it."""
+        then, now = last.job.name, self._described.name
+        is_of_savepoint = last.is_fork or not self._checkpoints.is_durable
+        if then in {now, "", self._checkpoints.renamed_from} or is_of_savepoint:
+            return
+        raise OtherJobError(
+            f"The checkpoint location {self._checkpoints.location} is that of the job {then!r}, and this is the job "
+            f"{now!r}.",
+            hint="Give each job a location of its own in execution.checkpointing.dir. If the job was renamed, set "
+            f"execution.state-recovery.renamed-from to {then!r}. To begin with a copy of the other job's state, give "
+            "a new location, and that one as execution.state-recovery.path.",
+        )
 
     def _check_ended(self, last: EpochRecord) -> None:
         """Make sure that the job that has ended at the location is this one."""
