@@ -167,18 +167,21 @@ def spark() -> Iterator[SparkSession]:
     from penstock.executors.spark.java import ensure_java
 
     ensure_java()
-    session = (
+    builder = (
         SparkSession.builder.master("local[2, 4]")
         .appName("penstock tests")
         .config("spark.jars", ",".join(_connector()))
-        .config("spark.ui.enabled", "false")
+        .config("spark.ui.port", "0")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.log.level", "ERROR")
         .config("spark.sql.shuffle.partitions", "2")
         # Spark matches the text of a failed micro-batch with a deeply recursive pattern.
         .config("spark.driver.extraJavaOptions", "-Xss8m")
-        .getOrCreate()
     )
+    with pytest.MonkeyPatch.context() as patch:
+        # Else its page is open to the whole network.
+        patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+        session = builder.getOrCreate()
     yield session
     session.stop()
 

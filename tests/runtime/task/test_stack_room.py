@@ -68,7 +68,7 @@ class LevelThatLooks:
 
 
 def test_levels_run_with_room_in_workers_of_spark() -> None:
-    level = as_function(LevelThatLooks())
+    level = as_function(LevelThatLooks(), "a level")
 
     assert list(level([])) == []
     assert list(level([pa.RecordBatch.from_pydict({})])) == [True]

@@ -86,7 +86,7 @@ class PreparedJob:
             self.job_id,
             lambda node: _is_unordered(node.source, frames.get(node.id)),
             read_by_engine={node: not frame.isStreaming for node, frame in frames.items()},
-            other_sinks=partial(spark_sinks, spark=self.spark),
+            other_sinks=partial(spark_sinks, spark=self.spark, job=request.name),
         )
         self.sources = _spark_sources(self.compiled.graph, self.compiled.program, readings)
         self.source_ids = describe(self.compiled.program).sources
@@ -179,6 +179,7 @@ class PreparedJob:
             and not self.compiled.planned
             and not (self.compiled.is_streaming and self.wants_ticks),
             log_lines=self.compiled.request.configuration.get(LOG_LINES),
+            name=self.request.name,
         )
 
 

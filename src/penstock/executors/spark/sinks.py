@@ -9,6 +9,8 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from penstock.executors.driver.publishing import PublishedSink
+from penstock.executors.spark.page.description import describe
+from penstock.executors.spark.page.names import shown_name
 from penstock.executors.spark.session import time_zone_of
 from penstock.graph.job_graph import JobGraph
 from penstock.runtime.operators.prepared_sink import PreparedSinkOperator
@@ -31,7 +33,7 @@ def spark_schema(schema: Any) -> StructType:
     return from_arrow_schema(schema if isinstance(schema, pa.Schema) else arrow_schema_of(schema))
 
 
-def spark_sinks(graph: JobGraph, spark: SparkSession) -> dict[str, PublishedSink]:
+def spark_sinks(graph: JobGraph, spark: SparkSession, job: str) -> dict[str, PublishedSink]:
     """Return the sinks of a job that Spark writes to, by their operators' ids.
 
     Their operators get their Arrow schemas instead of them; workers need no more.
@@ -41,7 +43,7 @@ def spark_sinks(graph: JobGraph, spark: SparkSession) -> dict[str, PublishedSink
         operator = node.operator
         if isinstance(operator, PreparedSinkOperator):
             found[graph.operator_ids[node.id]] = PublishedSink(
-                node.name, SparkCommitter(spark, operator.sink), operator.delivers_to
+                node.name, SparkCommitter(spark, operator.sink, job), operator.delivers_to
             )
             operator.arrow_schema = to_arrow_schema(
                 spark_schema(operator.schema), timezone=time_zone_of(spark)
@@ -59,14 +61,17 @@ class SparkCommitter(Committer):
     Args:
         spark: The session.
         sink: The sink.
+        job: The name of the job.
     """
 
-    def __init__(self, spark: SparkSession, sink: Any) -> None:
+    def __init__(self, spark: SparkSession, sink: Any, job: str = "penstock") -> None:
         self._spark = spark
         self._sink = sink
+        self._job = shown_name(job)
 
     def commit(self, committables: list[str], context: CommitContext) -> None:
         sink = self._sink
+        describe(self._spark, self._job, f"epoch {context.epoch}", shown_name(context.name))
         frame = self._spark.read.schema(spark_schema(sink.schema)).parquet(
             *map(context.url, committables)
         )

@@ -14,6 +14,7 @@ from pyspark.sql.types import StructType
 from penstock.common.rows.data_frame_row import row_factory
 from penstock.errors import InvalidArgumentError
 from penstock.executors.spark.frames.open_functions import open_function
+from penstock.executors.spark.page.names import named, shown_name
 from penstock.executors.spark.session import time_zone_of
 from penstock.executors.spark.shipping import ship_code
 from penstock.executors.spark.sinks import spark_schema
@@ -108,7 +109,8 @@ def async_map(
     struct = spark_schema(schema)
     arrow_schema = to_arrow_schema(struct, timezone=time_zone_of(spark))
     call = _rows_caller(uuid.uuid4().hex, prototype, arrow_schema.serialize().to_pybytes())
-    return data_frame.mapInArrow(call, struct)
+    name = shown_name(f"{_NAME}({getattr(function, '__name__', type(function).__name__)})")
+    return data_frame.mapInArrow(named(call, name), struct)
 
 
 def _without_side_output(options: AsyncOptions) -> AsyncOptions:

@@ -24,6 +24,8 @@ from penstock.executors.spark.frames.levels import (
     origin_of,
 )
 from penstock.executors.spark.kafka.groups import ReadTopics
+from penstock.executors.spark.page.description import describe
+from penstock.executors.spark.page.names import level_names, shown_name
 from penstock.executors.spark.session import time_zone_of
 from penstock.executors.spark.workers import ended_runs
 from penstock.runtime.epoch import Epoch
@@ -120,6 +122,7 @@ class EpochFrames:
         native_parallelism: The greatest parallelism of sources whose tasks are subtasks.
         is_alone: Whether one DataFrame is all that the program reads, and no ticks are among its rows.
         log_lines: How many lines that functions log in a subtask and epoch the driver gets.
+        name: The name of the job.
     """
 
     def __init__(
@@ -133,6 +136,7 @@ class EpochFrames:
         *,
         is_alone: bool = False,
         log_lines: int = 0,
+        name: str = "penstock",
     ) -> None:
         self._log_lines = log_lines
         self._spark = spark
@@ -141,6 +145,8 @@ class EpochFrames:
         self._layout = layout
         self._sources = tuple(sources)
         self._is_alone = is_alone
+        self._name = shown_name(name)
+        self._levels = level_names(layout.program)
         self._shares = max(1, min(layout.cores, native_parallelism))
 
     def rows(self, sources: Iterable[SparkSource]) -> DataFrame | None:
@@ -194,14 +200,18 @@ class EpochFrames:
         files = self._layout.program.files
         is_alone = self._is_alone and rows is not None
         level_0 = SourceLevel(work, self._inputs, self._shares, is_alone)
-        frame = self._with_control(rows).mapInArrow(as_function(level_0, files), _LEVEL_SCHEMA)
+        frame = self._with_control(rows).mapInArrow(
+            as_function(level_0, self._levels[0], files), _LEVEL_SCHEMA
+        )
         # What is planned is for level 0 alone, and may be much.
         work = replace(work, epoch=replace(epoch, planned={}))
         for level in range(1, self._layout.levels):
             frame = (
                 frame.repartitionById(self._layout.carriers(level), self._carrier)
                 .sortWithinPartitions(self._order)
-                .mapInArrow(as_function(ChainLevel(work, level), files), _LEVEL_SCHEMA)
+                .mapInArrow(
+                    as_function(ChainLevel(work, level), self._levels[level], files), _LEVEL_SCHEMA
+                )
             )
         return frame
 
@@ -251,6 +261,7 @@ class EpochFrames:
 
     def run(self, epoch: Epoch, rows: DataFrame | None, note: str | None = None) -> list[Buffer]:
         """Run an epoch, as one action, and return what its tasks told the driver."""
+        describe(self._spark, self._name, f"epoch {epoch.number}", " | ".join(self._levels))
         with self._large_batches():
             table = self.frame(epoch, rows, note, self._logs()).toArrow()
         if table.num_rows == 0 and self._is_alone and rows is not None:

@@ -14,6 +14,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from penstock.errors import InvalidArgumentError
 from penstock.executors.driver.planning import Planning
 from penstock.executors.spark.frames.buffer_rows import from_batches
+from penstock.executors.spark.page.names import named
 from penstock.executors.spark.prepared_job import PreparedJob
 from penstock.executors.spark.session import time_zone_of
 from penstock.executors.spark.sinks import spark_schema
@@ -49,7 +50,8 @@ def results_frame(job: PreparedJob, collect_id: str, schema: Any) -> DataFrame:
     )
     messages = frames.frame(epoch, frames.rows(job.sources))
     arrow_schema = to_arrow_schema(struct, timezone=time_zone_of(job.spark))
-    return messages.mapInArrow(_results(collect_id, arrow_schema.serialize().to_pybytes()), struct)
+    results = _results(collect_id, arrow_schema.serialize().to_pybytes())
+    return messages.mapInArrow(named(results, "to_data_frame"), struct)
 
 
 def _results(

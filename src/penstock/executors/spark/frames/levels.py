@@ -14,6 +14,7 @@ from penstock.common.rows.data_frame_row import row_factory
 from penstock.errors import SourceNotReadableError
 from penstock.executors.spark.frames.buffer_rows import from_batches, to_batches
 from penstock.executors.spark.interruption import note_query
+from penstock.executors.spark.page.names import named
 from penstock.executors.spark.workers import end_quietly
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.exchange.arrow_columns import column_values, parts_by_split, rows_of
@@ -238,8 +239,14 @@ def _as_batch(buffer: Buffer) -> pa.RecordBatch:
 MapFunction = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
-def as_function(level: Any, files: JobFiles = _NO_FILES) -> MapFunction:
-    """Return a level as the plain function that `mapInArrow` wants, which runs where it finds the job's files."""
+def as_function(level: Any, name: str, files: JobFiles = _NO_FILES) -> MapFunction:
+    """Return a level as the plain function that `mapInArrow` wants, which runs where it finds the job's files.
+
+    Args:
+        level: The level.
+        name: What Spark's plan calls it.
+        files: The job's files.
+    """
 
     def run_level(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return iterated_with_room(level(batches))
@@ -248,4 +255,4 @@ def as_function(level: Any, files: JobFiles = _NO_FILES) -> MapFunction:
         with at_work(files, SparkFiles.getRootDirectory()):
             yield from run_level(batches)
 
-    return run_at_work if files else run_level
+    return named(run_at_work if files else run_level, name)

@@ -26,6 +26,7 @@ from penstock.executors.driver.planning import Plans
 from penstock.executors.spark.failures import as_penstock_error, is_of_spark
 from penstock.executors.spark.frames.epoch_frames import SparkSource
 from penstock.executors.spark.interruption import note_of
+from penstock.executors.spark.page.names import query_name
 from penstock.executors.spark.prepared_job import PreparedJob
 from penstock.executors.spark.runs.disk_log import DiskLog
 from penstock.executors.spark.runs.log_mirror import LogMirror
@@ -198,8 +199,11 @@ class StreamingRun:
             self._tell_groups(self._runner.last.number)
         writer = rows.writeStream.foreachBatch(self._run_epoch).option("checkpointLocation", place)
         if self._ends:
-            return writer.trigger(availableNow=True).start()
-        return writer.trigger(processingTime=f"{self._interval} milliseconds").start()
+            writer = writer.trigger(availableNow=True)
+        else:
+            writer = writer.trigger(processingTime=f"{self._interval} milliseconds")
+        with query_name(self._job.spark, self._job.request.name) as name:
+            return writer.queryName(name).start()
 
     def _offsets_folder(self, last: EpochRecord | None) -> str:
         """Return where Spark keeps its offsets, with those of the epoch to go on from."""

@@ -1,0 +1,1 @@
+"""What Spark's own page shows of a job: names, and what runs."""
