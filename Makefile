@@ -31,8 +31,8 @@ check: .setup-check  ## format, lint, types, import rules, documentation
 	$(VENV)/mkdocs build --strict --quiet
 
 test: .setup-test  ## the whole test suite
-	$(VENV)/python -m pytest -m "not spark and not kafka" -n 3 --dist worksteal
-	$(VENV)/python -m pytest -m "spark or kafka" -n 2 --dist loadgroup
+	$(VENV)/python -m pytest -m "not spark and not kafka and not browser" -n 3 --dist worksteal
+	$(VENV)/python -m pytest -m "spark or kafka or browser" -n 2 --dist loadgroup
 
 demo: .setup-demo  ## the main job: a year of flights streamed through Spark, and a picture
 	$(VENV)/python examples/flights/main.py

@@ -18,6 +18,8 @@ if sys.version_info < (3, 11):  # noqa: UP036
 import fcntl
 import hashlib
 import importlib.util
+import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -46,6 +48,7 @@ def main() -> None:
             install(target)
             if "test" in (target, *BRINGS.get(target, ())):
                 fetch_kafka()
+                install_browser()
             for name in (target, *BRINGS.get(target, ())):
                 stamp(name).write_text(fingerprint())
 
@@ -99,6 +102,24 @@ def fetch_kafka() -> None:
     """Without it the tests that need a Kafka say that they are skipped."""
     print("Fetching a Kafka for the tests into .cache (once)", flush=True)
     subprocess.run([VENV / "bin" / "python", "-m", "scripts.kafka_jars"], cwd=ROOT, check=False)
+
+
+def install_browser() -> None:
+    """Without it the tests that need one say that they are skipped."""
+    if all(map(shutil.which, ("chromium", "chromedriver"))):
+        return
+    if shutil.which("apt-get") is None or os.geteuid() != 0:
+        print(
+            "There is no Chromium, and only root on Debian can have one installed here", flush=True
+        )
+        return
+    print("Installing a Chromium for the tests (once)", flush=True)
+    quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    packages = ["chromium", "chromium-driver", "fonts-dejavu-core"]
+    for command in (["update"], ["install", "--yes", "--no-install-recommends", *packages]):
+        subprocess.run(
+            ["apt-get", "-qq", *command], env=quiet, stdout=subprocess.DEVNULL, check=False
+        )
 
 
 if __name__ == "__main__":

@@ -108,13 +108,15 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Say which tests stay in one process: those that share a session of Spark, and those that share a Kafka.
+    """Say which tests stay in one process: those that share a session of Spark, a Kafka, or a browser.
 
     Others that start a Spark start one of their own, and run wherever there is room.
     """
     for item in items:
         if item.get_closest_marker("kafka") is not None:
             item.add_marker(pytest.mark.xdist_group("kafka"))
+        elif item.get_closest_marker("browser") is not None:
+            item.add_marker(pytest.mark.xdist_group("browser"))
         elif item.get_closest_marker("spark") is not None and not any(
             item.path.is_relative_to(folder) for folder in _APART
         ):

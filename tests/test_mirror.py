@@ -46,7 +46,11 @@ def mirrors_a_source(test: Path) -> bool:
     words = name.split("_")
     beginnings = ["_".join(words[:count]) for count in range(1, len(words) + 1)]
     is_package = (folder / name).is_dir() or (folder.name == name and folder.is_dir())
-    return is_package or any((folder / f"{beginning}.py").is_file() for beginning in beginnings)
+    return is_package or any(
+        (folder / f"{beginning}.{kind}").is_file()
+        for beginning in beginnings
+        for kind in ("py", "js")
+    )
 
 
 def test_a_test_mirrors_a_source_or_is_listed() -> None:

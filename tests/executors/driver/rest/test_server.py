@@ -118,3 +118,12 @@ def test_the_port_of_a_server_that_has_ended_is_free_at_once() -> None:
     server = RestServer(Api(list), Access(), "127.0.0.1", [port])
     server.close()
     assert server.port == port
+
+
+def test_a_server_that_is_closed_hangs_up() -> None:
+    server = RestServer(Api(list), Access(), "127.0.0.1", [0])
+    with socket.create_connection(("127.0.0.1", server.port), timeout=30) as connection:
+        connection.sendall(b"GET /jobs HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert connection.recv(10_000)
+        server.close()
+        assert connection.recv(10_000) == b""

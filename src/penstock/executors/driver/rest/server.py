@@ -61,13 +61,14 @@ class RestServer:
         self._server.access = access
 
     def close(self) -> None:
-        """Listen no longer."""
+        """Listen no longer, and hang up: a connection that is kept would be answered on."""
         with suppress(OSError):
             # Wakes the thread, which else looks only twice a second whether it is to end.
             self._server.socket.shutdown(socket.SHUT_RDWR)
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
+        self._server.hang_up()
 
 
 def _bound(host: str, ports: Iterable[int]) -> _Server:
@@ -99,6 +100,7 @@ class _Server(ThreadingHTTPServer):
         if ":" in address[0]:
             self.address_family = socket.AF_INET6
         self._places = threading.BoundedSemaphore(_MOST_CONNECTIONS)
+        self._connections: set[socket.socket] = set()
         super().__init__(address, handler)
 
     def server_bind(self) -> None:
@@ -116,10 +118,18 @@ class _Server(ThreadingHTTPServer):
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
         """Answer a connection, and give its place back."""
+        self._connections.add(request)
         try:
             super().process_request_thread(request, client_address)
         finally:
+            self._connections.discard(request)
             self._places.release()
+
+    def hang_up(self) -> None:
+        """Close all connections."""
+        for connection in list(self._connections):
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Say nothing on the terminal of a connection that broke."""

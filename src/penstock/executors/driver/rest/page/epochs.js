@@ -1,0 +1,102 @@
+// Epochs as a timeline, by where their time went.
+
+import { bar, el, keep, mark, put, vary } from "./dom.js";
+import { bytes, clock, count, duration, plural } from "./format.js";
+import { table } from "./table.js";
+
+const PARTS = ["planning", "running", "committing", "other", "publishing"];
+const MEANING = {
+  planning: "what is read is planned", running: "tasks run", committing: "metadata is written",
+  publishing: "sinks publish", other: "the rest",
+};
+
+/** Where an epoch's time went. It is published once it is committed, which is when its duration ends. */
+export function times(epoch) {
+  const publishing = epoch.publishing ?? 0;
+  const known = epoch.planning + epoch.running + epoch.committing;
+  return { planning: epoch.planning, running: epoch.running, committing: epoch.committing, other: Math.max(0, epoch.duration - known), publishing };
+}
+
+function whole(epoch) {
+  return Object.values(times(epoch)).reduce((sum, each) => sum + each, 0);
+}
+
+function words(epoch) {
+  const parts = Object.entries(times(epoch)).filter(([, ms]) => ms > 0).map(([name, ms]) => `${name} ${duration(ms)}`);
+  const kind = epoch.failure ? ` failed: ${epoch.failure}` : epoch.is_savepoint ? " (savepoint)" : "";
+  return `Epoch ${epoch.number}${kind}: ${duration(whole(epoch))}${parts.length ? ` – ${parts.join(", ")}` : ""}`;
+}
+
+export function epochs() {
+  const summary = el("p", { class: "soft" });
+  const columns = el("div", { class: "columns", role: "img" });
+  const most = el("span", { class: "most soft" });
+  const legend = el("ul", { class: "legend" }, ...PARTS.map((part) =>
+    el("li", {}, el("span", { class: `key ${part}` }), el("span", { text: part, title: MEANING[part] }))),
+  el("li", {}, el("span", { class: "key failed" }), el("span", { text: "failed" })),
+  el("li", {}, el("span", { class: "key savepoint" }), el("span", { text: "savepoint" })));
+  const rows = table("Epochs, the last first", [
+    { head: "Epoch", kind: "number", text: (row) => String(row.number) },
+    { head: "Began", kind: "number", text: (row) => clock(row.started) },
+    { head: "Took", kind: "number", text: (row) => duration(whole(row)) },
+    { head: "Where its time went", kind: "times", make: makeTimes, show: (node, row) => node.shown.show(shares(row), words(row)) },
+    { head: "Records", kind: "number", text: (row) => count(row.records_in) },
+    { head: "State", kind: "number", text: (row) => bytes(row.state_size) },
+    { head: "Changed", kind: "number", text: (row) => bytes(row.changed_size) },
+    { head: "Kind", kind: "kind", make: () => el("span"), show: showKind },
+  ], keyOf, "tall");
+  const node = el("section", { class: "panel", "aria-label": "Epochs" }, el("h2", { text: "Epochs" }), summary,
+    el("div", { class: "timeline" }, most, columns), legend, rows.node);
+  return {
+    node,
+    show(view) {
+      const longest = Math.max(1, ...view.epochs.map(whole));
+      put(summary, view.epochs.length ? summaryOf(view) : `No epoch has ended yet (${view.phase}).`);
+      put(most, view.epochs.length ? duration(longest) : "");
+      mark(columns, "aria-label", `The last ${plural(view.epochs.length, "epoch")}, the longest of which took ${duration(longest)}`);
+      keep(columns, view.epochs, keyOf, makeColumn, (column, epoch) => showColumn(column, epoch, longest));
+      rows.show([...view.epochs].reverse());
+    },
+  };
+}
+
+const keyOf = (epoch) => `${epoch.number}/${epoch.started}`;
+
+function summaryOf(view) {
+  const done = view.epochs.filter((epoch) => !epoch.failure);
+  const sums = Object.fromEntries(PARTS.map((part) => [part, done.reduce((sum, epoch) => sum + times(epoch)[part], 0)]));
+  const [part, ms] = Object.entries(sums).sort((one, other) => other[1] - one[1])[0];
+  const all = Object.values(sums).reduce((sum, each) => sum + each, 0);
+  const interval = view.checkpoint_interval === null ? "as soon as the one before is over" : `every ${duration(view.checkpoint_interval)}`;
+  const share = all ? ` Of the time of the last ${count(done.length)}, ${Math.round(ms / all * 100)} % went into ${part} (${MEANING[part]}).` : "";
+  return `${plural(view.epochs_completed, "epoch")} committed, ${count(view.epochs_failed)} failed; one begins ${interval}.${share}`;
+}
+
+function makeColumn() {
+  return el("span", { class: "column" }, ...PARTS.map((part) => el("span", { class: `part ${part}` })));
+}
+
+function showColumn(column, epoch, longest) {
+  const parts = times(epoch);
+  PARTS.forEach((part, number) => vary(column.children[number], "--share", (parts[part] / longest).toFixed(4)));
+  mark(column, "class", `column${epoch.failure ? " failed" : ""}${epoch.is_savepoint ? " savepoint" : ""}`);
+  mark(column, "title", words(epoch));
+}
+
+function shares(epoch) {
+  const all = whole(epoch) || 1;
+  return Object.entries(times(epoch)).map(([name, ms]) => [name, ms / all]);
+}
+
+function makeTimes() {
+  const shown = bar();
+  shown.node.shown = shown;
+  return shown.node;
+}
+
+function showKind(node, epoch) {
+  put(node, epoch.failure ? `failed: ${epoch.failure}` : epoch.is_savepoint ? "savepoint" : epoch.location ? "checkpoint" : "epoch");
+  mark(node, "class", epoch.failure ? "bad" : epoch.is_savepoint ? "good" : "");
+  mark(node, "title", epoch.location);
+}
+
