@@ -11,10 +11,14 @@ from typing import Any, Final, NamedTuple
 
 from penstock.errors import InvalidArgumentError
 from penstock.metrics import metricbase
+from penstock.runtime.samples import Samples
 from penstock.runtime.timestamp import MIN_TIMESTAMP
 
 LATE_RECORDS: Final = "num_late_records_dropped"
 """The counter of the records that came too late for windows, or for a join, and went nowhere."""
+
+FAILED_RECORDS: Final = "num_failed_records"
+"""The counter of the records that failed, and were passed over or went to a side output."""
 
 
 class Counter(metricbase.Counter):
@@ -278,6 +282,9 @@ class MetricGroup(metricbase.MetricGroup):
         groups: The names of this group and of those above it, outermost first.
         values: The places among them of the values of variables.
 
+    Attributes:
+        samples: Keeps a few of the records that went nowhere.
+
     Example:
         >>> group = MetricGroup()
         >>> group.add_group("cache").counter("hits").inc()
@@ -293,6 +300,12 @@ class MetricGroup(metricbase.MetricGroup):
         self._meters: dict[str, Meter] = {}
         self._gauges: dict[str, Callable[[], Any]] = {}
         self._groups: dict[str, MetricGroup] = {}
+        self.samples = Samples()
+
+    def fail(self, record: Any, reason: str) -> None:
+        """Count a record that failed and is passed over, or goes to a side output. PyFlink has no such method."""
+        self.counter(FAILED_RECORDS).inc()
+        self.samples.failed(record, reason)
 
     def add_group(self, name: str, extra: str | None = None) -> MetricGroup:
         """Return the group below this one with that name (and then that value), made if new."""

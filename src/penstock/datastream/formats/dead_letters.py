@@ -15,6 +15,8 @@ from penstock.common.serialization.schema import (
 )
 from penstock.datastream.functions.one_input import ProcessFunction
 from penstock.errors import InvalidArgumentError, PenstockError
+from penstock.runtime.context import RuntimeContext
+from penstock.runtime.metrics import MetricGroup
 from penstock.runtime.output_tag import OutputTag, check_output_tag
 
 __all__ = ["DeadLetter", "DeserializeFunction"]
@@ -81,6 +83,12 @@ class DeserializeFunction(ProcessFunction):
         self._schema = schema
         self._key_schema = key_schema
         self._dead_letters = dead_letters
+        self._metrics: MetricGroup | None = None
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        """Learn where to count."""
+        group = runtime_context.get_metrics_group()
+        self._metrics = group if isinstance(group, MetricGroup) else None
 
     def process_element(self, value: Any, ctx: ProcessFunction.Context) -> Iterator[Any]:
         """See `ProcessFunction.process_element`."""
@@ -99,6 +107,8 @@ class DeserializeFunction(ProcessFunction):
         except Exception as error:
             letter = DeadLetter(message, _text_of(error), **_origin_of(value))
             if self._dead_letters is not None:
+                if self._metrics is not None:
+                    self._metrics.fail(message, letter.error)
                 yield self._dead_letters, letter
                 return
             if letter.topic is None or letter.partition is None or letter.offset is None:

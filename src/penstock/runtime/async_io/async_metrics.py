@@ -20,6 +20,7 @@ class AsyncMetrics:
     """
 
     def __init__(self, group: MetricGroup) -> None:
+        self._group = group
         own = group.add_group("async")
         self.in_flight = own.counter("in_flight")
         self._completed = own.counter("completed")
@@ -40,10 +41,16 @@ class AsyncMetrics:
                 self._count_attempts(call.attempts)
             if call.has_failed:
                 failed += 1
+                self._note_failure(call)
             if call.has_timed_out:
                 self._timed_out.inc()
         self._failed.inc(failed)
         self._completed.inc(len(calls) - failed)
+
+    def _note_failure(self, call: Call) -> None:
+        if call.error is None and call.failure is not None:
+            error, call.failure = call.failure, None
+            self._group.fail(call.value, f"{type(error).__name__}: {error}")
 
     def _count_attempts(self, attempts: int) -> None:
         if attempts:

@@ -28,6 +28,7 @@ class Call:
         attempts: How often the function was called; 0 if the results came from the cache.
         has_timed_out: Whether it was given up for lack of time.
         has_failed: Whether it failed, whatever came of that.
+        failure: Of one that failed, and does not fail the job, what it failed with.
         on_admitted: Called once no limit holds it back any more, before its first attempt.
         seconds: How long it took, once it is settled.
     """
@@ -37,6 +38,7 @@ class Call:
         "attempts",
         "entry",
         "error",
+        "failure",
         "has_failed",
         "has_timed_out",
         "is_settled",
@@ -58,6 +60,7 @@ class Call:
         self.attempts = 0
         self.has_timed_out = False
         self.has_failed = False
+        self.failure: BaseException | None = None
         self.on_admitted: Callable[[], None] | None = None
         self.seconds = 0.0
 

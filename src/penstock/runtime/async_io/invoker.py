@@ -261,7 +261,9 @@ def _settle_failure(call: Call, error: BaseException, on_failure: OnFailure) -> 
     call.has_failed = True
     if on_failure.kind is FailureKind.FAIL:
         call.error = error
-    elif on_failure.kind is FailureKind.FALLBACK:
+        return
+    call.failure = error
+    if on_failure.kind is FailureKind.FALLBACK:
         try:
             results = on_failure.results
             call.results = checked_results(

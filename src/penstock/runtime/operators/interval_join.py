@@ -210,6 +210,9 @@ class IntervalJoinOperator(FunctionOperator, TwoInputOperator):
         self._collector.flush()
         if side.late_tag is None:
             self._dropped.inc(len(late))
+            for value, at in zip(late.values, late.timestamps or (), strict=True):
+                assert at is not None
+                self.metrics.user.samples.late(value, watermark - at)
         else:
             self.output.collect_side(side.late_tag, late)
 

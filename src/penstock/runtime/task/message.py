@@ -10,6 +10,7 @@ from penstock.checkpoint.epoch_record import RowNames
 from penstock.checkpoint.handles import StateHandle
 from penstock.runtime.exchange.elements import ChannelWatermark
 from penstock.runtime.progress import SubtaskProgress
+from penstock.runtime.samples import Sample
 from penstock.runtime.task.watch import Spent
 
 _NOTHING_SPENT: Final = Spent()
@@ -72,6 +73,7 @@ class SubtaskReport:
         fired: How many timers of each operator have fired.
         splits: How far each split has come whose watermarks leave the chain as they are, as far as this task knows.
         spent: How it spent the epoch.
+        samples: Records that went nowhere, each with the place of its operator in the chain.
         kept_rows: The names of rows among the keys of its state, if the driver has to hear of them.
         seen_rows: The same of keys that came.
         states: The names of the states that each operator has asked for, by its id.
@@ -86,6 +88,7 @@ class SubtaskReport:
     fired: tuple[int, ...] = ()
     splits: tuple[tuple[Hashable, ChannelWatermark], ...] = ()
     spent: Spent = _NOTHING_SPENT
+    samples: tuple[tuple[int, Sample], ...] = ()
     kept_rows: frozenset[RowNames] = frozenset()
     seen_rows: frozenset[RowNames] = frozenset()
     states: dict[str, frozenset[str]] = field(default_factory=dict)

@@ -251,6 +251,7 @@ class Subtask:
             if self._is_half_way:
                 # What an epoch counted that was given up does not count.
                 operator.metrics.user.take_counts()
+                operator.metrics.user.samples.take()
             with naming_operator(operator.name):
                 operator.begin_epoch(epoch)
         self._is_half_way = True
@@ -412,6 +413,11 @@ class Subtask:
         progress = self._progress()
         state = self._state
         names = () if state is None else (*state.row_names(), state.asked_for())
+        samples = tuple(
+            (place, sample)
+            for place, counted in enumerate(self.chain.metrics)
+            for sample in counted.user.samples.take()
+        )
         spent = self.watch.spent()
         report = SubtaskReport(
             metrics,
@@ -423,6 +429,7 @@ class Subtask:
             fired,
             splits,
             spent,
+            samples,
             *names,
         )
         self._tell_driver("report", report)

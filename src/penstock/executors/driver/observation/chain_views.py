@@ -19,12 +19,13 @@ from penstock.executors.driver.reports.job_view import (
     Figures,
     InputView,
     OperatorView,
+    SampleView,
     SubtaskView,
     TaskTimes,
     VertexView,
 )
 from penstock.graph.job_graph import JobGraph
-from penstock.runtime.metrics import LATE_RECORDS, Reading, shown_metric
+from penstock.runtime.metrics import FAILED_RECORDS, LATE_RECORDS, Reading, shown_metric
 from penstock.runtime.operators.function_operator import FilterOperator
 from penstock.runtime.program import OperatorSpec, Program, Vertex
 from penstock.runtime.task.message import SubtaskReport
@@ -71,6 +72,21 @@ class ChainViews:
         return tuple(
             self._vertex(vertex, subtasks, span.seconds, measured.seconds)
             for vertex in self._program.vertices
+        )
+
+    def samples(self) -> tuple[SampleView, ...]:
+        """Return records that went nowhere, the newest first. The log's lock is held."""
+        found = [one for kept in self._log.samples.values() for one in kept]
+        found.sort(key=lambda one: one[2].happened, reverse=True)
+        return tuple(
+            SampleView(
+                sample.kind,
+                self._program.vertices[index].operators[place].name,
+                sample.record,
+                sample.reason,
+                sample.happened,
+            )
+            for index, place, sample in found
         )
 
     def _vertex(
@@ -211,11 +227,16 @@ def _figures(
         _lowest(_watermark(report, place, 2) for report in reports),
         _lowest(_watermark(report, place, 3) for report in reports),
         user.get(LATE_RECORDS, 0),
+        user.get(FAILED_RECORDS, 0),
         timers=sum(report.timers[place] for report in reports if report.timers),
         timers_fired=sum(one.fired[place] for one in totals),
         # State of several operators of a chain is in the same files.
         state_size=state_size if place == _first_stateful(vertex) else 0,
-        user={name: shown_metric(value) for name, value in user.items() if name != LATE_RECORDS},
+        user={
+            name: shown_metric(value)
+            for name, value in user.items()
+            if name not in {LATE_RECORDS, FAILED_RECORDS}
+        },
         gauges=frozenset(name for name, value in user.items() if isinstance(value, Reading)),
     )
 

@@ -15,9 +15,11 @@ from penstock.checkpoint.handles import StateHandle
 from penstock.executors.driver.epoch_outcome import EpochOutcome, add_user_metrics
 from penstock.executors.driver.observation.recent import Recent, Span
 from penstock.runtime.progress import SubtaskProgress
+from penstock.runtime.samples import Sample
 from penstock.runtime.task.message import SubtaskReport
 
 _MOST_EPOCHS: Final = 100
+_MOST_SAMPLES: Final = 10
 
 Handles = Mapping[SubtaskId, tuple[StateHandle, ...]]
 Progress = Mapping[SubtaskId, SubtaskProgress]
@@ -172,6 +174,8 @@ class EpochLog:
             epoch; they count for the subtask with their number.
         progress: How far each subtask had come when the last one was committed.
         handles: The files of all state after it.
+        samples: The last ten records that were dropped as late, and that failed, newest first, each with the
+            indices of its chain and of its operator in that.
         restored: The epoch that the first of them followed; None for none.
     """
 
@@ -186,6 +190,9 @@ class EpochLog:
         self.totals: dict[SubtaskId, SubtaskTotals] = {}
         self.progress: Progress = {}
         self.handles: Handles = {}
+        self.samples: dict[str, deque[tuple[int, int, Sample]]] = {
+            kind: deque(maxlen=_MOST_SAMPLES) for kind in ("late", "failed")
+        }
         self.restored: EpochRecord | None = None
         self._sources = sources
         self._ran: list[SubtaskTotals] = []
@@ -239,6 +246,8 @@ class EpochLog:
                     totals = self.totals[owner] = SubtaskTotals(len(report.metrics))
                 totals.add(report, seconds, ended)
                 self._ran.append(totals)
+                for place, sample in report.samples:
+                    self.samples[sample.kind].appendleft((owner[0], place, sample))
                 if owner[0] in self._sources:
                     epoch.records_in += report.metrics[0][1]
             self.records_in += epoch.records_in

@@ -161,6 +161,7 @@ class ObservedJob:
         log, now = self._log, self._clocks.millis()
         with log.lock:
             vertices = () if self._chains is None else self._chains.views()
+            samples = () if self._chains is None else self._chains.samples()
             epochs = tuple(self._epoch(epoch) for epoch in log.epochs)
             watermark, holding_back = (
                 (None, ()) if self._watermarks is None else self._watermarks.seen()
@@ -194,7 +195,7 @@ class ObservedJob:
             self._location if restored is not None else None,
             self._restarts,
             self._exceptions.views(),
-            (),
+            samples,
             counts[2],
             sum(vertex.times.records_in_per_second for vertex in sources),
             watermark,

@@ -252,6 +252,8 @@ class WindowOperator(StreamOperator):
             return
         if self.late_tag is None:
             self._late_records.inc(self.contents.records_in(value))
+            behind = self.service.current_watermark - timestamp
+            self.metrics.user.samples.late(value, behind)
         else:
             self.collector.collect(((self.late_tag, value),), timestamp)
 
