@@ -5,11 +5,13 @@ from __future__ import annotations
 import dataclasses
 import json
 import logging
+import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 from tests.executors.driver.reports import views
 from tests.executors.driver.rest.client import Client, ShownJob, served
 from tests.executors.driver.rest.shapes import differences, shape
@@ -199,3 +201,24 @@ def test_a_job_that_is_starting_has_no_chains_and_is_shown() -> None:
             if "vertexid" not in key and "checkpointid" not in key:
                 path = path_of(key)
                 assert client(path).status == 200, path
+
+
+def test_prometheus_reads_the_jobs_that_run() -> None:
+    with served(ended(), ShownJob()) as client:
+        reply = client("/metrics")
+
+    assert reply.status == 200
+    families = {one.name: one for one in text_string_to_metric_families(reply.body)}
+    (uptime,) = families["flink_jobmanager_job_uptime"].samples
+    assert (uptime.labels["job_id"], uptime.value) == (views.JOB_ID, 50_000)
+
+
+def test_without_the_library_for_prometheus_the_answer_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "prometheus_client", None)
+    with served(ShownJob()) as client:
+        reply = client("/metrics")
+
+    assert reply.status == 501
+    assert "penstock[metrics]" in reply.body["errors"][0]

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
     from prometheus_client.metrics_core import Metric
 
+CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 _UNALLOWED: Final = re.compile("[^a-zA-Z0-9:_]")
 _QUANTILES: Final = {"p50": "0.5", "p95": "0.95", "p99": "0.99", "max": "1.0"}
 

@@ -44,7 +44,7 @@ _FORMATS: Final[Mapping[Level, tuple[tuple[ConfigOption[str], ...], tuple[str, .
 
 @dataclass(frozen=True)
 class ScopeFormats:
-    """How the parts of identifiers are made.
+    """How the parts of identifiers are made; without a word of that, they are names alone.
 
     Attributes:
         job: The parts before the names of a job's metrics.
@@ -52,9 +52,9 @@ class ScopeFormats:
         operator: Those before an operator's.
     """
 
-    job: tuple[str, ...]
-    task: tuple[str, ...]
-    operator: tuple[str, ...]
+    job: tuple[str, ...] = ()
+    task: tuple[str, ...] = ()
+    operator: tuple[str, ...] = ()
 
     @classmethod
     def read(cls, configuration: Configuration) -> ScopeFormats:
@@ -107,7 +107,7 @@ class Naming:
 
     def reported(self, metrics: Iterable[JobMetric]) -> Iterator[ReportedMetric]:
         """Yield the metrics as a reporter is given them."""
-        known: dict[Scope, tuple[str, dict[str, str]]] = {}
+        known: dict[Scope, tuple[list[str], dict[str, str]]] = {}
         for metric in metrics:
             scope = metric.scope
             if scope not in known:
@@ -118,20 +118,20 @@ class Naming:
                 metric.name,
                 metric.kind,
                 metric.value,
-                self.delimiter.join((before, *metric.groups, metric.name)),
+                self.delimiter.join((*before, *metric.groups, metric.name)),
                 ".".join((_LOGICAL[scope.level], *metric.logical_groups)),
                 {**variables, **own} if own else variables,
                 metric.is_user,
             )
 
-    def _of(self, scope: Scope) -> tuple[str, dict[str, str]]:
+    def _of(self, scope: Scope) -> tuple[list[str], dict[str, str]]:
         found = variables_of(scope)
         parts = [
             _VARIABLE.sub(lambda variable: found[variable[1]], part)
             for part in self.formats.of(scope.level)
         ]
         kept = {key: value for key, value in found.items() if key not in self.excluded}
-        return self.delimiter.join(parts), {**kept, **dict(self.additional)}
+        return parts, {**kept, **dict(self.additional)}
 
 
 def variables_of(scope: Scope) -> dict[str, str]:

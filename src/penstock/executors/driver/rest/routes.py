@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
+from penstock.errors import MetricsLibraryNotFoundError
+from penstock.executors.driver.reporters.prometheus_page import CONTENT_TYPE, prometheus_page
+from penstock.executors.driver.reporters.scopes import Naming, ScopeFormats
+from penstock.executors.driver.reports.flink_metrics import metrics_of
 from penstock.executors.driver.reports.job_view import job_view_json
 from penstock.executors.driver.reports.recent_log import RECENT_LOG
 from penstock.executors.driver.rest import steering
@@ -53,6 +57,19 @@ def _metrics_of_subtask(call: Call) -> Any:
     return selected(metrics.get(subtask.index, {}), call.query)
 
 
+def _page_for_prometheus(call: Call) -> Answer:
+    running = [view for view in call.views if not view.status.is_terminal_state()]
+    try:
+        page = prometheus_page(
+            metric
+            for view in running
+            for metric in Naming(ScopeFormats()).reported(metrics_of(view))
+        )
+    except MetricsLibraryNotFoundError as error:
+        raise RequestRefusedError(501, str(error)) from error
+    return Answer(page, content_type=CONTENT_TYPE)
+
+
 def _exceptions(call: Call) -> Any:
     return jobs.exceptions(call.view, call.number_asked("maxExceptions", 20))
 
@@ -76,6 +93,7 @@ _VERTEX: Final = f"{_JOB}/vertices/{{vertexid}}"
 _SUBTASK: Final = f"{_VERTEX}/subtasks/{{subtaskindex}}"
 ROUTES: Final[dict[tuple[str, str], _Handler]] = {
     ("GET", "/config"): lambda _: cluster.configuration_answer(),
+    ("GET", "/metrics"): _page_for_prometheus,
     ("GET", "/overview"): lambda call: cluster.overview(call.views),
     ("GET", "/jobs"): lambda call: jobs.jobs(call.views),
     ("GET", "/jobs/overview"): lambda call: jobs.jobs_overview(call.views),
