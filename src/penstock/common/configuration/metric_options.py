@@ -16,8 +16,8 @@ METRIC_REPORTERS: Final[ConfigOption[str | None]] = ConfigOption(
     str,
     None,
     "The names of the reporters of metrics that are used, separated by commas. Default: all that have a "
-    "`metrics.reporter.<name>.factory.class`. What one is told, with `metrics.reporter.<name>.*`, is on the page about "
-    "watching jobs.",
+    "`metrics.reporter.<name>.factory.class`. [Metrics](concepts/metrics.md) says what one is told with "
+    "`metrics.reporter.<name>.*`.",
 )
 SCOPE_DELIMITER: Final = ConfigOption(
     "metrics.scope.delimiter",
