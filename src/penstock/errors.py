@@ -254,6 +254,18 @@ class PortInUseError(PenstockError):
     """Raised when a port that was asked for is taken."""
 
 
+class JobsNotReachableError(PenstockError, OSError):
+    """Raised by the command `penstock` where no REST API of a job answers."""
+
+
+class JobsRefusedError(PenstockError):
+    """Raised by the command `penstock` where a job's REST API refuses what was asked for, or has failed with it."""
+
+
+class UnknownJobError(PenstockError):
+    """Raised by the command `penstock` where there is no such job, or where several are meant."""
+
+
 class UnsupportedOperationError(PenstockError):
     """Raised when something is asked for that cannot be done in the place where it is asked for."""
 

@@ -6,11 +6,12 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+from penstock.cli.jobs.commands import add_commands
 from penstock.cli.listing import list_epochs
 from penstock.cli.showing import show
 from penstock.cli.verifying import verify
 from penstock.common.configuration.options import STATE_CLASS_NAMES
-from penstock.errors import InvalidConfigurationValueError, PenstockError
+from penstock.errors import InvalidConfigurationValueError, JobsRefusedError, PenstockError
 
 __all__ = ["main"]
 
@@ -25,7 +26,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: What follows the command's name; None for those of this process.
 
     Returns:
-        0 if all is well; 1 if a checkpoint is damaged; 2 if there is no such checkpoint.
+        0 if all is well; 1 if a checkpoint is damaged, or a job refuses what it is asked for; 2 if there is no such
+        checkpoint, or no such job.
 
     Raises:
         SystemExit: With 2, if the arguments are wrong.
@@ -38,13 +40,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code: int = options.run(options)
     except PenstockError as error:
         sys.stderr.write(f"{error}\n")
-        return 2
+        return 1 if isinstance(error, JobsRefusedError) else 2
     return code
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="penstock", description="Looks after penstock's jobs.")
-    subjects = parser.add_subparsers(required=True, metavar="checkpoint")
+    subjects = parser.add_subparsers(
+        required=True, metavar="{list,show,stop,savepoint,cancel,checkpoint}"
+    )
+    add_commands(subjects)
     checkpoint = subjects.add_parser("checkpoint", help="look at checkpoints and savepoints")
     actions = checkpoint.add_subparsers(required=True, metavar="{list,show,verify}")
 

@@ -1,0 +1,212 @@
+"""`penstock list`, `show`, `stop`, `savepoint` and `cancel`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from typing import Any, Final
+
+from penstock.cli.jobs.found_jobs import ENDED, FoundJob, find_job, found_jobs
+from penstock.cli.layout import moment, watermark, write, write_table
+from penstock.common.plain_text import Size, span_text
+from penstock.errors import JobsRefusedError
+
+_TOKEN: Final = "PENSTOCK_TOKEN"  # noqa: S105 - the name of a variable
+_SECONDS_BETWEEN: Final = 0.1
+_NOT_DONE: Final = 1
+
+
+def list_jobs(options: argparse.Namespace) -> int:
+    """List the jobs that run, or all of them."""
+    jobs = found_jobs(options.address, _token(options))
+    shown = [job for job in jobs if options.all or not job.has_ended]
+    if options.json:
+        _write_json([{**job.overview, "address": job.client.address} for job in shown])
+    elif shown:
+        write_table(
+            ["job", "name", "state", "since (UTC)", "for", "at"],
+            [
+                (
+                    job.job_id,
+                    job.overview["name"],
+                    job.overview["state"],
+                    moment(job.overview["start-time"]),
+                    span_text(job.overview["duration"]),
+                    job.client.address,
+                )
+                for job in shown
+            ],
+        )
+    else:
+        write("No job is running.")
+    return 0
+
+
+def show_job(options: argparse.Namespace) -> int:
+    """Show what a job does, how far it is behind, and why."""
+    job = _job(options)
+    view = job.client(f"/jobs/{job.job_id}/view")
+    if options.json:
+        _write_json(view)
+        return 0
+    for name, value in _summary(view).items():
+        if value is not None:
+            write(f"{name:<12}{value}")
+    write()
+    write_table(
+        ["operator", "in", "out", "records/s", "watermark", "late", "failed", "timers"],
+        [_operator(operator) for vertex in view["vertices"] for operator in vertex["operators"]],
+    )
+    for exception in view["exceptions"][:1]:
+        write()
+        write(f"{moment(exception['happened'])}  {exception['traceback'] or exception['message']}")
+    return 0
+
+
+def _summary(view: dict[str, Any]) -> dict[str, str | None]:
+    epochs = [epoch for epoch in view["epochs"] if epoch["failure"] is None]
+    last = epochs[-1] if epochs else None
+    lag, held = view["watermark_lag"], ", ".join(view["holding_back"])
+    ended = view["at"] if view["ended"] is None else view["ended"]
+    return {
+        "job": f"{view['name']}  {view['job_id']}",
+        "state": f"{view['status']}, {view['phase']}, for {span_text(ended - view['started'])}",
+        "records": f"{view['records_in']:,}, {view['records_per_second'] or 0:,.0f} records/s",
+        "dropped": _dropped(view),
+        "watermark": None
+        if view["watermark"] is None
+        else f"{watermark(view['watermark'])}{'' if lag is None else f', {span_text(lag)} behind'}",
+        "held back": f"by {held}" if held else None,
+        "state size": f"{Size(view['state_size'])}",
+        "last epoch": None
+        if last is None
+        else f"{last['number']}, {moment(last['started'])} UTC, took {last['duration']} ms",
+        "checkpoints": view["checkpoint_location"],
+        "restarts": str(view["restarts"]) if view["restarts"] else None,
+    }
+
+
+def _dropped(view: dict[str, Any]) -> str | None:
+    counts = {"late": view["late_records"], "failed": view["failed_records"]}
+    return ", ".join(f"{count:,} {what}" for what, count in counts.items() if count) or None
+
+
+def _operator(operator: dict[str, Any]) -> tuple[Any, ...]:
+    figures = operator["figures"]
+    return (
+        operator["name"],
+        figures["records_in"],
+        figures["records_out"],
+        round(operator["records_per_second"] or 0),
+        watermark(figures["output_watermark"]),
+        figures["late_records"],
+        figures["failed_records"],
+        figures["timers"],
+    )
+
+
+def stop_job(options: argparse.Namespace) -> int:
+    """Stop a job with a savepoint, and say where that is."""
+    job = _job(options)
+    body = {"targetDirectory": options.to, "drain": options.drain}
+    return _with_savepoint(job, "stop", body, options)
+
+
+def save_job(options: argparse.Namespace) -> int:
+    """Take a savepoint of a job, and say where it is."""
+    job = _job(options)
+    body = {"target-directory": options.to, "cancel-job": False}
+    return _with_savepoint(job, "savepoints", body, options)
+
+
+def _with_savepoint(
+    job: FoundJob, route: str, body: dict[str, Any], options: argparse.Namespace
+) -> int:
+    trigger = job.client(f"/jobs/{job.job_id}/{route}", "POST", body)["request-id"]
+    path = f"/jobs/{job.job_id}/savepoints/{trigger}"
+    while (answer := job.client(path))["status"]["id"] != "COMPLETED":
+        time.sleep(_SECONDS_BETWEEN)
+    operation = answer["operation"]
+    if "failure-cause" in operation:
+        raise JobsRefusedError(operation["failure-cause"]["stack-trace"])
+    if options.json:
+        _write_json({"location": operation["location"]})
+    else:
+        write(operation["location"])
+    return 0
+
+
+def cancel_job(options: argparse.Namespace) -> int:
+    """Cancel a job, and wait until it has ended.
+
+    Returns:
+        1 if it has ended otherwise.
+    """
+    job = _job(options)
+    job.client(f"/jobs/{job.job_id}?mode=cancel", "PATCH")
+    while (state := job.client(f"/jobs/{job.job_id}/status")["status"]) not in ENDED:
+        time.sleep(_SECONDS_BETWEEN)
+    if options.json:
+        _write_json({"state": state})
+    else:
+        write(f"{job.overview['name']}: {state}")
+    return 0 if state == "CANCELED" else _NOT_DONE
+
+
+def _job(options: argparse.Namespace) -> FoundJob:
+    return find_job(options.job, options.address, _token(options))
+
+
+def _token(options: argparse.Namespace) -> str | None:
+    return options.token or os.environ.get(_TOKEN)
+
+
+def _write_json(plain: Any) -> None:
+    write(json.dumps(plain, indent=2, ensure_ascii=False))
+
+
+def add_commands(subjects: Any) -> None:
+    """Add the commands to those of `penstock`.
+
+    Args:
+        subjects: Where to.
+    """
+    listing = subjects.add_parser("list", help="list the jobs that run")
+    listing.add_argument("-a", "--all", action="store_true", help="those that have ended too")
+    listing.set_defaults(run=list_jobs)
+    showing = subjects.add_parser("show", help="show what a job does, and how far it is behind")
+    showing.set_defaults(run=show_job)
+    stopping = subjects.add_parser("stop", help="stop a job with a savepoint")
+    stopping.set_defaults(run=stop_job)
+    stopping.add_argument(
+        "--drain",
+        action="store_true",
+        help="close all windows and fire all timers before: for a job that is not to go on",
+    )
+    saving = subjects.add_parser("savepoint", help="take a savepoint of a job, which goes on")
+    saving.set_defaults(run=save_job)
+    cancelling = subjects.add_parser(
+        "cancel", help="end a job at once: what is not committed is given up"
+    )
+    cancelling.set_defaults(run=cancel_job)
+    for command in (showing, stopping, saving, cancelling):
+        command.add_argument("job", metavar="JOB", help="its name, its id, or how that begins")
+    for command in (stopping, saving):
+        command.add_argument(
+            "--to",
+            metavar="DIR",
+            help="the folder or URL in which the savepoint gets a folder; default: "
+            "execution.checkpointing.savepoint-dir of the job",
+        )
+    for command in (listing, showing, stopping, saving, cancelling):
+        command.add_argument(
+            "--address",
+            metavar="HOST:PORT",
+            help="where the job is seen; default: ports 8081 to 8100 of this machine",
+        )
+        command.add_argument(
+            "--token", help=f"what rest.token is there; default: the variable {_TOKEN}"
+        )
+        command.add_argument("--json", action="store_true", help="write JSON")

@@ -1,0 +1,104 @@
+"""Finds jobs: at an address, or at the ports of this machine where drivers usually are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from penstock.cli.jobs.rest_client import RestClient
+from penstock.errors import JobsNotReachableError, JobsRefusedError, UnknownJobError
+
+_PORTS: Final = range(8081, 8101)
+_SECONDS_TO_LOOK: Final = 2.0
+ENDED: Final = frozenset({"FINISHED", "CANCELED", "FAILED", "SUSPENDED"})
+"""The states that nothing follows."""
+
+
+@dataclass(frozen=True)
+class FoundJob:
+    """A job.
+
+    Attributes:
+        client: Asks the driver that it is of.
+        overview: What the driver says of it in `/jobs/overview`.
+    """
+
+    client: RestClient
+    overview: dict[str, Any]
+
+    @property
+    def job_id(self) -> str:
+        """Its id."""
+        return str(self.overview["jid"])
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it has ended."""
+        return self.overview["state"] in ENDED
+
+
+def found_jobs(address: str | None, token: str | None) -> list[FoundJob]:
+    """Return the jobs at an address, the last one first.
+
+    Args:
+        address: The address. Default: those at the ports 8081 to 8100 of this machine.
+        token: What `rest.token` is set to there.
+
+    Raises:
+        JobsNotReachableError: If nothing answers.
+        JobsRefusedError: If a token is missed.
+    """
+    if address is not None:
+        return _jobs_of(RestClient(address, token))
+    found: list[FoundJob] = []
+    answers = 0
+    refused: JobsRefusedError | None = None
+    for port in _PORTS:
+        try:
+            found += _jobs_of(RestClient(f"http://127.0.0.1:{port}", token, _SECONDS_TO_LOOK))
+            answers += 1
+        except JobsNotReachableError:
+            continue
+        except JobsRefusedError as error:
+            refused = error
+    if refused is not None and not answers:
+        raise refused
+    if not answers:
+        raise JobsNotReachableError(
+            f"No job is seen at the ports {_PORTS[0]} to {_PORTS[-1]} of this machine.",
+            hint="A job says where it is seen when it starts. Name that place with --address.",
+        )
+    return found
+
+
+def _jobs_of(client: RestClient) -> list[FoundJob]:
+    answer = client("/jobs/overview")
+    jobs = answer.get("jobs") if isinstance(answer, dict) else None
+    if not isinstance(jobs, list):
+        raise JobsNotReachableError(f"What answers at {client.address} is no REST API of jobs.")
+    return [FoundJob(client, overview) for overview in jobs]
+
+
+def find_job(wanted: str, address: str | None, token: str | None) -> FoundJob:
+    """Return the job that is meant: by its id, the beginning of that, or its name.
+
+    Of several with one name the one that runs is meant, if there is one.
+
+    Raises:
+        UnknownJobError: If there is none, or if there are several.
+        JobsNotReachableError: If nothing answers.
+        JobsRefusedError: If a token is missed.
+    """
+    jobs = found_jobs(address, token)
+    meant = [job for job in jobs if job.job_id == wanted]
+    meant = meant or [job for job in jobs if job.overview["name"] == wanted]
+    meant = meant or [job for job in jobs if job.job_id.startswith(wanted)]
+    if len(meant) > 1:
+        meant = [job for job in meant if not job.has_ended] or meant
+    if len(meant) == 1:
+        return meant[0]
+    known = ", ".join(f"{job.job_id} ({job.overview['name']})" for job in meant or jobs)
+    what = f"Several jobs are meant by {wanted!r}." if meant else f"There is no job {wanted!r}."
+    raise UnknownJobError(
+        what, hint=f"There {'is' if len(meant or jobs) == 1 else 'are'} {known or 'none'}."
+    )

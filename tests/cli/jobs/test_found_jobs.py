@@ -1,0 +1,47 @@
+"""Jobs are found at the ports of this machine where drivers usually are."""
+
+from __future__ import annotations
+
+import socket
+
+import pytest
+from tests.executors.driver.reports import views
+from tests.executors.driver.rest.client import ShownJob, served
+
+from penstock.cli.jobs import found_jobs
+from penstock.errors import JobsNotReachableError, JobsRefusedError
+from penstock.executors.driver.rest.access import Access
+
+
+def look_at(monkeypatch: pytest.MonkeyPatch, *ports: int) -> None:
+    monkeypatch.setattr(found_jobs, "_PORTS", ports)
+
+
+@pytest.fixture
+def closed() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
+
+
+def test_jobs_of_several_drivers_are_found(monkeypatch: pytest.MonkeyPatch, closed: int) -> None:
+    other = ShownJob(views.view(job_id="c" * 32))
+    with (
+        served(ShownJob()) as one,
+        served(other) as two,
+        served(ShownJob(), access=Access(token="abc")) as hidden,
+    ):
+        look_at(monkeypatch, closed, one.port, hidden.port, two.port)
+        found = found_jobs.found_jobs(None, None)
+        look_at(monkeypatch, hidden.port)
+        with pytest.raises(JobsRefusedError, match="token"):
+            found_jobs.found_jobs(None, None)
+
+    assert [job.job_id for job in found] == [views.JOB_ID, "c" * 32]
+
+
+def test_where_nothing_answers_it_is_said_which_ports(
+    monkeypatch: pytest.MonkeyPatch, closed: int
+) -> None:
+    look_at(monkeypatch, closed)
+    with pytest.raises(JobsNotReachableError, match=f"{closed}(.|\n)*Hint: "):
+        found_jobs.found_jobs(None, None)
