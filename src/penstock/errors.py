@@ -250,6 +250,10 @@ class SparkNotFoundError(PenstockError, ImportError):
     """Raised when a program is to run on Spark and pyspark is not installed."""
 
 
+class SparkTooOldError(PenstockError):
+    """Raised when pyspark, or the Spark of a session, is older than penstock runs on."""
+
+
 class PortInUseError(PenstockError):
     """Raised when a port that was asked for is taken."""
 

@@ -19,6 +19,7 @@ def executor_for(target: str) -> Executor:
 
     Raises:
         SparkNotFoundError: If pyspark is not installed, which only the one on Spark needs.
+        SparkTooOldError: If it is older than penstock runs on.
     """
     if target == "local":
         from penstock.executors.local import LocalExecutor
@@ -30,6 +31,10 @@ def executor_for(target: str) -> Executor:
             hint="Run: pip install 'penstock[spark]'. To try a program without Spark, set "
             "execution.target to 'local'.",
         )
+    from penstock.executors.spark.versions import check_pyspark
+
+    # The executor itself cannot even be imported with one that is too old.
+    check_pyspark()
     from penstock.executors.spark.executor import SparkExecutor
 
     return SparkExecutor()

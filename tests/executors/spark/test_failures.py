@@ -1,5 +1,10 @@
 from __future__ import annotations
 
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
@@ -11,9 +16,14 @@ from penstock.errors import (
     KafkaOffsetNotFoundError,
     NoSinkError,
     SourceNotReadableError,
+    SparkTooOldError,
     WorkerLostError,
 )
+from penstock.executors.spark import memory_signs
 from penstock.executors.spark.failures import as_penstock_error
+from penstock.executors.spark.memory_signs import MemorySigns
+from penstock.executors.spark.versions import check_pyspark, check_session
+from penstock.executors.targets import executor_for
 
 
 def test_an_error_of_penstock_is_found_behind_those_of_spark() -> None:
@@ -86,9 +96,16 @@ def test_a_worker_that_died_is_named_with_what_it_ran(text: str, who: str, said:
 
     assert type(error) is WorkerLostError
     assert error.message == (
-        f"Job 'x': {who} died (killed, or out of memory) while it ran operators of "
-        f"'Source: in -> Map', 'Count'. Spark says: {said}."
+        f"Job 'x': {who} died while it ran operators of 'Source: in -> Map', 'Count': it was killed, or "
+        f"crashed. Spark says: {said}."
     )
+    assert "emory" not in str(error)
+
+
+def test_only_where_memory_was_it_the_hint_is_about_memory() -> None:
+    text = "ExecutorLostFailure (executor 1 exited) Reason: Command exited with code 137"
+    error = as_penstock_error(RuntimeError(text), "Job 'x'")
+    assert "An executor ran out of memory while it ran" in error.message
     assert "spark.executor.memoryOverhead" in str(error.hint)
 
 
@@ -126,3 +143,57 @@ def test_nor_can_a_frame(env: StreamExecutionEnvironment, spark: SparkSession) -
     counts = env.from_collection([1]).map(lambda number: frame.count() + number)
     with pytest.raises(FunctionNotSerializableError, match="'frame' is a DataFrame, which cannot"):
         list(counts.execute_and_collect())
+
+
+@pytest.mark.parametrize(
+    ("text", "is_memory"),
+    [
+        ("java.lang.OutOfMemoryError: Java heap space", True),
+        ("MemoryError", True),
+        ("Container killed by YARN for exceeding memory limits", True),
+        ("Command exited with code 137", True),
+        ("exit code: 137", True),
+        ("OOMKilled", True),
+        ("Python worker exited unexpectedly (crashed)", False),
+        ("Command exited with code 1370", False),
+        ("Connection refused: port 137", False),
+    ],
+)
+def test_memory_was_it_by_what_is_said(
+    text: str, is_memory: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory_signs, "_COUNTS", tmp_path / "none")
+    assert MemorySigns(0)(text) is is_memory
+
+
+def test_memory_was_it_by_what_the_system_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts = tmp_path / "vmstat"
+    counts.write_text("pgfault 7\noom_kill 3\noom_killer 9\n")
+    monkeypatch.setattr(memory_signs, "_COUNTS", counts)
+    signs = MemorySigns(3)
+    assert not signs("crashed")
+    counts.write_text("oom_kill 4\n")
+    assert signs("crashed")
+    assert not signs("crashed")
+
+
+@pytest.mark.parametrize("version", ["3.5.1", "4.0.0+vendor", "4.1.2.dev0"])
+def test_a_spark_that_is_too_old_is_refused_by_name_and_version(
+    version: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session: Any = SimpleNamespace(version=version)
+    with pytest.raises(SparkTooOldError) as raised:
+        check_session(session)
+    assert f"4.2 and newer, and the SparkSession runs Spark {version}." in raised.value.message
+    monkeypatch.setattr(pyspark, "__version__", version)
+    with pytest.raises(SparkTooOldError, match=r"pyspark .* is installed\."):
+        executor_for("spark")
+
+
+@pytest.mark.parametrize("version", ["4.2.0", "4.10.0", "5.0.0", "vendor"])
+def test_other_versions_are_not_refused(version: str) -> None:
+    session: Any = SimpleNamespace(version=version)
+    check_session(session)
+    check_pyspark()

@@ -25,9 +25,9 @@ def check(stream: DataStream) -> None:
         list(stream.map(die).name("deadly").execute_and_collect())
 
     text = str(caught.value)
-    assert "A Python worker died (killed, or out of memory) while it ran operators of " in text
+    assert "A Python worker died while it ran operators of " in text
     assert "deadly" in text
-    assert "'Memory' in docs/configuration.md" in text
+    assert "emory" not in text
     assert not any(word in text for word in ("Traceback", "\tat ", "Proxy", "py4j"))
 
 

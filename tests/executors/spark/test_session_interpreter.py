@@ -18,6 +18,8 @@ PYTHON = "PYSPARK_PYTHON"
 class Built:
     """Stands for a session: it has the interpreter that is named when it is built."""
 
+    version = "4.3.0"
+
     builder: Any
 
     def __init__(self) -> None:

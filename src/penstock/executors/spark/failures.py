@@ -15,6 +15,7 @@ from penstock.errors import (
     SourceNotReadableError,
     WorkerLostError,
 )
+from penstock.executors.spark.memory_signs import shows_memory
 
 _UNREADABLE = re.compile(
     r"Connection refused|ConnectException|UnknownHostException|PATH_NOT_FOUND|FileNotFoundException|"
@@ -79,7 +80,7 @@ def as_penstock_error(error: BaseException, what: str, chains: Sequence[str] = (
     text = str(error)
     lost = _LOST_WORKER.search(text)
     if lost is not None:
-        return _worker_lost(lost.group(0), what, chains)
+        return _worker_lost(lost.group(0), what, chains, is_memory=shows_memory(text))
     first = re.split(r"JVM stacktrace:|=== Streaming Query ===", text, maxsplit=1)[0].strip()
     first = _JAVA_FRAMES.sub("", first)
     shown = first if len(first) <= _LENGTH else first[:_LENGTH] + " ..."
@@ -103,19 +104,26 @@ def is_of_spark(error: BaseException) -> bool:
     return type(error).__module__.partition(".")[0] in {"pyspark", "py4j"}
 
 
-def _worker_lost(said: str, what: str, chains: Sequence[str]) -> WorkerLostError:
+def _worker_lost(
+    said: str, what: str, chains: Sequence[str], *, is_memory: bool
+) -> WorkerLostError:
     names = ", ".join(map(repr, chains[:_MOST_CHAINS])) + (
         " ..." if len(chains) > _MOST_CHAINS else ""
     )
     ran = f"while it ran operators of {names}" if chains else "while it ran operators"
     who = "A Python worker" if said.startswith("Python") else "An executor"
+    again = "With a checkpoint location a job that is started again goes on from its last epoch."
+    if is_memory:
+        return WorkerLostError(
+            f"{what}: {who} ran out of memory {ran}. Spark says: {said}.",
+            hint="Have fewer workers at once (cores in spark.master, spark.executor.cores), give them more "
+            "(spark.executor.memoryOverhead), or keep less in them (state.backend.type: rocksdb, "
+            f"state.backend.memory.limit): see 'Memory' in docs/configuration.md. {again}",
+        )
     return WorkerLostError(
-        f"{what}: {who} died (killed, or out of memory) {ran}. Spark says: {said}.",
-        hint="The log of the system (dmesg) or of the cluster says whether it ran out of memory. Then have "
-        "fewer workers at once (cores in spark.master, spark.executor.cores), give them more "
-        "(spark.executor.memoryOverhead), or keep less in them (state.backend.type: rocksdb, "
-        "state.backend.memory.limit): see 'Memory' in docs/configuration.md. With a checkpoint location a job "
-        "that is started again goes on from its last epoch.",
+        f"{what}: {who} died {ran}: it was killed, or crashed. Spark says: {said}.",
+        hint="The log of the system (dmesg) or of the cluster may say who killed it; a library that is not written in "
+        f"Python may have crashed it. {again}",
     )
 
 

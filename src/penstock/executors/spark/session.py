@@ -21,6 +21,7 @@ from penstock.executors.spark.jars import check_jars, jars_of
 from penstock.executors.spark.java import ensure_java
 from penstock.executors.spark.java_process import forget_dead_process, java_process
 from penstock.executors.spark.kafka.package import resolved
+from penstock.executors.spark.memory_signs import shows_memory
 from penstock.executors.spark.session_options import (
     LOOPBACK,
     PACKAGES,
@@ -29,6 +30,7 @@ from penstock.executors.spark.session_options import (
     local_cores,
     session_options,
 )
+from penstock.executors.spark.versions import check_session
 
 _APPLICATION: Final = "spark.app.id"
 _PYTHON: Final = "PYSPARK_PYTHON"
@@ -52,6 +54,7 @@ def session(given: Any, configuration: Configuration, packages: Sequence[str] = 
         packages: Modules of Maven's, as "group:module:version", that a new session is to have.
 
     Raises:
+        SparkTooOldError: If the session runs a Spark that is too old.
         JavaNotFoundError: If there is no Java to start Spark with.
         JarsNotLoadedError: If the session runs already, without the jars that the program names.
         KafkaConnectorNotFoundError: If Spark does not start with the packages.
@@ -60,6 +63,7 @@ def session(given: Any, configuration: Configuration, packages: Sequence[str] = 
         found = given or _running()
         if found is None:
             return _build(configuration, packages)
+        check_session(found)
         check_jars(found, configuration)
         _remark_on_interpreter(found, configuration)
         return found
@@ -187,16 +191,20 @@ def session_lost(what: str, error: PenstockError, *, can_go_on: bool) -> Session
         can_go_on: Whether a restart can build another session, and go on in it.
     """
     reason = str(error.__cause__ or error.message).partition("\n")[0]
+    memory = ""
+    if shows_memory(f"{error.__cause__} {error}"):
+        memory = (
+            "It ran out of memory: set spark.driver.memory, above all for large records (see 'Memory' in "
+            "docs/configuration.md). "
+        )
     if can_go_on:
         return JavaProcessLostError(
             f"{what} lost its SparkSession, as Spark's Java process died: {reason}",
-            hint="It was often short of memory: set spark.driver.memory, above all for large records (see "
-            "'Memory' in docs/configuration.md). With a restart strategy the job goes on in a new session.",
+            hint=f"{memory}With a restart strategy the job goes on in a new session.",
         )
     return SessionLostError(
         f"{what} lost its SparkSession: {reason}",
-        hint="The session was stopped, or its Java process died, often for want of memory: set "
-        "spark.driver.memory, above all for large records (see 'Memory' in docs/configuration.md). A restart strategy can build another session only where penstock built the "
-        "first, and no DataFrame or sink of the program belongs to it. Start the program again: with a "
-        "checkpoint location it goes on from its last epoch.",
+        hint=f"{memory}The session was stopped, or its Java process died. A restart strategy can build another session "
+        "only where penstock built the first, and no DataFrame or sink of the program belongs to it. Start the program "
+        "again: with a checkpoint location it goes on from its last epoch.",
     )
