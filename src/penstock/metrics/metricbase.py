@@ -40,7 +40,8 @@ class MetricGroup(ABC):
         Args:
             name: Its name.
             extra: A value, if the name is what it is a value of: the group returned is one more below, of
-                this name. Default: None, for a plain group.
+                this name, and reporters that know labels give its metrics the label `name="extra"`. Default:
+                None, for a plain group.
         """
 
     @abstractmethod
