@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from penstock.common.job_status import JobStatus
 
@@ -331,13 +331,16 @@ class JobView:
     spark_url: str | None = None
 
 
+_PLAIN: Final = frozenset({str, int, float, bool, type(None)})
+"""Most of what is in a view: it is asked for first."""
+
+
 def job_view_json(view: Any) -> Any:
     """Return a view, or a part of one, as data that JSON can hold: fields by name, statuses by theirs."""
+    if type(view) in _PLAIN:
+        return view
     if dataclasses.is_dataclass(view):
-        return {
-            found.name: job_view_json(getattr(view, found.name))
-            for found in dataclasses.fields(view)
-        }
+        return {name: job_view_json(value) for name, value in vars(view).items()}
     if isinstance(view, Mapping):
         return {_name(key): job_view_json(value) for key, value in view.items()}
     if isinstance(view, tuple | list | frozenset):
