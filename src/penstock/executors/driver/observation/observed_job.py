@@ -69,6 +69,7 @@ class ObservedJob:
         self._is_bounded = False
         self._is_stopping = False
         self._location: str | None = None
+        self._restored_from: str | None = None
         self._spark_url: str | None = None
         self._view_lock = threading.Lock()
         self._last_view: JobView | None = None
@@ -95,6 +96,8 @@ class ObservedJob:
         self._watermarks = Watermarks(program, self._log, watermark_makers(job.graph))
         self._is_bounded = not job.has_streams
         self._location = checkpoints.location if checkpoints.is_durable else None
+        recovery = self._configuration.get(options.SAVEPOINT_PATH)
+        self._restored_from = recovery if checkpoints.is_fork and recovery else self._location
         return self._log
 
     def runs_on(self, spark_url: str | None) -> None:
@@ -192,7 +195,7 @@ class ObservedJob:
             counts[0],
             counts[1],
             None if restored is None else restored.number,
-            self._location if restored is not None else None,
+            self._restored_from if restored is not None else None,
             self._restarts,
             self._exceptions.views(),
             samples,
