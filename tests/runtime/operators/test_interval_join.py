@@ -13,6 +13,7 @@ from tests.strategies import any_of, from_zero, many_of
 from penstock.datastream import OutputTag
 from penstock.errors import InvalidTimestampError, UserFunctionError
 from penstock.runtime.exchange.elements import StreamRecord
+from penstock.runtime.late_records import LATENESS
 from penstock.runtime.metrics import LATE_RECORDS
 from penstock.runtime.operators.interval_join import IntervalJoinOperator, JoinContext
 from penstock.runtime.timestamp import MAX_TIMESTAMP, MIN_TIMESTAMP
@@ -163,7 +164,10 @@ def test_late_records_that_go_nowhere_are_counted() -> None:
         harness.process_element2(("a", 9, 0), 9)
         harness.process_element1(("a", 10, 0), 10)
 
-        assert harness.operator.metrics.user.take() == {LATE_RECORDS: 2}
+        counted = harness.operator.metrics.user.take()
+        assert counted.pop(LATE_RECORDS) == 2
+        assert counted.pop(LATENESS).summary()["max"] == 2
+        assert counted == {}
         assert len(harness.get_side_output(RIGHT_LATE)) == 1
 
 

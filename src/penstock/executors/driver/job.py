@@ -34,6 +34,7 @@ from penstock.executors.driver.epoch_feed import EpochFeed, EpochResult
 from penstock.executors.driver.epoch_gate import GateTurn
 from penstock.executors.driver.interrupts import JOBS, take_interrupts
 from penstock.executors.driver.observation.observed_job import ObservedJob
+from penstock.executors.driver.progress.late_records import LateRecordsLog, warn_of_late_records
 from penstock.executors.driver.recovery.restart_strategy import restart_strategy_of
 from penstock.executors.driver.recovery.restarts import (
     FailureLog,
@@ -44,7 +45,7 @@ from penstock.executors.driver.recovery.restarts import (
 from penstock.executors.driver.reports.job_view import JobView
 from penstock.executors.driver.reports.progress_line import ProgressLine
 from penstock.executors.driver.reports.recent_log import RECENT_LOG
-from penstock.executors.driver.reports.tally import Tally, warn_of_late_records
+from penstock.executors.driver.reports.tally import Tally
 from penstock.executors.driver.reports.task_lines import TaskLines, TaskLog
 from penstock.executors.driver.savepoints import Savepoints
 from penstock.executors.port import JobRequest
@@ -114,6 +115,7 @@ class Job:
         self._log = TaskLog()
         RECENT_LOG.listen()
         self._line = ProgressLine(request.name, request.configuration)
+        self._late_records = LateRecordsLog(request.name)
         self._engine = threading.Thread(target=self._work, name=f"job-{job_id}", daemon=True)
         self._reader = threading.Thread(target=self._read, name=f"epochs-{job_id}", daemon=True)
         JOBS.begin(self)
@@ -220,6 +222,8 @@ class Job:
             self._request.collectors[collect_id](values)
         with self._lock:
             event = self._tally.add(result)
+        if not self._request.graph.is_bounded:
+            self._late_records.note(self._progress.operators.values())
         self._line.show(self._progress)
         self._tell("on_epoch_completed", event)
 

@@ -10,7 +10,7 @@ from penstock.common.typeinfo.types import Types
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.exchange.elements import Block
 from penstock.runtime.exchange.watermarks.timestamps import timestamps_of
-from penstock.runtime.metrics import LATE_RECORDS
+from penstock.runtime.late_records import LateRecords
 from penstock.runtime.objects.mutability import given, kept
 from penstock.runtime.operator import BatchOrder, TwoInputOperator
 from penstock.runtime.operators.collector import Collector
@@ -165,7 +165,7 @@ class IntervalJoinOperator(FunctionOperator, TwoInputOperator):
         assert self.timers is not None
         self._timer_service = self.timers.get_internal_timer_service(_SERVICE, self)
         self._context = JoinContext()
-        self._dropped = self.metrics.user.counter(LATE_RECORDS)
+        self._dropped = LateRecords(self.metrics.user)
         lower, upper = self._lower, self._upper
         left, right = (
             _Buffer(self.state.get_state(_descriptor(name)), self.state) for name in (_LEFT, _RIGHT)
@@ -194,11 +194,12 @@ class IntervalJoinOperator(FunctionOperator, TwoInputOperator):
         timestamps = timestamps_of(block, None, self.name)
         watermark = self._timer_service.current_watermark
         set_current_key = self.state.set_current_key
-        late = Block([], [])
+        late: list[Any] = []
+        late_times: list[int] = []
         for value, key, timestamp in zip(block.values, keys, timestamps, strict=True):
             if timestamp < watermark:
-                late.values.append(value)
-                late.timestamps.append(timestamp)  # type: ignore[union-attr]
+                late.append(value)
+                late_times.append(timestamp)
                 continue
             set_current_key(key)
             self._keep(value, timestamp, side)
@@ -209,12 +210,11 @@ class IntervalJoinOperator(FunctionOperator, TwoInputOperator):
                 self._join(one, timestamp, other, other_timestamp, is_left=side.is_left)
         self._collector.flush()
         if side.late_tag is None:
-            self._dropped.inc(len(late))
-            for value, at in zip(late.values, late.timestamps or (), strict=True):
-                assert at is not None
-                self.metrics.user.samples.late(value, watermark - at)
+            for value, timestamp in zip(late, late_times, strict=True):
+                self._dropped.drop(1, watermark - timestamp)
+                self.metrics.user.samples.late(value, watermark - timestamp)
         else:
-            self.output.collect_side(side.late_tag, late)
+            self.output.collect_side(side.late_tag, Block(late, list(late_times)))
 
     def _keep(self, value: Any, timestamp: int, side: _Side) -> None:
         side.buffer.add(timestamp, value)

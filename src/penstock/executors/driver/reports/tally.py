@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-import warnings
 from collections import Counter
-from collections.abc import Iterable, Mapping
 from typing import Any
 
 from penstock.checkpoint.epoch_record import EpochRecord
 from penstock.common.epoch_listener import EpochCompleted
 from penstock.common.job_status import JobStatus
 from penstock.common.running_job import JobProgress
-from penstock.errors import LateRecordsDroppedWarning
 from penstock.executors.driver.epoch_feed import EpochResult
 from penstock.executors.driver.epoch_outcome import add_user_metrics
 from penstock.runtime.metrics import LATE_RECORDS, shown_metric
 from penstock.runtime.program import Program
-from penstock.runtime.user_code import stack_level_of_user
 
 
 class Tally:
@@ -115,28 +111,3 @@ def _plain(report: dict[str, Any]) -> dict[str, Any]:
     """Return what an operator did, with gauges as they are, and meters and distributions as a few numbers."""
     user = {name: shown_metric(value) for name, value in report["user"].items()}
     return {**report, "user": user, "late_records": user.get(LATE_RECORDS, 0)}
-
-
-def warn_of_late_records(job: str, reports: Iterable[Mapping[str, Any]]) -> None:
-    """Say so where operators dropped records that came late.
-
-    Args:
-        job: The name of the job.
-        reports: What each operator did in all epochs.
-    """
-    counts = [
-        f"{count} at {report['name']!r}"
-        for report in reports
-        if (count := report["user"].get(LATE_RECORDS, 0))
-    ]
-    if not counts:
-        return
-    warnings.warn(
-        LateRecordsDroppedWarning(
-            f"The bounded job {job!r} dropped records that came behind the watermark: {', '.join(counts)}.\n\n"
-            "Hint: In BATCH mode (set_runtime_mode) none is late. Else let the watermark stay further behind "
-            "(for_bounded_out_of_orderness), keep windows for late records (allowed_lateness), or take these "
-            "in a side output (side_output_late_data)."
-        ),
-        stacklevel=stack_level_of_user(),
-    )

@@ -146,6 +146,7 @@ class GeneralWindows(WindowSet):
     def _put_record(self, value: Any, timestamp: int | None) -> None:
         """Put a record into its windows."""
         operator, is_skipped = self._operator, True
+        gone: list[Any] = []
         windows = self._windows_of(value, timestamp)
         # Each of several windows is given its own.
         held = self._kept.hold(value, operator.state.current_key) if len(windows) > 1 else value
@@ -161,10 +162,12 @@ class GeneralWindows(WindowSet):
                 is_skipped = False
                 self._kept.set_current_namespace(self._namespace_of(place))
                 self._add(given(held), timestamp, whole)
-            elif known is not None:
+                continue
+            gone.append(whole)
+            if known is not None:
                 known.places.pop(whole, None)
         if is_skipped:
-            operator.skip(value, timestamp)
+            operator.skip(value, timestamp, gone)
 
     def _windows_of(self, value: Any, timestamp: int | None) -> Collection[Any]:
         windows = self._assigner.assign_windows(value, timestamp, self._clocks)

@@ -127,7 +127,7 @@ class AlignedWindows(WindowSet):
             pane = self._panes.pane_of(timestamp)
             windows = [window for window in self._panes[pane] if not operator.is_late(window)]
             if not windows:
-                operator.skip(block.values[index], timestamp)
+                operator.skip(block.values[index], timestamp, self._panes[pane][:1])
                 continue
             part = block.part(index, index + 1)
             self._put_panes(part, {pane: (0,)}, {pane: windows})

@@ -97,7 +97,7 @@ class Sessions(WindowSet):
             end, is_awaited = max(end, last), last > watermark + 1
         window = operator.window = TimeWindow(start, end)
         if operator.is_late(window):
-            operator.skip(value, timestamp)
+            operator.skip(value, timestamp, [window])
             return
         if touched:
             kept = touched[0][2]

@@ -13,7 +13,7 @@ from penstock.runtime.epoch import Epoch
 from penstock.runtime.exchange.elements import Block
 from penstock.runtime.job_pickle import dumps, loads
 from penstock.runtime.keys.window_values import last_timestamp
-from penstock.runtime.metrics import LATE_RECORDS
+from penstock.runtime.late_records import LateRecords
 from penstock.runtime.objects.mutability import copied
 from penstock.runtime.operator import BatchOrder, OperatorPart, StreamOperator
 from penstock.runtime.operators.collector import Collector
@@ -132,7 +132,7 @@ class WindowOperator(StreamOperator):
         self._context = WindowContext(
             self.context, self.service, self.state, self.namespaces.of, merges=merges
         )
-        self._late_records = self.metrics.user.counter(LATE_RECORDS)
+        self._late_records = LateRecords(self.metrics.user)
         # The window that is at work, for messages.
         self.window: Any = None
         stateless = replace(
@@ -245,15 +245,18 @@ class WindowOperator(StreamOperator):
         end: int = window.max_timestamp()
         return min(end + self.allowed_lateness, MAX_TIMESTAMP) if self.is_event_time else end
 
-    def skip(self, value: Any, timestamp: int | None) -> None:
-        """Do what is to be done with a record that was put into no window."""
+    def skip(self, value: Any, timestamp: int | None, windows: Iterable[Any]) -> None:
+        """Do what is to be done with a record that was put into none of its windows."""
         latest = self.service.current_watermark - self.allowed_lateness
         if not self.is_event_time or timestamp is None or timestamp > latest:
             return
         if self.late_tag is None:
-            self._late_records.inc(self.contents.records_in(value))
-            behind = self.service.current_watermark - timestamp
-            self.metrics.user.samples.late(value, behind)
+            gone = max(map(self.cleanup_time, windows), default=None)
+            watermark = self.service.current_watermark
+            self._late_records.drop(
+                self.contents.records_in(value), None if gone is None else watermark - gone + 1
+            )
+            self.metrics.user.samples.late(value, watermark - timestamp)
         else:
             self.collector.collect(((self.late_tag, value),), timestamp)
 
