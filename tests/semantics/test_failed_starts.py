@@ -63,7 +63,7 @@ STEPS = [
             "penstock.executors.driver.start.EpochRunner",
             "penstock.executors.driver.start.Job",
             "penstock.executors.driver.job.restart_strategy_of",
-            "penstock.executors.driver.job.ProgressLine",
+            "penstock.executors.driver.job.LateRecordsLog",
         )
     ),
 ]

@@ -43,7 +43,6 @@ from penstock.executors.driver.recovery.restarts import (
     summary_of,
 )
 from penstock.executors.driver.reports.job_view import JobView
-from penstock.executors.driver.reports.progress_line import ProgressLine
 from penstock.executors.driver.reports.recent_log import RECENT_LOG
 from penstock.executors.driver.reports.tally import Tally
 from penstock.executors.driver.reports.task_lines import TaskLines, TaskLog
@@ -114,7 +113,6 @@ class Job:
         self._failures = FailureLog()
         self._log = TaskLog()
         RECENT_LOG.listen()
-        self._line = ProgressLine(request.name, request.configuration)
         self._late_records = LateRecordsLog(request.name)
         self._engine = threading.Thread(target=self._work, name=f"job-{job_id}", daemon=True)
         self._reader = threading.Thread(target=self._read, name=f"epochs-{job_id}", daemon=True)
@@ -194,13 +192,11 @@ class Job:
                     if isinstance(result, Restart):
                         self._tell_of_restart(result)
                     elif isinstance(result, TaskLines):
-                        self._line.clear()
                         self._log.show(result)
                     else:
                         self._consume(result)
                 if ended:
                     break
-                self._line.turn(self._progress)
         except BaseException as error:  # noqa: BLE001 - the waiting client raises it
             self._error = self._error or error
             self._end_soon()
@@ -211,24 +207,22 @@ class Job:
             self._done.set()
 
     def _consume(self, result: EpochResult) -> None:
-        self._line.clear()
         for stream, lines in (
             (sys.stdout, result.printed),
             (sys.stderr, result.printed_to_err),
         ):
-            stream.writelines(f"{text}\n" for text in lines)
-            stream.flush()
+            if lines:
+                stream.write("\n".join([*lines, ""]))
+                stream.flush()
         for collect_id, values in result.collected:
             self._request.collectors[collect_id](values)
         with self._lock:
             event = self._tally.add(result)
         if not self._request.graph.is_bounded:
             self._late_records.note(self._progress.operators.values())
-        self._line.show(self._progress)
         self._tell("on_epoch_completed", event)
 
     def _tell_of_restart(self, restart: Restart) -> None:
-        self._line.clear()
         _LOG.warning("%s", self._failures.text(self._request.name, restart))
         event = JobRestarting(self.job_id, restart.number, restart.delay, restart.error)
         self._tell("on_job_restarting", event)
@@ -248,7 +242,6 @@ class Job:
 
     def _finish(self) -> None:
         try:
-            self._line.finish(self._progress)
             with self._gate.between():
                 self._clean_up()
         except BaseException as error:  # noqa: BLE001 - the waiting client raises it
@@ -266,6 +259,7 @@ class Job:
             event = JobEnded(self.job_id, progress.status, progress.epochs, self._error)
             progress.is_left_behind = False
         JOBS.end(self, is_failed=self._error is not None)
+        self._observed.line.end()
         self._tell("on_job_ended", event)
 
     def _end_cancelled(self) -> None:
@@ -295,10 +289,11 @@ class Job:
         # An event and not the thread: a join that Ctrl-C interrupts takes the thread for ended. The
         # wait is bounded, so that Ctrl-C is heard in between.
         take_interrupts()
-        while not self._done.wait(0.1):
-            if time.monotonic() > self._given_up_at:
-                self._leave_behind()
-                return self.progress()
+        with self._observed.line.awaited():
+            while not self._done.wait(0.1):
+                if time.monotonic() > self._given_up_at:
+                    self._leave_behind()
+                    return self.progress()
         if self._error is not None:
             self._note_told()
             if isinstance(self._error, PenstockError) and self._error.operator is not None:
@@ -317,6 +312,7 @@ class Job:
         self._observed.became(JobStatus.CANCELED)
         self._gate.give_up()
         JOBS.end(self, is_failed=False)
+        self._observed.line.end()
 
     def wait_briefly(self) -> None:
         """Wait for the end of the job, which was cancelled, and leave it behind if that takes long."""

@@ -79,5 +79,4 @@ def screen(columns: int = 60, encoding: str = "utf-8") -> Iterator[Screen]:
         try:
             yield found
         finally:
-            found.rows()
-    found.close()
+            found.close()

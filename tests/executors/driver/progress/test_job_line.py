@@ -179,6 +179,23 @@ class TestLastLine:
             "checkpoint: epoch 3 in file:/checkpoints/fares, where the next start goes on"
         )
 
+    @pytest.mark.parametrize(
+        ("name", "message", "text"),
+        [
+            ("UserFunctionError", "KeyError: 'x'", "KeyError: 'x'"),
+            ("OSError", "OSError: no room", "OSError: no room"),
+            (
+                "LocationInUseError",
+                "Another job is there.",
+                "LocationInUseError: Another job is there.",
+            ),
+        ],
+    )
+    def test_an_exception_is_named_once(self, name: str, message: str, text: str) -> None:
+        failure = ExceptionView(STARTED, name, message, "")
+        found = last_line(self.ended(JobStatus.FAILED, exceptions=(failure,)))
+        assert found.startswith(f"fares: failed after 55 s: {text} · ")
+
     def test_of_one_that_was_cancelled(self) -> None:
         found = last_line(self.ended(JobStatus.CANCELED))
         assert found.startswith("fares: cancelled after 55 s · ")

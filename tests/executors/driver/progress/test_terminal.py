@@ -29,8 +29,10 @@ def opened() -> Iterator[tuple[Screen, TerminalRow, Clock]]:
     with screen() as terminal:
         row = TerminalRow(clock := Clock())
         row.open()
-        yield terminal, row, clock
-        row.close()
+        try:
+            yield terminal, row, clock
+        finally:
+            row.close()
         assert "write" not in vars(terminal.out) | vars(terminal.err)
 
 

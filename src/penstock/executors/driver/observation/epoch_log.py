@@ -14,6 +14,7 @@ from penstock.checkpoint.epoch_record import EpochRecord, SubtaskId
 from penstock.checkpoint.handles import StateHandle
 from penstock.executors.driver.epoch_outcome import EpochOutcome, add_user_metrics
 from penstock.executors.driver.observation.recent import Recent, Span
+from penstock.executors.driver.reports.job_view import EpochView
 from penstock.runtime.progress import SubtaskProgress
 from penstock.runtime.samples import Sample
 from penstock.runtime.task.message import SubtaskReport
@@ -57,6 +58,7 @@ class NotedEpoch:
         handles: The files of all state after it.
         handles_before: Those before it.
         failure: What it failed with; None if it did not.
+        view: How it is seen, once it is over and somebody has looked.
     """
 
     number: int
@@ -70,6 +72,12 @@ class NotedEpoch:
     handles: Handles = field(default_factory=dict)
     handles_before: Handles = field(default_factory=dict)
     failure: BaseException | None = None
+    view: EpochView | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing of it changes any more."""
+        return self.published is not None or self.failure is not None
 
 
 class SubtaskCounts(NamedTuple):

@@ -11,6 +11,7 @@ from typing import Final
 
 from penstock.common.job_status import JobStatus
 from penstock.executors.driver.observation.observed_job import ObservedJob
+from penstock.executors.driver.progress.progress import FOLLOWERS
 from penstock.executors.port import JobRequest
 
 _MOST_ENDED: Final = 10
@@ -56,8 +57,10 @@ def observed(request: JobRequest) -> Iterator[ObservedJob]:
     """Start a job inside, seen by everybody in this process; what is raised is what its start failed with."""
     job = ObservedJob(uuid.uuid4().hex, request)
     JOBS.add(job)
+    job.line = FOLLOWERS.follow(job.view, request.configuration, is_awaited=request.is_awaited)
     try:
         yield job
     except BaseException as error:
         job.ended(JobStatus.FAILED, error)
+        job.line.end(has_started=False)
         raise

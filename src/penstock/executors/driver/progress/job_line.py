@@ -18,6 +18,7 @@ from penstock.common.plain_text import (
     text_width,
     without_logins,
 )
+from penstock.errors import UserFunctionError
 from penstock.executors.driver.reports.job_view import ExceptionView, Figures, JobView, OperatorView
 
 _BETWEEN: Final = " · "
@@ -178,7 +179,10 @@ def _call(figures: Figures, what: str) -> int:
 def _failure(failure: ExceptionView) -> str:
     where = f" at '{_shown(failure.operator, _LONGEST_NAME)}'" if failure.operator else ""
     said = without_logins(failure.message.strip().partition("\n")[0])
-    return f"{_shown(f'{failure.name}: {said}', _LONGEST_MESSAGE)}{where}"
+    # What a user's function raised is named in what is said.
+    names_itself = failure.name == UserFunctionError.__name__ or said.startswith(failure.name)
+    text = said if names_itself else f"{failure.name}: {said}"
+    return f"{_shown(text, _LONGEST_MESSAGE)}{where}"
 
 
 def _checkpoint(view: JobView) -> str:

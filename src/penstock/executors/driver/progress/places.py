@@ -107,7 +107,7 @@ class InTerminal:
     """
 
     seconds = 0.1
-    _SECONDS_A_VIEW = 0.25
+    _SECONDS_A_VIEW = 0.5
 
     def __init__(self, shared: SharedRow, clock: Callable[[], float] = time.monotonic) -> None:
         self._shared = shared

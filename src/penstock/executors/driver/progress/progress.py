@@ -23,16 +23,22 @@ class FollowedJob:
     Args:
         view: Returns the job as it is now.
         place: Where it is said how it is doing; None for nowhere.
-        followers: Follow the jobs of the process.
+        forget: Is called when it has ended.
+        is_awaited: Whether whoever starts it waits for its end.
     """
 
     def __init__(
-        self, view: Callable[[], JobView], place: Place | None, followers: Followers
+        self,
+        view: Callable[[], JobView],
+        place: Place | None = None,
+        forget: Callable[[FollowedJob], None] = lambda _: None,
+        *,
+        is_awaited: bool = False,
     ) -> None:
         self._view = view
         self._place = place
-        self._followers = followers
-        self._waiting = 0
+        self._forget = forget
+        self._waiting = int(is_awaited)
         self._lock = threading.Lock()
         self.due = time.monotonic() + (place.seconds if place else 0.0)
 
@@ -61,7 +67,7 @@ class FollowedJob:
         with self._lock:
             place, self._place = self._place, None
         if place is not None:
-            self._followers.forget(self)
+            self._forget(self)
             with _not_the_jobs():
                 place.leave(last_line(self._view()) if has_started else None)
 
@@ -83,15 +89,22 @@ class Followers:
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
 
-    def follow(self, view: Callable[[], JobView], configuration: Configuration) -> FollowedJob:
+    def follow(
+        self,
+        view: Callable[[], JobView],
+        configuration: Configuration,
+        *,
+        is_awaited: bool = False,
+    ) -> FollowedJob:
         """Follow a job.
 
         Args:
             view: Returns the job as it is now. It is called a few times a second at the most.
             configuration: Its configuration.
+            is_awaited: Whether whoever starts it waits for its end.
         """
         place = place_for(configuration)
-        job = FollowedJob(view, place, self)
+        job = FollowedJob(view, place, self.forget, is_awaited=is_awaited)
         if place is not None:
             with self._changed:
                 self._jobs.append(job)
