@@ -69,6 +69,7 @@ def test_each_cell_is_in_its_column(
     ("addresses", "text"),
     [
         ("http://me:secret@a:1,https://me@b", "http://a:1,https://b"),
+        ("http://me:se@cr,et@a:1/b, ask me@b", "http://a:1/b, ask me@b"),
         ("jdbc:oracle:thin:me/secret@//db:1/shop", "jdbc:oracle:thin://db:1/shop"),
         ("jdbc:oracle:thin:@db:1/shop", "jdbc:oracle:thin:@db:1/shop"),
         ("http://a:1/b@c", "http://a:1/b@c"),

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 _SHOWN_BYTES: Final = 200
-_LOGIN: Final = re.compile(r"(?<=//)[^/,@]+@|(?<=:)[^\d/:@][^/:@]*/[^/@]*@")
+_LOGIN: Final = re.compile(r"(?<=//)[^/\s]+@|(?<=:)[^\d/:@][^/:@]*/[^/@]*@")
 _SPANS: Final = ((86_400, "d", 3_600, "h"), (3_600, "h", 60, "min"), (60, "min", 1, "s"))
 """Units of time with their seconds, and the next smaller ones with theirs."""
 

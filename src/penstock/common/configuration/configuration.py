@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 from penstock.common.configuration.config_option import ConfigOption
 from penstock.common.configuration.options import OPTIONS_BY_EVERY_KEY, STRICT
 from penstock.common.configuration.remarks import check_key
+from penstock.common.configuration.secrets import shown_setting
 from penstock.common.configuration.yaml_text import yaml_bytes, yaml_list
 from penstock.errors import InvalidConfigurationValueError
 
@@ -17,25 +18,6 @@ __all__ = ["Configuration"]
 
 T = TypeVar("T")
 _TYPES: Final = (bool, int, float, bytes)
-_SECRET: Final = (
-    "password",
-    "secret",
-    "fs.azure.account.key",
-    "apikey",
-    "api-key",
-    "auth-params",
-    "service-key",
-    "token",
-    "basic-auth",
-    "jaas.config",
-    "http-headers",
-    "access-key",
-    "access.key",
-    "credential",
-    "passphrase",
-    "private-key",
-)
-"""What is part of the keys of values that are not shown: those of Flink, and a few more."""
 KeySet: TypeAlias = set[str]  # inside of the class below, set is a method
 
 
@@ -436,12 +418,10 @@ class Configuration:
         """Return the settings as text, without passwords and other secrets. PyFlink has no such method.
 
         Returns:
-            The values by key, those of keys that sound like secrets as `******`.
+            The values by key: `******` for those of keys that sound like secrets, and in place of the
+            secrets that are a part of another one. The logins of addresses are left out.
         """
-        return {
-            key: "******" if any(word in key.lower() for word in _SECRET) else text
-            for key, text in self.to_dict().items()
-        }
+        return {key: shown_setting(key, text) for key, text in self.to_dict().items()}
 
     def __copy__(self) -> Configuration:
         return Configuration(self)

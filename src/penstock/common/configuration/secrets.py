@@ -1,0 +1,73 @@
+"""What of a setting may be shown: secrets are known by their keys, and by what their values look like."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from penstock.common.plain_text import without_logins
+
+_HIDDEN: Final = "******"
+_WORDS: Final = (
+    "password",
+    "passwd",
+    "pwd",
+    "passphrase",
+    "secret",
+    "token",
+    "credential",
+    "cookie",
+    "jaas",
+    "apikey",
+    "accesskey",
+    "accountkey",
+    "servicekey",
+    "privatekey",
+    "encryptionkey",
+    "basicauth",
+    "authparams",
+    "httpheaders",
+)
+"""What is part of the keys of secrets, whatever is between its words: those of Flink, and a few more."""
+_PARTS: Final = frozenset({"pass", "auth", "authorization", "header", "headers"})
+"""What is between two dots, dashes or underscores of the keys of secrets."""
+_BETWEEN: Final = re.compile(r"[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])")
+_NAMED: Final = re.compile(
+    r"""((?:password|passwd|pwd|\bpass|passphrase|secret|token|credentials?|cookie|\bsig|signature
+        |(?:api|access|account|private)[-_.]?key)["']?\s*[=:]\s*)
+        ("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^&;\s]+)""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_AUTHORIZATION: Final = re.compile(r"(authorization[\"']?\s*[=:]\s*)[^\r\n]+", re.IGNORECASE)
+_BEARER: Final = re.compile(r"\b(bearer\s+)[^\s,;\"']+", re.IGNORECASE)
+_PRIVATE_KEY: Final = re.compile(r"(-----BEGIN [A-Z ]*PRIVATE KEY-----).*", re.DOTALL)
+
+
+def shown_setting(key: str, value: str) -> str:
+    """Return the value of a setting without passwords and other secrets.
+
+    Args:
+        key: The key. Of one that sounds like a secret nothing is shown.
+        value: The value as text. Of any other key, what stays is what is not a login of an address, follows
+            `password=` or the like, `Bearer` or `Authorization:`, and is no private key.
+
+    Example:
+        >>> shown_setting("shop.pwd", "hunter2")
+        '******'
+        >>> shown_setting("shop.url", "jdbc:postgresql://bob:hunter2@db/shop?password=hunter2&ssl=true")
+        'jdbc:postgresql://db/shop?password=******&ssl=true'
+    """
+    if _is_secret(key):
+        return _HIDDEN
+    value = without_logins(value)
+    for pattern in (_AUTHORIZATION, _NAMED, _BEARER, _PRIVATE_KEY):
+        value = pattern.sub(rf"\g<1>{_HIDDEN}", value)
+    return value
+
+
+def _is_secret(key: str) -> bool:
+    parts = [part.lower() for part in _BETWEEN.split(key)]
+    if not _PARTS.isdisjoint(parts) or key.lower().endswith(".key"):
+        return True
+    joined = "".join(parts)
+    return any(word in joined for word in _WORDS)
