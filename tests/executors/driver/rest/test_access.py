@@ -60,12 +60,18 @@ def test_where_a_token_is_wanted_any_name_will_do() -> None:
         ("http://localhost:9999", 403),
         ("http://evil.example", 403),
         ("null", 403),
+        ("http://[", 403),
     ],
 )
 def test_a_page_of_another_site_changes_nothing(origin: str, status: int) -> None:
     access = Access()
     assert status_for(access, "PATCH", host="localhost:8081", origin=origin) == status
     assert status_for(access, "GET", host="localhost:8081", origin=origin) == 200
+
+
+@pytest.mark.parametrize("origin", ["null", "http://evil.example"])
+def test_a_page_that_names_no_host_changes_nothing_either(origin: str) -> None:
+    assert status_for(Access(), "PATCH", origin=origin) == 403
 
 
 def test_a_program_sends_no_origin_and_is_answered() -> None:

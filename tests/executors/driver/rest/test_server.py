@@ -81,7 +81,99 @@ def test_whatever_is_sent_the_next_one_is_answered(text: bytes) -> None:
         assert client("/jobs").status == 200
 
 
-def test_a_failure_of_its_own_is_said_without_its_cause(
+def sent(port: int, text: bytes) -> bytes:
+    """Return all that is answered to a text, until the server hangs up."""
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
+        connection.sendall(text)
+        connection.shutdown(socket.SHUT_WR)
+        return b"".join(iter(lambda: connection.recv(10_000), b""))
+
+
+def a_request(line: str, *headers: str, body: bytes = b"") -> bytes:
+    head = "\r\n".join([f"{line} HTTP/1.1", *(headers or ["Host: localhost"])])
+    return f"{head}\r\n\r\n".encode("latin-1") + body
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        a_request("GET http://[::1/\x1b[2J"),
+        a_request(f"GET {JOB}/checkpoints/details/{'9' * 5000}"),
+        a_request(f"GET {JOB}/log?after={'9' * 5000}"),
+        a_request(f"GET {JOB}/exceptions?maxExceptions=%FF"),
+        a_request(
+            f"GET {JOB}/vertices/{views.view().vertices[0].vertex_id}/subtasks/metrics"
+            f"?subtasks=0-{'9' * 5000}"
+        ),
+        a_request(f"POST {JOB}/stop", "Host: localhost", "Content-Length: 1x"),
+        a_request(f"POST {JOB}/stop", "Host: localhost", "Content-Length: \xb2"),
+        a_request(
+            f"POST {JOB}/stop", "Host: localhost", "Content-Length: 500000", body=b"[" * 500_000
+        ),
+        a_request(f"POST {JOB}/stop", "Host: localhost", "Content-Length: 9000", body=b"9" * 9000),
+        a_request("GET /jobs", "Accept: */*"),
+        a_request("GET /jobs", "Host: localhost", "Host: evil.example"),
+        a_request("POST /jobs", "Host: localhost", "Content-Length: 1", "Content-Length: 2"),
+    ],
+    ids=lambda text: text[:60],
+)
+def test_what_cannot_be_read_is_refused_and_nothing_is_logged(
+    text: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    with served(ShownJob()) as client:
+        answer = sent(client.port, text)
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert answer.count(b"HTTP/1.1") == 1
+    assert caplog.text == ""
+
+
+def test_a_length_of_5000_digits_is_too_long(caplog: pytest.LogCaptureFixture) -> None:
+    text = a_request("POST /jobs", "Host: localhost", f"Content-Length: {'9' * 5000}")
+    with served(ShownJob()) as client:
+        answer = sent(client.port, text)
+    assert answer.startswith(b"HTTP/1.1 413 ")
+    assert b"Connection: close" in answer
+    assert caplog.text == ""
+
+
+@pytest.mark.parametrize(
+    ("host", "status"), [("localhost", b"401"), ("evil.example", b"401"), ("", b"400")]
+)
+def test_the_body_of_who_has_no_token_is_not_waited_for(host: str, status: bytes) -> None:
+    lines = [f"Host: {host}"] if host else ["Accept: */*"]
+    text = a_request(f"POST {JOB}/stop", *lines, "Content-Length: 100")
+    with (
+        served(ShownJob(), access=Access(token="abc")) as client,
+        socket.create_connection(("127.0.0.1", client.port), timeout=30) as connection,
+    ):
+        connection.sendall(text)
+        assert connection.recv(10_000).split()[1] == status
+
+
+def test_a_page_of_another_site_is_refused_before_its_body_is_read() -> None:
+    text = a_request("POST /jobs", "Host: evil.example", "Content-Length: 100")
+    with (
+        served(ShownJob()) as client,
+        socket.create_connection(("127.0.0.1", client.port), timeout=30) as connection,
+    ):
+        connection.sendall(text)
+        assert connection.recv(10_000).split()[1] == b"403"
+
+
+def test_a_failure_of_its_own_is_logged_in_one_line_of_what_can_be_printed(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = ShownJob()
+    monkeypatch.setattr(job, "view", lambda: 1 / 0)
+    with served(job) as client:
+        sent(client.port, a_request(f"GET {JOB}?\x1b[2J{'x' * 1000}"))
+
+    [record] = caplog.records
+    assert "\x1b" not in record.getMessage()
+    assert "x" * 200 not in record.getMessage()
+
+
+def test_a_failure_of_its_own_is_said_is_said_without_its_cause(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     job = ShownJob()

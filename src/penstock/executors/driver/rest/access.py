@@ -51,7 +51,7 @@ class Access:
         origin = request.headers.get("origin")
         if request.method in _READING or origin is None:
             return
-        if urlsplit(origin).netloc.lower() != host.lower():
+        if not host or _place(origin) != host.lower():
             raise RequestRefusedError(403, f"A page of {origin} may change nothing here.")
 
     def check_token(self, request: Request) -> None:
@@ -81,6 +81,14 @@ def _name(host: str) -> str:
     """Return the name in a header Host, without the port and the brackets of IPv6."""
     try:
         return (urlsplit(f"//{host}").hostname or "").lower()
+    except ValueError:
+        return ""
+
+
+def _place(origin: str) -> str:
+    """Return the name and port in a header Origin."""
+    try:
+        return urlsplit(origin).netloc.lower()
     except ValueError:
         return ""
 

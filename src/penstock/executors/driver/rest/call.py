@@ -90,10 +90,7 @@ class Call:
         Raises:
             RequestRefusedError: If it is none.
         """
-        text = self.parameters[name]
-        if not text.isascii() or not text.isdecimal():
-            raise _unreadable("path", name, text)
-        return int(text)
+        return _number("path", name, self.parameters[name])
 
     def number_asked(self, name: str, default: int) -> int:
         """Return a number that the query says.
@@ -102,16 +99,19 @@ class Call:
             RequestRefusedError: If it says something else.
         """
         text = self.query.get(name)
-        if text is None:
-            return default
-        if not text.isascii() or not text.isdecimal():
-            raise _unreadable("query", name, text)
-        return int(text)
+        return default if text is None else _number("query", name, text)
+
+
+def _number(where: str, name: str, text: str) -> int:
+    """Return a number of at most 18 digits: what Java's `long` holds, as Flink's parameters do."""
+    if not text.isascii() or not text.isdecimal() or len(text) > 18:
+        raise _unreadable(where, name, text)
+    return int(text)
 
 
 def _unreadable(where: str, name: str, text: str) -> RequestRefusedError:
     return RequestRefusedError(
         400,
         f"Bad request, could not parse parameters: Cannot resolve {where} parameter ({name}) from value "
-        f'"{text}".',
+        f'"{text[:200]}".',
     )

@@ -24,17 +24,26 @@ _POLICY: Final = (
 )
 
 
+def is_page_file(request: Request) -> bool:
+    """Return whether a request asks for a file of the page."""
+    return request.method in {"GET", "HEAD"} and _name(request) in _files()
+
+
 def page_file(request: Request) -> Answer | None:
     """Return the file that a request asks for; None if it asks for none."""
-    name = request.path.lstrip("/") or "index.html"
-    if request.method not in {"GET", "HEAD"} or name not in _files():
+    if not is_page_file(request):
         return None
+    name = _name(request)
     content, tag = _file(name)
     headers = {"ETag": tag, "Cache-Control": "no-cache", "Content-Security-Policy": _POLICY}
     content_type = _TYPES[name.rpartition(".")[2]]
     if request.headers.get("if-none-match") == tag:
         return Answer(b"", 304, content_type, headers)
     return Answer(content, 200, content_type, headers)
+
+
+def _name(request: Request) -> str:
+    return request.path.lstrip("/") or "index.html"
 
 
 @cache

@@ -7,16 +7,18 @@ import logging
 import os
 import socket
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from penstock.common.plain_text import one_line
 from penstock.errors import PenstockError
 from penstock.executors.driver.rest.access import Access
 from penstock.executors.driver.rest.exchange import Answer, Request, RequestRefusedError
-from penstock.executors.driver.rest.page_files import page_file
+from penstock.executors.driver.rest.page_files import is_page_file, page_file
 from penstock.executors.driver.rest.routes import Api
 
 _LOG: Final = logging.getLogger("penstock")
@@ -148,51 +150,68 @@ class _Handler(BaseHTTPRequestHandler):
     wbufsize = 1 << 16
 
     def _handle(self) -> None:
+        is_last, self.close_connection = self.close_connection, True
         try:
-            answer = self._answer(self._request())
+            request = self._head()
+            self._check(request)
+            request = replace(request, body=self._body(request.headers))
+            # Whoever was refused, or sent what cannot be read, is hung up on: the rest is not looked for.
+            self.close_connection = is_last
+            answer = self._answer(request)
         except RequestRefusedError as error:
             answer = error.answer()
         except PenstockError as error:
             answer = Answer({"errors": [str(error)]}, 500)
         except Exception as error:  # noqa: BLE001 - whoever asked is answered, whatever it is
-            _LOG.exception("The REST API failed at %s.", self.path)
+            _LOG.exception("The REST API failed at %s.", one_line(self.path)[:200])
             answer = Answer({"errors": [f"Internal server error: {type(error).__name__}."]}, 500)
         self._write(answer)
 
     do_GET = do_HEAD = do_POST = do_PATCH = do_PUT = do_DELETE = do_OPTIONS = _handle  # noqa: N815 - the names http.server calls
 
-    def _request(self) -> Request:
-        parts = urlsplit(self.path)
+    def _head(self) -> Request:
+        """Return the request without its body, which is read once it is known who sent it."""
+        for name in ("Host", "Content-Length"):
+            if len(self.headers.get_all(name, [])) > 1:
+                raise RequestRefusedError(400, f"There is more than one header {name}.")
+        if self.request_version == "HTTP/1.1" and "Host" not in self.headers:
+            raise RequestRefusedError(400, "The header Host is missing.")
+        try:
+            parts = urlsplit(self.path)
+            query = dict(parse_qsl(parts.query, keep_blank_values=True))
+        except ValueError:
+            raise RequestRefusedError(400, "The address asked for cannot be read.") from None
         path = unquote(parts.path)
         if path == "/v1" or path.startswith("/v1/"):
             path = path[len("/v1") :]
         headers = {name.lower(): value for name, value in self.headers.items()}
-        query = dict(parse_qsl(parts.query, keep_blank_values=True))
-        return Request(self.command, path or "/", query, self._body(headers), headers)
+        return Request(self.command, path or "/", query, None, headers)
 
-    def _body(self, headers: dict[str, str]) -> Any:
+    def _check(self, request: Request) -> None:
+        self.server.access.check_site(request)
+        if not is_page_file(request):
+            self.server.access.check_token(request)
+
+    def _body(self, headers: Mapping[str, str]) -> Any:
         length = headers.get("content-length", "0")
-        if "transfer-encoding" in headers or not length.isdecimal() or int(length) > _LONGEST_BODY:
-            # What follows cannot be told from the next request.
-            self.close_connection = True
+        if not (length.isascii() and length.isdecimal()):
+            raise RequestRefusedError(400, "The header Content-Length is no number.")
+        if "transfer-encoding" in headers or len(length) > 9 or int(length) > _LONGEST_BODY:
             raise RequestRefusedError(413, f"A body has at most {_LONGEST_BODY} bytes.")
         content = self.rfile.read(int(length))
         if not content.strip():
             return None
         try:
             return json.loads(content)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise RequestRefusedError(400, "The body is no JSON.") from None
 
     def _answer(self, request: Request) -> Answer:
-        access = self.server.access
-        access.check_site(request)
         found = page_file(request)
         if found is not None:
             return found
-        access.check_token(request)
         if request.method == "HEAD":
-            request = Request("GET", request.path, request.query, None, request.headers)
+            request = replace(request, method="GET", body=None)
         return self.server.api.answer(request)
 
     def _write(self, answer: Answer) -> None:

@@ -118,10 +118,10 @@ def chosen_subtasks(text: str | None) -> Iterator[range]:
     """
     for part in (text or "").split(",") if text else ():
         first, _, last = part.partition("-")
-        if not first.isdecimal() or (last and not last.isdecimal()):
+        if not all(one.isdecimal() and len(one) <= 9 for one in (first, last or first)):
             raise RequestRefusedError(
                 400,
                 "Bad request, could not parse parameters: Cannot resolve query parameter (subtasks) from "
-                f'value "{text}".',
+                f'value "{part[:200]}".',
             )
         yield range(int(first), int(last or first) + 1)
