@@ -168,12 +168,14 @@ class ObservedJob:
         with log.lock:
             vertices = () if self._chains is None else self._chains.views()
             samples = () if self._chains is None else self._chains.samples()
-            epochs = tuple(self._epoch(epoch) for epoch in log.epochs)
+            noted = tuple(log.epochs)
             watermark, holding_back = (
                 (None, ()) if self._watermarks is None else self._watermarks.seen()
             )
             restored, running = log.restored, log.running
             counts = log.completed, log.failed, log.records_in
+        # Not within the lock, for which the job would wait: what was noted of an epoch stays, but for `published`.
+        epochs = tuple(self._epoch(epoch) for epoch in noted)
         done = [epoch for epoch in epochs if epoch.failure is None]
         sources = [vertex for vertex in vertices if vertex.is_source]
         operators = [operator for vertex in vertices for operator in vertex.operators]

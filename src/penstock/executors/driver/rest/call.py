@@ -11,6 +11,7 @@ from typing import Final
 from penstock.executors.driver.reports.job_view import JobView, VertexView
 from penstock.executors.driver.rest.exchange import Request, RequestRefusedError
 from penstock.executors.driver.rest.operations import Operations
+from penstock.executors.driver.rest.shared_views import SharedViews
 from penstock.executors.driver.rest.watched_job import JobsOfProcess, WatchedJob
 
 _ID: Final = re.compile(r"[0-9a-f]{32}")
@@ -25,12 +26,14 @@ class Call:
         parameters: The variable parts of its path, by name.
         jobs: Returns the jobs of this process.
         operations: What was asked for and may not be done yet.
+        shared_views: Says what is to be seen of jobs.
     """
 
     request: Request
     parameters: Mapping[str, str]
     jobs: JobsOfProcess
     operations: Operations
+    shared_views: SharedViews
 
     @property
     def query(self) -> Mapping[str, str]:

@@ -9,7 +9,6 @@ from penstock.errors import MetricsLibraryNotFoundError
 from penstock.executors.driver.reporters.prometheus_page import CONTENT_TYPE, prometheus_page
 from penstock.executors.driver.reporters.scopes import Naming, ScopeFormats
 from penstock.executors.driver.reports.flink_metrics import metrics_of
-from penstock.executors.driver.reports.job_view import job_view_json
 from penstock.executors.driver.reports.recent_log import RECENT_LOG
 from penstock.executors.driver.rest import steering
 from penstock.executors.driver.rest.answers import checkpoints, cluster, jobs, vertices
@@ -24,6 +23,7 @@ from penstock.executors.driver.rest.answers.metrics import (
 from penstock.executors.driver.rest.call import Call
 from penstock.executors.driver.rest.exchange import Answer, Request, RequestRefusedError
 from penstock.executors.driver.rest.operations import Operations
+from penstock.executors.driver.rest.shared_views import SharedViews
 from penstock.executors.driver.rest.watched_job import JobsOfProcess
 
 _Handler = Callable[[Call], Any]
@@ -104,7 +104,7 @@ ROUTES: Final[dict[tuple[str, str], _Handler]] = {
     ("GET", "/taskmanagers"): lambda call: cluster.task_managers(call.views),
     ("GET", _JOB): lambda call: jobs.job(call.view),
     ("PATCH", _JOB): steering.cancel,
-    ("GET", f"{_JOB}/view"): lambda call: job_view_json(call.view),
+    ("GET", f"{_JOB}/view"): lambda call: call.shared_views.answer(call.job, call.request),
     ("GET", f"{_JOB}/log"): _log,
     ("GET", f"{_JOB}/status"): lambda call: jobs.status(call.view),
     ("GET", f"{_JOB}/plan"): lambda call: jobs.plan(call.view),
@@ -184,6 +184,7 @@ class Api:
     def __init__(self, jobs_of_process: JobsOfProcess) -> None:
         self._jobs = jobs_of_process
         self._operations = Operations()
+        self._shared_views = SharedViews()
 
     def answer(self, request: Request) -> Answer:
         """Answer a request.
@@ -198,7 +199,7 @@ class Api:
             if parameters is None:
                 continue
             if route.method == request.method:
-                call = Call(request, parameters, self._jobs, self._operations)
+                call = Call(request, parameters, self._jobs, self._operations, self._shared_views)
                 found = route.handler(call)
                 return found if isinstance(found, Answer) else Answer(found)
             allowed.append(route.method)
