@@ -9,7 +9,7 @@ from tests.executors.driver.reports import views
 from tests.executors.driver.rest.client import ShownJob, served
 
 from penstock.cli.jobs import found_jobs
-from penstock.errors import JobsNotReachableError, JobsRefusedError
+from penstock.errors import JobsNotReachableError, JobsRefusedError, UnknownJobError
 from penstock.executors.driver.rest.access import Access
 
 
@@ -45,3 +45,17 @@ def test_where_nothing_answers_it_is_said_which_ports(
     look_at(monkeypatch, closed)
     with pytest.raises(JobsNotReachableError, match=f"{closed}(.|\n)*Hint: "):
         found_jobs.found_jobs(None, None)
+
+
+def test_the_beginning_of_a_name_is_enough_if_no_other_begins_with_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clicks = ShownJob(views.view(job_id="c" * 32, name="clicks per user"))
+    clients = ShownJob(views.view(job_id="d" * 32, name="clients"))
+    with served(clicks) as one, served(clients) as two:
+        look_at(monkeypatch, one.port, two.port)
+        assert found_jobs.find_job("clicks", None, None).job_id == "c" * 32
+        with pytest.raises(UnknownJobError, match=r"(?s)Several .*clicks per user.*clients"):
+            found_jobs.find_job("cli", None, None)
+        with pytest.raises(UnknownJobError, match="There is no job ''"):
+            found_jobs.find_job("", None, None)

@@ -80,9 +80,9 @@ def _jobs_of(client: RestClient) -> list[FoundJob]:
 
 
 def find_job(wanted: str, address: str | None, token: str | None) -> FoundJob:
-    """Return the job that is meant: by its id, the beginning of that, or its name.
+    """Return the job that is meant: by its id, its name, or the beginning of one of them.
 
-    Of several with one name the one that runs is meant, if there is one.
+    Of several with one name, or beginning, the one that runs is meant, if there is one.
 
     Raises:
         UnknownJobError: If there is none, or if there are several.
@@ -92,7 +92,9 @@ def find_job(wanted: str, address: str | None, token: str | None) -> FoundJob:
     jobs = found_jobs(address, token)
     meant = [job for job in jobs if job.job_id == wanted]
     meant = meant or [job for job in jobs if job.overview["name"] == wanted]
-    meant = meant or [job for job in jobs if job.job_id.startswith(wanted)]
+    meant = meant or [
+        job for job in jobs if wanted and _is_beginning(wanted, job.job_id, job.overview["name"])
+    ]
     if len(meant) > 1:
         meant = [job for job in meant if not job.has_ended] or meant
     if len(meant) == 1:
@@ -102,3 +104,7 @@ def find_job(wanted: str, address: str | None, token: str | None) -> FoundJob:
     raise UnknownJobError(
         what, hint=f"There {'is' if len(meant or jobs) == 1 else 'are'} {known or 'none'}."
     )
+
+
+def _is_beginning(text: str, *names: str) -> bool:
+    return any(name.startswith(text) for name in names)
