@@ -150,8 +150,9 @@ class ObservedJob:
         self._doing.clear()
         with self._view_lock:
             self._last_view = self._view()
-            self.running = self._chains = self._watermarks = None
-            self._log = EpochLog()
+            self.running = self._program = self._chains = self._watermarks = self._restart = None
+            self._filters = frozenset()
+            self._log, self._exceptions = EpochLog(), ExceptionLog()
 
     @property
     def has_ended(self) -> bool:
