@@ -82,7 +82,9 @@ def delays_by_hour(env: StreamExecutionEnvironment, flights: DataFrame) -> DataS
     strategy = WatermarkStrategy.for_generator(lambda: HourByHour(PATIENCE))
     strategy = strategy.with_timestamp_column("scheduled")
     hours = (
-        env.from_data_frame(flights, source_name="flights", watermark_strategy=strategy)
+        env.from_data_frame(
+            flights, source_name="flights", watermark_strategy=strategy, is_sorted=True
+        )
         .set_parallelism(1)  # with one reader each watermark stands right behind its flight
         .key_by("origin")
         .window(TumblingEventTimeWindows.of(Time.hours(1)))
@@ -103,7 +105,9 @@ def hour_of(origin: str, window: TimeWindow, totals: Iterable[Row]) -> Iterator[
 def departures_of(env: StreamExecutionEnvironment, flights: DataFrame) -> DataStream:
     """The flights in the order and at the time at which they departed."""
     strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_column("departed")
-    return env.from_data_frame(flights, source_name="flights", watermark_strategy=strategy)
+    return env.from_data_frame(
+        flights, source_name="flights", watermark_strategy=strategy, is_sorted=True
+    )
 
 
 def working_days(departures: DataStream) -> DataStream:
