@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from penstock.datastream import DataStream
 
 CONFIGURATION = Configuration().set_string("execution.epoch.available-now", "true")
+CHECKPOINTS = TemporaryDirectory()
+JOBS = count(1)
 
 
 def main() -> int:
@@ -81,7 +84,10 @@ def show_planes_and_wind(
 
 
 def environment() -> StreamExecutionEnvironment:
-    return StreamExecutionEnvironment.get_execution_environment(CONFIGURATION)
+    """An environment whose checkpoints go with the demo: it is never taken up again."""
+    folder = CHECKPOINTS.name + f"/{next(JOBS)}"
+    configuration = Configuration(CONFIGURATION).set_string("execution.checkpointing.dir", folder)
+    return StreamExecutionEnvironment.get_execution_environment(configuration)
 
 
 def results_of(stream: DataStream, title: str) -> list[Any]:
