@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import socket
+import threading
+from contextlib import ExitStack
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,6 +13,7 @@ from tests.executors.driver.reports import views
 from tests.executors.driver.rest.client import Client, ShownJob, served
 
 from penstock.executors.driver.rest.access import Access
+from penstock.executors.driver.rest.connections import TimedInput
 from penstock.executors.driver.rest.routes import Api
 from penstock.executors.driver.rest.server import RestServer
 
@@ -219,3 +223,65 @@ def test_a_server_that_is_closed_hangs_up() -> None:
         assert connection.recv(10_000)
         server.close()
         assert connection.recv(10_000) == b""
+
+
+def test_a_client_that_drips_has_a_limit_for_the_whole_request(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = 0.0
+    clock = SimpleNamespace(monotonic=lambda: now)
+    monkeypatch.setattr("penstock.executors.driver.rest.connections.time", clock)
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.sendall(b"GET / HTTP/1.1")
+        drips = TimedInput(ours, limit_s=10, idle_s=60)
+        for now in (0.0, 4.0, 9.0):  # noqa: B007 - the clock reads it
+            assert drips.read(1)
+        now = 10.0
+        with pytest.raises(TimeoutError):
+            drips.read(1)
+        drips.expect_next()
+        now = 69.0
+        assert drips.read(1)
+        now = 79.0
+        with pytest.raises(TimeoutError):
+            drips.read(1)
+
+
+def test_who_sends_nothing_keeps_nobody_out() -> None:
+    with served(ShownJob()) as client, ExitStack() as held:
+        silent = []
+        for _ in range(150):
+            one = socket.create_connection(("127.0.0.1", client.port), timeout=30)
+            silent.append(held.enter_context(one))
+            one.sendall(b"GET /jobs HTTP/1.1\r\nHost: localhost\r\n")
+        assert client("/jobs").status == 200
+        for one in silent[:50]:
+            assert one.recv(10) == b""
+        silent[-1].sendall(b"\r\n")
+        assert silent[-1].recv(10_000).startswith(b"HTTP/1.1 200 ")
+
+
+def test_where_the_server_is_at_work_for_all_another_one_is_told_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("penstock.executors.driver.rest.server._MOST_CONNECTIONS", 1)
+    job, is_asked, may_answer = ShownJob(), threading.Event(), threading.Event()
+
+    def view() -> Any:
+        is_asked.set()
+        assert may_answer.wait(30)
+        return job.shown
+
+    monkeypatch.setattr(job, "view", view)
+    with (
+        served(job) as client,
+        socket.create_connection(("127.0.0.1", client.port), timeout=30) as first,
+    ):
+        first.sendall(a_request(f"GET {JOB}"))
+        assert is_asked.wait(30)
+        assert client("/jobs").status == 503
+        may_answer.set()
+        assert first.recv(100).startswith(b"HTTP/1.1 200 ")
+        client.close()
+        assert client("/jobs").status == 200

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import logging
 import os
@@ -17,6 +18,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from penstock.common.plain_text import one_line
 from penstock.errors import PenstockError
 from penstock.executors.driver.rest.access import Access
+from penstock.executors.driver.rest.connections import Connections, TimedInput
 from penstock.executors.driver.rest.exchange import Answer, Request, RequestRefusedError
 from penstock.executors.driver.rest.page_files import is_page_file, page_file
 from penstock.executors.driver.rest.routes import Api
@@ -24,7 +26,9 @@ from penstock.executors.driver.rest.routes import Api
 _LOG: Final = logging.getLogger("penstock")
 _LONGEST_BODY: Final = 1_000_000
 _MOST_CONNECTIONS: Final = 100
+_REQUEST_SECONDS: Final = 10
 _IDLE_SECONDS: Final = 60
+_BUSY: Final = b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\nRetry-After: 1\r\n\r\n"
 _ALWAYS: Final = {
     "Cache-Control": "no-store",
     "X-Content-Type-Options": "nosniff",
@@ -70,7 +74,7 @@ class RestServer:
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
-        self._server.hang_up()
+        self._server.connections.hang_up()
 
 
 def _bound(host: str, ports: Iterable[int]) -> _Server:
@@ -89,6 +93,7 @@ class _Server(ThreadingHTTPServer):
     Attributes:
         api: Answers requests.
         access: Decides which are answered.
+        connections: Those it holds.
     """
 
     daemon_threads = True
@@ -101,8 +106,7 @@ class _Server(ThreadingHTTPServer):
     def __init__(self, address: tuple[str, int], handler: type[BaseHTTPRequestHandler]) -> None:
         if ":" in address[0]:
             self.address_family = socket.AF_INET6
-        self._places = threading.BoundedSemaphore(_MOST_CONNECTIONS)
-        self._connections: set[socket.socket] = set()
+        self.connections = Connections(_MOST_CONNECTIONS)
         super().__init__(address, handler)
 
     def server_bind(self) -> None:
@@ -115,23 +119,18 @@ class _Server(ThreadingHTTPServer):
         self.server_name, self.server_port = str(self.server_address[0]), self.server_address[1]
 
     def verify_request(self, request: Any, client_address: Any) -> bool:
-        """Take a connection unless there are too many."""
-        return self._places.acquire(blocking=False)
+        """Take a connection, unless the server is at work for as many as it may have."""
+        if self.connections.take(request):
+            return True
+        with suppress(OSError):
+            request.settimeout(0)
+            request.sendall(_BUSY)
+        return False
 
-    def process_request_thread(self, request: Any, client_address: Any) -> None:
-        """Answer a connection, and give its place back."""
-        self._connections.add(request)
-        try:
-            super().process_request_thread(request, client_address)
-        finally:
-            self._connections.discard(request)
-            self._places.release()
-
-    def hang_up(self) -> None:
-        """Close all connections."""
-        for connection in list(self._connections):
-            with suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
+    def shutdown_request(self, request: Any) -> None:
+        """Close a connection, and give its place back."""
+        self.connections.leave(request)
+        super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Say nothing on the terminal of a connection that broke."""
@@ -145,9 +144,21 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server_version = "penstock"
     sys_version = ""
-    timeout = _IDLE_SECONDS
+    timeout = _REQUEST_SECONDS
     disable_nagle_algorithm = True
     wbufsize = 1 << 16
+
+    def setup(self) -> None:
+        """Read with a limit of time for each request, and none of its parts can stretch it."""
+        super().setup()
+        self.rfile.close()
+        self._input = TimedInput(self.connection, _REQUEST_SECONDS, _IDLE_SECONDS)
+        self.rfile = io.BufferedReader(self._input)
+
+    def handle_one_request(self) -> None:
+        """Answer a request, and wait for another."""
+        super().handle_one_request()
+        self._input.expect_next()
 
     def _handle(self) -> None:
         is_last, self.close_connection = self.close_connection, True
@@ -157,6 +168,7 @@ class _Handler(BaseHTTPRequestHandler):
             request = replace(request, body=self._body(request.headers))
             # Whoever was refused, or sent what cannot be read, is hung up on: the rest is not looked for.
             self.close_connection = is_last
+            self.server.connections.is_served(self.connection, now=True)
             answer = self._answer(request)
         except RequestRefusedError as error:
             answer = error.answer()
@@ -165,6 +177,8 @@ class _Handler(BaseHTTPRequestHandler):
         except Exception as error:  # noqa: BLE001 - whoever asked is answered, whatever it is
             _LOG.exception("The REST API failed at %s.", one_line(self.path)[:200])
             answer = Answer({"errors": [f"Internal server error: {type(error).__name__}."]}, 500)
+        finally:
+            self.server.connections.is_served(self.connection, now=False)
         self._write(answer)
 
     do_GET = do_HEAD = do_POST = do_PATCH = do_PUT = do_DELETE = do_OPTIONS = _handle  # noqa: N815 - the names http.server calls
