@@ -44,7 +44,7 @@ class Screen:
         self._screen.resize(columns=columns)
 
     def rows(self) -> list[str]:
-        """Return what it shows, without the empty rows at its end."""
+        """Return what it shows, without the empty rows at its end, and that with the address of the job's page."""
         while True:
             try:
                 read = os.read(self._ours, 1 << 16)
@@ -52,7 +52,7 @@ class Screen:
                 break
             self.raw += read
             self._parser.feed(read)
-        rows = [row.rstrip() for row in self._screen.display]
+        rows = [row.rstrip() for row in self._screen.display if not row.startswith("Job '")]
         while rows and not rows[-1]:
             rows.pop()
         return rows

@@ -25,6 +25,8 @@ class Heard:
         seconds: After how many seconds a job is shown anew.
     """
 
+    says_cancelled = True
+
     def __init__(self, seconds: float = 0.001) -> None:
         self.seconds = seconds
         self.shown: list[tuple[str, bool]] = []

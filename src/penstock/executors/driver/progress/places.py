@@ -25,9 +25,11 @@ class Place(Protocol):
     """Where a job's line is.
 
     Attributes:
+        says_cancelled: Whether the last line says so of a job that was cancelled.
         seconds: After how many seconds it is shown anew.
     """
 
+    says_cancelled: bool
     seconds: float
 
     def show(self, view: Callable[[], JobView], *, is_awaited: bool) -> None:
@@ -106,6 +108,7 @@ class InTerminal:
         shared: The row.
     """
 
+    says_cancelled = True
     seconds = 0.1
     _SECONDS_A_VIEW = 0.5
 
@@ -135,6 +138,7 @@ class InTerminal:
 class InNotebook:
     """A line below the cell that runs."""
 
+    says_cancelled = True
     seconds = 1.0
 
     def __init__(self) -> None:
@@ -157,6 +161,9 @@ class InLog:
         seconds: After how many seconds the next one comes.
         is_always_shown: Whether they are on standard error in any case.
     """
+
+    # Who cancels is told how far the job came: by the line that Ctrl-C leaves, or a JobCancelledError.
+    says_cancelled = False
 
     def __init__(self, seconds: float, *, is_always_shown: bool = False) -> None:
         self.seconds = seconds

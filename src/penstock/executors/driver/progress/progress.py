@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from penstock.common.configuration.configuration import Configuration
+from penstock.common.job_status import JobStatus
 from penstock.executors.driver.progress.job_line import last_line
 from penstock.executors.driver.progress.places import Place, place_for
 from penstock.executors.driver.reports.job_view import JobView
@@ -69,7 +70,10 @@ class FollowedJob:
         if place is not None:
             self._forget(self)
             with _not_the_jobs():
-                place.leave(last_line(self._view()) if has_started else None)
+                view = self._view()
+                is_said = place.says_cancelled or view.status is not JobStatus.CANCELED
+                says_end = has_started and is_said
+                place.leave(last_line(view) if says_end else None)
 
 
 @contextmanager
