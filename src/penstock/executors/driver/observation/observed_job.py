@@ -182,45 +182,45 @@ class ObservedJob:
         operators = [operator for vertex in vertices for operator in vertex.operators]
         interval = self._configuration.get(options.EPOCH_INTERVAL).to_millis()
         return JobView(
-            self.job_id,
-            self.name,
-            self._status,
-            self._phase(running, is_first=not counts[0]),
-            now,
-            self._started,
-            self._status_times[self._status] if self._status.is_terminal_state() else None,
-            self._status_times,
-            self._is_bounded,
-            max((vertex.parallelism for vertex in vertices), default=1),
-            max((vertex.max_parallelism for vertex in vertices), default=128),
-            self._configuration.shown(),
-            self._location,
-            interval or None,
-            vertices,
-            epochs,
-            counts[0],
-            counts[1],
-            None if restored is None else restored.number,
-            self._restored_from if restored is not None else None,
-            self._restarts,
-            self._exceptions.views(),
-            samples,
-            counts[2],
-            sum(vertex.times.records_in_per_second for vertex in sources),
-            watermark,
-            None if watermark is None else max(0, now - watermark),
-            holding_back,
-            sum(operator.figures.late_records for operator in operators),
-            sum(operator.figures.failed_records for operator in operators),
-            sum(
+            job_id=self.job_id,
+            name=self.name,
+            status=self._status,
+            phase=self._phase(running, is_first=not counts[0]),
+            at=now,
+            started=self._started,
+            ended=self._status_times[self._status] if self._status.is_terminal_state() else None,
+            status_times=self._status_times,
+            is_bounded=self._is_bounded,
+            parallelism=max((vertex.parallelism for vertex in vertices), default=1),
+            max_parallelism=max((vertex.max_parallelism for vertex in vertices), default=128),
+            configuration=self._configuration.shown(),
+            checkpoint_location=self._location,
+            checkpoint_interval=interval or None,
+            vertices=vertices,
+            epochs=epochs,
+            epochs_completed=counts[0],
+            epochs_failed=counts[1],
+            restored_epoch=None if restored is None else restored.number,
+            restored_from=self._restored_from if restored is not None else None,
+            restarts=self._restarts,
+            exceptions=self._exceptions.views(),
+            samples=samples,
+            records_in=counts[2],
+            records_per_second=sum(vertex.times.records_in_per_second for vertex in sources),
+            watermark=watermark,
+            watermark_lag=None if watermark is None else max(0, now - watermark),
+            holding_back=holding_back,
+            late_records=sum(operator.figures.late_records for operator in operators),
+            failed_records=sum(operator.figures.failed_records for operator in operators),
+            filtered_records=sum(
                 operator.figures.records_in - operator.figures.records_out
                 for operator in operators
                 if operator.operator_id in self._filters
             ),
-            sum(vertex.state_size for vertex in vertices),
-            done[-1].changed_size if done else 0,
-            done[-1].duration if done else 0,
-            self._spark_url,
+            state_size=sum(vertex.state_size for vertex in vertices),
+            checkpoint_size=done[-1].changed_size if done else 0,
+            checkpoint_duration=done[-1].duration if done else 0,
+            spark_url=self._spark_url,
         )
 
     def _phase(self, running: NotedEpoch | None, *, is_first: bool) -> str:
@@ -257,22 +257,22 @@ class ObservedJob:
         end = epoch.committed or self._clocks.seconds()
         ran = epoch.ran or end
         return EpochView(
-            epoch.number,
-            int(epoch.started * 1000),
-            _millis(end - epoch.begun),
-            _millis(epoch.planning),
-            _millis(ran - epoch.begun),
-            _millis(end - ran),
-            None if epoch.published is None else _millis(epoch.published - end),
-            epoch.records_in,
-            sum(sizes.values()),
-            sum(
+            number=epoch.number,
+            started=int(epoch.started * 1000),
+            duration=_millis(end - epoch.begun),
+            planning=_millis(epoch.planning),
+            running=_millis(ran - epoch.begun),
+            committing=_millis(end - ran),
+            publishing=None if epoch.published is None else _millis(epoch.published - end),
+            records_in=epoch.records_in,
+            state_size=sum(sizes.values()),
+            changed_size=sum(
                 handle.length
                 for files in epoch.handles.values()
                 for handle in files
                 if handle.name not in before
             ),
-            self._location if epoch.committed is not None else None,
+            location=self._location if epoch.committed is not None else None,
             failure=None if epoch.failure is None else summary_of(epoch.failure),
             state_sizes=sizes,
         )

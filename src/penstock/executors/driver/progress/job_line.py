@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from typing import Final
 
@@ -136,21 +136,20 @@ def _operators(view: JobView) -> Iterator[OperatorView]:
 
 
 def _dropped(view: JobView) -> str:
-    if not view.late_records:
-        return ""
-    by_name: Counter[str] = Counter()
-    for operator in _operators(view):
-        by_name[operator.name] += operator.figures.late_records
-    return f"{view.late_records:,} dropped as late{_where(by_name)}"
+    return _lost(view, "dropped as late", lambda figures: figures.late_records)
 
 
 def _failed(view: JobView) -> str:
-    if not view.failed_records:
-        return ""
+    return _lost(view, "failed", lambda figures: figures.failed_records)
+
+
+def _lost(view: JobView, how: str, count_of: Callable[[Figures], int]) -> str:
+    """Return how many records were lost in a way, and at which operators; nothing if none were."""
     by_name: Counter[str] = Counter()
     for operator in _operators(view):
-        by_name[operator.name] += operator.figures.failed_records
-    return f"{view.failed_records:,} failed{_where(by_name)}"
+        by_name[operator.name] += count_of(operator.figures)
+    count = by_name.total()
+    return f"{count:,} {how}{_where(by_name)}" if count else ""
 
 
 def _where(counts: Counter[str]) -> str:

@@ -71,9 +71,8 @@ class FollowedJob:
             self._forget(self)
             with _not_the_jobs():
                 view = self._view()
-                is_said = place.says_cancelled or view.status is not JobStatus.CANCELED
-                says_end = has_started and is_said
-                place.leave(last_line(view) if says_end else None)
+                is_told = view.status is JobStatus.CANCELED and not place.says_cancelled
+                place.leave(last_line(view) if has_started and not is_told else None)
 
 
 @contextmanager
