@@ -98,6 +98,8 @@ def _environment(session: str) -> tuple[StreamExecutionEnvironment, DataStream]:
 
 
 def main(session: str, kind: str, way: str, marker: str) -> None:
+    # What a shell starts in the background ignores it, and so does all that is started from there.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     env, stream = _environment(session)
     stream = _with(kind, stream, marker)
     if way == "iterate":
