@@ -104,6 +104,16 @@ def test_the_last_hundred_epochs_are_kept() -> None:
     assert (job.log.completed, job.log.records_in) == (250, 500)
 
 
+def test_what_was_noted_does_not_change_when_more_is() -> None:
+    job = VirtualJob()
+    job.epoch(2.0, records=10)
+    noted = job.log.noted()
+    before = job.chains.views(noted)
+    job.epoch(3.0, 1.0, records=1000)
+    assert job.chains.views(noted) == before
+    assert job.views() != before
+
+
 SECONDS = st.floats(0, 20)
 
 

@@ -56,7 +56,7 @@ def seen(
             for subtask, watermark in enumerate(watermarks)
         },
     )
-    return Watermarks(made, job.log, WatermarkMakers(makers, later)).seen()
+    return Watermarks(made, WatermarkMakers(makers, later)).seen(job.log.noted())
 
 
 def test_a_union_is_held_back_by_the_source_without_records() -> None:
@@ -121,7 +121,7 @@ def test_a_split_without_records_is_named() -> None:
         EpochOutcome(reports={(0, 0): report}),
         {(1, 0): SubtaskProgress(outputs=((1, at(MINUTE)),))},
     )
-    assert Watermarks(made, job.log, WatermarkMakers(frozenset({0, 1}))).seen() == (
+    assert Watermarks(made, WatermarkMakers(frozenset({0, 1}))).seen(job.log.noted()) == (
         None,
         ("Op0.0 (clicks-1)",),
     )
@@ -129,7 +129,5 @@ def test_a_split_without_records_is_named() -> None:
 
 def test_before_the_first_epoch_nothing_is_known() -> None:
     made = program()
-    assert Watermarks(made, VirtualJob(made).log, WatermarkMakers(frozenset({0}))).seen() == (
-        None,
-        (),
-    )
+    watermarks = Watermarks(made, WatermarkMakers(frozenset({0})))
+    assert watermarks.seen(VirtualJob(made).log.noted()) == (None, ())

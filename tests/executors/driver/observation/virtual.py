@@ -41,12 +41,11 @@ class VirtualJob:
         self.program = program or two_chains()
         clocks = Clocks(lambda: self.now, lambda: SINCE_1970 + self.now)
         self.log = EpochLog(frozenset({0}), clocks)
-        self.chains = ChainViews(self.program, {0: "REBALANCE"}, self.log)
+        self.chains = ChainViews(self.program, {0: "REBALANCE"})
         self.number = 0
 
     def views(self) -> tuple[VertexView, ...]:
-        with self.log.lock:
-            return self.chains.views()
+        return self.chains.views(self.log.noted())
 
     def spent(self, begun: float, busy: float, ended: float, **others: Any) -> Spent:
         """Return how a subtask spent an epoch that begins now, in seconds since that."""

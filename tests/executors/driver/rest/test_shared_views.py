@@ -7,9 +7,11 @@ import gc
 import threading
 import weakref
 
+import pytest
 from tests.executors.driver.reports import views
 from tests.executors.driver.rest.client import ShownJob, served
 
+from penstock.common.job_status import JobStatus
 from penstock.executors.driver.reports.job_view import JobView
 from penstock.executors.driver.rest.exchange import Request
 from penstock.executors.driver.rest.shared_views import SharedViews
@@ -49,6 +51,60 @@ def test_all_who_ask_within_half_a_second_share_one_view() -> None:
     clock.now += 0.01
     assert shared.answer(job, Request("GET", PATH)).body != first.body
     assert job.asked == 2
+
+
+@pytest.mark.parametrize("asks_for_json", [True, False])
+def test_the_longer_a_view_takes_the_longer_it_is_shown(asks_for_json: bool) -> None:
+    clock, job, spent = Clock(), CountedJob(), Clock()
+    shared = SharedViews(clock, spent)
+
+    def view() -> JobView:
+        spent.now += 0.05
+        return CountedJob.view(job)
+
+    job.view = view  # type: ignore[method-assign]
+
+    def ask() -> None:
+        if asks_for_json:
+            shared.answer(job, Request("GET", PATH))
+        else:
+            shared.view(job)
+
+    for _ in range(1_000):  # a hundred seconds
+        ask()
+        clock.now += 0.1
+    assert job.asked * 0.05 / 100 == pytest.approx(0.005)
+
+
+def test_that_a_job_begins_and_ends_is_seen_at_once() -> None:
+    job, shared = CountedJob(), SharedViews(Clock())
+    assert shared.view(job).status is JobStatus.RUNNING
+    job.cancel()
+    assert shared.view(job).status is JobStatus.CANCELED
+
+
+def test_who_steers_is_shown_the_job_as_it_is_then() -> None:
+    job = CountedJob()
+    with served(job) as client:
+        client(PATH)
+        client(PATH)
+        asked = job.asked
+        job.shown = dataclasses.replace(job.shown, phase="stopping")
+        job.may_write.clear()
+        client(f"/jobs/{views.JOB_ID}/savepoints", "POST", {"target-directory": "there"})
+        assert client(PATH).body["phase"] == "stopping"
+        job.may_write.set()
+    assert asked == 1
+
+
+def test_routes_of_flink_share_it_too() -> None:
+    job = CountedJob()
+    with served(job) as client:
+        for path in ("", "/checkpoints", "/view", "/config", "/plan"):
+            assert client(f"/jobs/{views.JOB_ID}{path}").status == 200
+        client("/jobs/overview")
+        client("/metrics")
+    assert job.asked == 1
 
 
 def test_those_who_ask_while_it_is_made_wait_for_it() -> None:

@@ -10,8 +10,8 @@ from typing import Any
 from penstock.checkpoint.epoch_record import SubtaskId
 from penstock.executors.driver.epoch_outcome import add_user_metrics
 from penstock.executors.driver.observation.epoch_log import (
-    EpochLog,
     Handles,
+    Noted,
     SubtaskCounts,
     SubtaskTotals,
 )
@@ -48,36 +48,32 @@ class ChainViews:
     Args:
         program: The compiled program.
         strategies: The ship strategies of the edges between chains, by their numbers.
-        log: What was noted of its epochs.
     """
 
-    def __init__(self, program: Program, strategies: Mapping[int, str], log: EpochLog) -> None:
+    def __init__(self, program: Program, strategies: Mapping[int, str]) -> None:
         self._program = program
         self._strategies = strategies
-        self._log = log
 
-    def views(self) -> tuple[VertexView, ...]:
-        """Return the chains as they are now. The log's lock is held."""
-        span, measured = self._log.span(), self._log.measured()
+    def views(self, noted: Noted) -> tuple[VertexView, ...]:
+        """Return the chains as they were when that was noted."""
+        span, measured = noted.span, noted.measured
         subtasks: dict[SubtaskId, _Subtask] = {}
-        for (index, sender), totals in self._log.totals.items():
+        for (index, sender), totals in noted.totals.items():
             owner = index, sender % self._program.vertices[index].parallelism
             found = subtasks.setdefault(owner, _Subtask())
             found.totals.append(totals)
             for base, known in ((span.base, found.bases), (measured.base, found.measured_bases)):
                 if base is not None and (index, sender) in base:
                     known.append(base[index, sender])
-        for owner, size in _sizes(self._log.handles).items():
+        for owner, size in _sizes(noted.handles).items():
             subtasks.setdefault(owner, _Subtask()).state_size += size
         return tuple(
             self._vertex(vertex, subtasks, span.seconds, measured.seconds)
             for vertex in self._program.vertices
         )
 
-    def samples(self) -> tuple[SampleView, ...]:
-        """Return records that went nowhere, the newest first. The log's lock is held."""
-        found = [one for kept in self._log.samples.values() for one in kept]
-        found.sort(key=lambda one: one[2].happened, reverse=True)
+    def samples(self, noted: Noted) -> tuple[SampleView, ...]:
+        """Return records that went nowhere, the newest first."""
         return tuple(
             SampleView(
                 sample.kind,
@@ -86,7 +82,7 @@ class ChainViews:
                 sample.reason,
                 sample.happened,
             )
-            for index, place, sample in found
+            for index, place, sample in noted.samples
         )
 
     def _vertex(

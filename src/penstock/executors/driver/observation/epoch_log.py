@@ -24,6 +24,7 @@ _MOST_SAMPLES: Final = 10
 
 Handles = Mapping[SubtaskId, tuple[StateHandle, ...]]
 Progress = Mapping[SubtaskId, SubtaskProgress]
+Counts = Span[Mapping[SubtaskId, "SubtaskCounts"]]
 
 
 class Clocks(NamedTuple):
@@ -99,6 +100,9 @@ class SubtaskCounts(NamedTuple):
 class SubtaskTotals:
     """What a subtask did in all epochs that were committed.
 
+    Args:
+        operators: How many operators its chain has.
+
     Attributes:
         records_in: Records received, of each operator of the chain.
         records_out: Records emitted, of each.
@@ -157,6 +161,16 @@ class SubtaskTotals:
         if any(report.fired):
             self.fired = [sum(both) for both in zip(self.fired, report.fired, strict=True)]
 
+    def copied(self) -> SubtaskTotals:
+        """Return the same, which does not change any more."""
+        found = SubtaskTotals.__new__(SubtaskTotals)
+        found.records_in, found.records_out = self.records_in[:], self.records_out[:]
+        found.fired, found.user = self.fired, self.user[:]
+        found.busy, found.waited = self.busy, self.waited
+        found.bytes_in, found.bytes_out = self.bytes_in, self.bytes_out
+        found.report = self.report
+        return found
+
     def counts(self) -> SubtaskCounts:
         """Return what cannot change any more."""
         return SubtaskCounts(
@@ -164,15 +178,48 @@ class SubtaskTotals:
         )
 
 
+class Noted(NamedTuple):
+    """What was noted until a moment: nothing in it changes any more, but for the epochs that are not over.
+
+    Attributes:
+        epochs: See `EpochLog`, as for the others that have the same names.
+        running: The epoch that is running.
+        completed: How many were committed.
+        failed: How many failed.
+        records_in: How many records sources have read.
+        totals: What each subtask did.
+        progress: How far each had come.
+        handles: The files of all state.
+        samples: The last records that were dropped as late or failed, newest first.
+        restored: The epoch that the first of them followed.
+        span: The last seconds, of which rates are.
+        measured: Those of which is known how subtasks spent them.
+    """
+
+    epochs: tuple[NotedEpoch, ...]
+    running: NotedEpoch | None
+    completed: int
+    failed: int
+    records_in: int
+    totals: Mapping[SubtaskId, SubtaskTotals]
+    progress: Progress
+    handles: Handles
+    samples: tuple[tuple[int, int, Sample], ...]
+    restored: EpochRecord | None
+    span: Counts
+    measured: Counts
+
+
 class EpochLog:
-    """Notes what the epochs of a job took and did. Whoever reads it holds `lock`.
+    """Notes what the epochs of a job took and did.
+
+    The threads of the job write it. Who wants to see the job reads what was `noted`, which they hardly wait for.
 
     Args:
         sources: The indices of the chains that begin with a source.
         clocks: Tell the time.
 
     Attributes:
-        lock: Is held while something changes.
         epochs: The last hundred that were committed or failed, oldest first.
         running: The epoch that is running, or being published; None between two.
         completed: How many were committed.
@@ -189,7 +236,7 @@ class EpochLog:
 
     def __init__(self, sources: frozenset[int] = frozenset(), clocks: Clocks | None = None) -> None:
         self.clocks = clocks or Clocks()
-        self.lock = threading.Lock()
+        self._lock = threading.Lock()
         self.epochs: deque[NotedEpoch] = deque(maxlen=_MOST_EPOCHS)
         self.running: NotedEpoch | None = None
         self.completed = 0
@@ -208,7 +255,7 @@ class EpochLog:
 
     def resumed(self, last: EpochRecord | None, progress: Progress) -> None:
         """Note the epoch that a run goes on from, and how far each subtask had come then."""
-        with self.lock:
+        with self._lock:
             if last is not None and not self.completed:
                 self.restored = last
             if last is not None:
@@ -228,7 +275,7 @@ class EpochLog:
     def begin(self, number: int, planning: float = 0.0) -> None:
         """Note that an epoch begins, after that many seconds in which it was planned."""
         begun = self.clocks.seconds()
-        with self.lock:
+        with self._lock:
             self._recent.begin(begun - planning)
             self.running = NotedEpoch(number, self.clocks.wall(), begun, planning)
 
@@ -242,7 +289,7 @@ class EpochLog:
         epoch = self.running
         if epoch is None:
             return
-        with self.lock:
+        with self._lock:
             epoch.committed, ended = self.clocks.seconds(), self.clocks.wall()
             seconds = epoch.committed - epoch.begun
             self._ran = []
@@ -265,7 +312,7 @@ class EpochLog:
 
     def published(self) -> None:
         """Note that sinks have published the epoch."""
-        with self.lock:
+        with self._lock:
             epoch, self.running = self.running, None
             if epoch is None or epoch.committed is None:
                 return
@@ -275,21 +322,40 @@ class EpochLog:
 
     def fail(self, error: BaseException) -> None:
         """Note that the epoch has failed; one that was committed stays so, and is published by the next run."""
-        with self.lock:
+        with self._lock:
             epoch, self.running = self.running, None
             if epoch is not None and epoch.committed is None:
                 epoch.failure = error
                 self.failed += 1
                 self.epochs.append(epoch)
 
-    def measured(self) -> Span[Mapping[SubtaskId, SubtaskCounts]]:
+    def noted(self) -> Noted:
+        """Return what was noted until now."""
+        with self._lock:
+            samples = [one for kept in self.samples.values() for one in kept]
+            return Noted(
+                tuple(self.epochs),
+                self.running,
+                self.completed,
+                self.failed,
+                self.records_in,
+                {owner: totals.copied() for owner, totals in self.totals.items()},
+                self.progress,
+                self.handles,
+                tuple(sorted(samples, key=lambda one: one[2].happened, reverse=True)),
+                self.restored,
+                self._span(),
+                self._measured(),
+            )
+
+    def _measured(self) -> Counts:
         """Return the last seconds of which is known how subtasks spent them: those before the running epoch."""
         running = self.running
         if running is None:
             return self._recent.span(self.clocks.seconds())
         return self._recent.span(running.committed or running.begun)
 
-    def span(self) -> Span[Mapping[SubtaskId, SubtaskCounts]]:
+    def _span(self) -> Counts:
         """Return the last seconds, until the running epoch began, whose records nobody knows yet, or until now.
 
         An epoch that takes more than ten seconds longer than the one before has stopped the stream.

@@ -94,9 +94,9 @@ class ObservedJob:
         strategies = {
             edge.index: edge.stream_edge.partitioner.ship_strategy for edge in job.graph.edges
         }
-        self._chains = ChainViews(program, strategies, self._log)
+        self._chains = ChainViews(program, strategies)
         self._filters = filters_of(job.graph)
-        self._watermarks = Watermarks(program, self._log, watermark_makers(job.graph))
+        self._watermarks = Watermarks(program, watermark_makers(job.graph))
         self._is_bounded = not job.has_streams
         self._location = checkpoints.location if checkpoints.is_durable else None
         recovery = self._configuration.get(options.SAVEPOINT_PATH)
@@ -165,18 +165,14 @@ class ObservedJob:
             return self._last_view or self._view()
 
     def _view(self) -> JobView:
-        log, now = self._log, self._clocks.millis()
-        with log.lock:
-            vertices = () if self._chains is None else self._chains.views()
-            samples = () if self._chains is None else self._chains.samples()
-            noted = tuple(log.epochs)
-            watermark, holding_back = (
-                (None, ()) if self._watermarks is None else self._watermarks.seen()
-            )
-            restored, running = log.restored, log.running
-            counts = log.completed, log.failed, log.records_in
-        # Not within the lock, for which the job would wait: what was noted of an epoch stays, but for `published`.
-        epochs = tuple(self._epoch(epoch) for epoch in noted)
+        noted, now = self._log.noted(), self._clocks.millis()
+        vertices = () if self._chains is None else self._chains.views(noted)
+        samples = () if self._chains is None else self._chains.samples(noted)
+        watermark, holding_back = (
+            (None, ()) if self._watermarks is None else self._watermarks.seen(noted)
+        )
+        epochs = tuple(self._epoch(epoch) for epoch in noted.epochs)
+        restored = noted.restored
         done = [epoch for epoch in epochs if epoch.failure is None]
         sources = [vertex for vertex in vertices if vertex.is_source]
         operators = [operator for vertex in vertices for operator in vertex.operators]
@@ -185,7 +181,7 @@ class ObservedJob:
             job_id=self.job_id,
             name=self.name,
             status=self._status,
-            phase=self._phase(running, is_first=not counts[0]),
+            phase=self._phase(noted.running, is_first=not noted.completed),
             at=now,
             started=self._started,
             ended=self._status_times[self._status] if self._status.is_terminal_state() else None,
@@ -198,14 +194,14 @@ class ObservedJob:
             checkpoint_interval=interval or None,
             vertices=vertices,
             epochs=epochs,
-            epochs_completed=counts[0],
-            epochs_failed=counts[1],
+            epochs_completed=noted.completed,
+            epochs_failed=noted.failed,
             restored_epoch=None if restored is None else restored.number,
             restored_from=self._restored_from if restored is not None else None,
             restarts=self._restarts,
             exceptions=self._exceptions.views(),
             samples=samples,
-            records_in=counts[2],
+            records_in=noted.records_in,
             records_per_second=sum(vertex.times.records_in_per_second for vertex in sources),
             watermark=watermark,
             watermark_lag=None if watermark is None else max(0, now - watermark),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Set
 from typing import Final, NamedTuple
 
-from penstock.executors.driver.observation.epoch_log import EpochLog
+from penstock.executors.driver.observation.epoch_log import Noted
 from penstock.graph.job_graph import JobGraph
 from penstock.runtime.epoch import SHARED
 from penstock.runtime.exchange.elements import ChannelWatermark
@@ -62,15 +62,11 @@ class Watermarks:
 
     Args:
         program: The compiled program.
-        log: What was noted of its epochs.
         chains: The chains in which watermarks begin. Default: only sources that make their own.
     """
 
-    def __init__(
-        self, program: Program, log: EpochLog, chains: WatermarkMakers | None = None
-    ) -> None:
+    def __init__(self, program: Program, chains: WatermarkMakers | None = None) -> None:
         self._program = program
-        self._log = log
         self._chains = chains or WatermarkMakers()
         self._origins = [
             vertex
@@ -92,15 +88,15 @@ class Watermarks:
                     found.add(-vertex.index - 1)
         return found
 
-    def seen(self) -> tuple[int | None, tuple[str, ...]]:
+    def seen(self, noted: Noted) -> tuple[int | None, tuple[str, ...]]:
         """Return how far event time has come, and the names of those that hold it back.
 
         It has come as far as the lowest watermark of what is neither idle nor over, and meets others that have
         one; if there is nothing of that kind, as far as the farthest came. A source, or
         its split or subtask if it has several, holds it back if it is at the lowest of those that it meets, and
-        has none or is more than ten seconds behind another. The log's lock is held.
+        has none or is more than ten seconds behind another.
         """
-        parts = [part for origin in self._origins for part in self._parts(origin)]
+        parts = [part for origin in self._origins for part in self._parts(origin, noted)]
         makers = self._chains.makers | {
             part.vertex for part in parts if part.timestamp > MIN_TIMESTAMP
         }
@@ -128,10 +124,10 @@ class Watermarks:
             return False
         return part.timestamp == MIN_TIMESTAMP or max(found) - part.timestamp > _FAR_BEHIND
 
-    def _parts(self, vertex: Vertex) -> Iterator[_Part]:
+    def _parts(self, vertex: Vertex, noted: Noted) -> Iterator[_Part]:
         """Yield the parts of a chain's stream."""
         name = self._name(vertex)
-        found = self._splits(vertex) or self._subtasks(vertex)
+        found = _splits(vertex, noted) or _subtasks(vertex, noted)
         for part, at in found.items():
             label = name if len(found) == 1 else f"{name} ({part})"
             yield _Part(label, at.timestamp, at.is_idle, vertex.index)
@@ -141,20 +137,22 @@ class Watermarks:
             return vertex.operators[0].name
         return vertex.name
 
-    def _splits(self, vertex: Vertex) -> dict[Hashable, ChannelWatermark]:
-        splits: dict[Hashable, ChannelWatermark] = {}
-        for (index, _), totals in self._log.totals.items():
-            if index == vertex.index and totals.report is not None:
-                for name, at in totals.report.splits:
-                    splits[name] = farther(splits.get(name), at)
-        return splits
 
-    def _subtasks(self, vertex: Vertex) -> dict[Hashable, ChannelWatermark]:
-        return {
-            "all" if sender == SHARED else f"{sender + 1}/{vertex.parallelism}": _sent(progress)
-            for (index, sender), progress in self._log.progress.items()
-            if index == vertex.index
-        }
+def _splits(vertex: Vertex, noted: Noted) -> dict[Hashable, ChannelWatermark]:
+    splits: dict[Hashable, ChannelWatermark] = {}
+    for (index, _), totals in noted.totals.items():
+        if index == vertex.index and totals.report is not None:
+            for name, at in totals.report.splits:
+                splits[name] = farther(splits.get(name), at)
+    return splits
+
+
+def _subtasks(vertex: Vertex, noted: Noted) -> dict[Hashable, ChannelWatermark]:
+    return {
+        "all" if sender == SHARED else f"{sender + 1}/{vertex.parallelism}": _sent(progress)
+        for (index, sender), progress in noted.progress.items()
+        if index == vertex.index
+    }
 
 
 def _sent(progress: SubtaskProgress) -> ChannelWatermark:

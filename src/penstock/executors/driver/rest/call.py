@@ -43,7 +43,7 @@ class Call:
     @cached_property
     def views(self) -> Sequence[JobView]:
         """All jobs as they are now, the last one first, as in Flink."""
-        return [job.view() for job in reversed(self.jobs())]
+        return [self._view_of(job) for job in reversed(self.jobs())]
 
     @cached_property
     def job(self) -> WatchedJob:
@@ -61,7 +61,11 @@ class Call:
     @cached_property
     def view(self) -> JobView:
         """That job as it is now."""
-        return self.job.view()
+        return self._view_of(self.job)
+
+    def _view_of(self, job: WatchedJob) -> JobView:
+        # Who watches shares views with others; who steers has to know.
+        return self.shared_views.view(job) if self.request.method == "GET" else job.view()
 
     @cached_property
     def vertex(self) -> VertexView:

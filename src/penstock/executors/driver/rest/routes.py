@@ -200,7 +200,11 @@ class Api:
                 continue
             if route.method == request.method:
                 call = Call(request, parameters, self._jobs, self._operations, self._shared_views)
-                found = route.handler(call)
+                try:
+                    found = route.handler(call)
+                finally:
+                    if request.method != "GET":
+                        self._shared_views.forget()
                 return found if isinstance(found, Answer) else Answer(found)
             allowed.append(route.method)
         if allowed:

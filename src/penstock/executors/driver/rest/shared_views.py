@@ -1,11 +1,12 @@
-"""Jobs' views as the page reads them: however many pages are open, each view is made and encoded once for all."""
+"""Views of jobs as all see them who watch: however many they are, a view is made seldom, and once for all."""
 
 from __future__ import annotations
 
 import hashlib
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 from weakref import WeakKeyDictionary
@@ -14,39 +15,67 @@ from penstock.executors.driver.reports.job_view import JobView, job_view_json
 from penstock.executors.driver.rest.exchange import Answer, Request
 from penstock.executors.driver.rest.watched_job import WatchedJob
 
-_SECONDS: Final = 0.5
+_LEAST_SECONDS: Final = 0.5
+_TIMES: Final = 200
+"""How many times as long as it took to make it a view is shown: making them takes a two hundredth of the time."""
 
 
 @dataclass
 class _Shared:
-    """What was last said of a job. `lock` is held while it is made anew, so that others wait for it."""
+    """What was last seen of a job. `lock` is held while it is made anew, so that others wait for it.
+
+    Attributes:
+        runs: Whether it ran then: that a job begins or ends is seen at once.
+        made: When.
+        cost: How many seconds of a processor it took.
+        body: It as JSON, if somebody asked for that.
+    """
 
     lock: threading.Lock = field(default_factory=threading.Lock)
-    made: float = 0.0
     view: JobView | None = None
-    body: bytes = b""
+    runs: bool = False
+    made: float = 0.0
+    cost: float = 0.0
+    body: bytes | None = None
     tag: str = ""
 
 
 class SharedViews:
-    """Says what is to be seen of jobs; what it said is said again for half a second.
+    """Says what is to be seen of jobs; what it said is said again for half a second, or longer if it costs much.
 
     Args:
         clock: Returns seconds that never go back.
+        spent: Returns the seconds of a processor that the thread has taken.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        clock: Callable[[], float] = time.monotonic,
+        spent: Callable[[], float] = time.thread_time,
+    ) -> None:
         self._clock = clock
+        self._spent = spent
         self._lock = threading.Lock()
         self._shared: WeakKeyDictionary[WatchedJob, _Shared] = WeakKeyDictionary()
 
-    def answer(self, job: WatchedJob, request: Request) -> Answer:
-        """Return the view of a job; with 304 if the request says that it is known."""
+    def forget(self) -> None:
+        """Show nothing again of what was said: somebody has steered a job."""
         with self._lock:
-            shared = self._shared.setdefault(job, _Shared())
-        with shared.lock:
-            if shared.view is None or self._clock() - shared.made >= _SECONDS:
-                self._make(shared, job.view())
+            self._shared = WeakKeyDictionary()
+
+    def view(self, job: WatchedJob) -> JobView:
+        """Return the view of a job."""
+        with self._seen(job) as (_, view):
+            return view
+
+    def answer(self, job: WatchedJob, request: Request) -> Answer:
+        """Return the view of a job as JSON; with 304 if the request says that it is known."""
+        with self._seen(job) as (shared, view):
+            if shared.body is None:
+                began = self._spent()
+                shared.body = Answer(job_view_json(view)).encoded()
+                shared.tag = f'"{hashlib.sha256(shared.body).hexdigest()[:32]}"'
+                shared.cost += self._spent() - began
             body, tag = shared.body, shared.tag
         # A browser may keep it, but has to ask each time whether it still holds.
         headers = {"ETag": tag, "Cache-Control": "no-cache"}
@@ -54,9 +83,24 @@ class SharedViews:
             return Answer(b"", 304, headers=headers)
         return Answer(body, headers=headers)
 
-    def _make(self, shared: _Shared, view: JobView) -> None:
-        if view is not shared.view:
-            shared.body = Answer(job_view_json(view)).encoded()
-            shared.tag = f'"{hashlib.sha256(shared.body).hexdigest()[:32]}"'
-            shared.view = view
-        shared.made = self._clock()
+    @contextmanager
+    def _seen(self, job: WatchedJob) -> Iterator[tuple[_Shared, JobView]]:
+        """Have inside what is to be seen of a job, which nobody else makes anew meanwhile."""
+        with self._lock:
+            shared = self._shared.setdefault(job, _Shared())
+        with shared.lock:
+            view, runs = shared.view, job.running is not None
+            if view is None or not self._holds(shared, runs=runs):
+                began = self._spent()
+                view = job.view()
+                shared.cost = self._spent() - began
+                if view is not shared.view:
+                    shared.view, shared.body = view, None
+                shared.runs, shared.made = runs, self._clock()
+            yield shared, view
+
+    def _holds(self, shared: _Shared, *, runs: bool) -> bool:
+        """Whether what was seen of a job is shown again; of one that does not run it costs nothing to look."""
+        if not (runs and shared.runs):
+            return False
+        return self._clock() - shared.made < max(_LEAST_SECONDS, _TIMES * shared.cost)

@@ -31,7 +31,7 @@ async function ask(path, { method = "GET", body, signal } = {}) {
   let text;
   try {
     answer = await fetch(new URL(path, document.baseURI), {
-      method, headers, body: body === undefined ? undefined : JSON.stringify(body), cache: "no-store", signal: AbortSignal.any(ends),
+      method, headers, body: body === undefined ? undefined : JSON.stringify(body), cache: "no-cache", signal: AbortSignal.any(ends),
     });
     text = await answer.text();
   } catch (error) {
