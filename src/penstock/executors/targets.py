@@ -41,7 +41,11 @@ def executor_for(target: str) -> Executor:
 
 
 def close_server() -> None:
-    """Close the server that shows the jobs of this process, if there is one and none of them runs."""
+    """Close the server that shows the jobs of this process, if there is one and none of them runs.
+
+    Those who watch them learn before how they ended.
+    """
     serving = sys.modules.get("penstock.executors.driver.rest.serving")
     if serving is not None:
+        serving.SERVING.linger()
         serving.SERVING.close(unless_busy=True)

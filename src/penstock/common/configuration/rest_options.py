@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from penstock.common.configuration.config_option import ConfigOption, Ports
+from penstock.common.time import Duration
 
 REST_ENABLED: Final[ConfigOption[bool | None]] = ConfigOption(
     "rest.enabled",
@@ -45,6 +46,13 @@ REST_BIND_ADDRESS: Final = ConfigOption(
     "The address that the REST API listens on: `0.0.0.0` is all there are. Whoever reaches it can stop jobs: set "
     "`rest.token` with any other than the default.",
     fallback_keys=("web.address", "jobmanager.web.address"),
+)
+REST_STORE_DURATION: Final = ConfigOption(
+    "rest.async.store-duration",
+    Duration,
+    Duration(10_000),
+    "For how long a program whose jobs have ended answers on, for those who asked for a savepoint or a stop and have not "
+    "fetched the result: it goes on, or ends, once they have. Flink's default is 5 min.",
 )
 REST_TOKEN: Final[ConfigOption[str | None]] = ConfigOption(
     "rest.token",

@@ -45,6 +45,7 @@ class RunningJobs:
 
     Attributes:
         is_over: Whether the program ends, so that nothing need be tidied up that ends with it.
+        is_interrupted: Whether Ctrl-C ends it while jobs run.
     """
 
     def __init__(self) -> None:
@@ -52,17 +53,28 @@ class RunningJobs:
         self._running: list[OfProcess] = []
         self._failed: deque[OfProcess] = deque(maxlen=_MOST_FAILED)
         self._is_at_exit = False
-        self.is_over = False
+        self._at_end: list[Callable[[], None]] = []
+        self.is_over = self.is_interrupted = False
 
     def begin(self, job: OfProcess) -> None:
         """Take note of a job that begins."""
         with self._lock:
             self._running.append(job)
-            if not self._is_at_exit:
-                self._is_at_exit = True
-                atexit.register(self.end_all)
-                uncaught.at_interrupt(self.interrupted)
+            self._mind_end()
         take_interrupts()
+
+    def at_end(self, call: Callable[[], None]) -> None:
+        """Call something when the program ends, once no job runs any more."""
+        with self._lock:
+            if call not in self._at_end:
+                self._at_end.append(call)
+            self._mind_end()
+
+    def _mind_end(self) -> None:
+        if not self._is_at_exit:
+            self._is_at_exit = True
+            atexit.register(self.end_all)
+            uncaught.at_interrupt(self.interrupted)
 
     def end(self, job: OfProcess, *, is_failed: bool) -> None:
         """Take note of a job that has ended."""
@@ -94,7 +106,7 @@ class RunningJobs:
 
     def interrupted(self) -> str | None:
         """Cancel all jobs as Ctrl-C ends the program, and return what is to be said of it; None if none ran."""
-        self.is_over = bool(self._running)
+        self.is_over = self.is_interrupted = bool(self._running)
         running = self.cancel_all()
         lines = [job.where_it_stands() for job in running]
         if len(running) > 1:
@@ -112,6 +124,8 @@ class RunningJobs:
             )
         for job in list(self._failed):
             job.tell_failure()
+        for call in self._at_end:
+            call()
 
 
 JOBS: Final = RunningJobs()

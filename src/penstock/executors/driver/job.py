@@ -150,8 +150,12 @@ class Job:
                     hint="It had read all of its input, or was cancelled: there is no savepoint. What it "
                     "committed stays.",
                 )
-            with self._observed.doing("writing a savepoint"):
-                self._savepoints.write(self._last_savepoint)
+            self._write_savepoint(self._last_savepoint, stops=True)
+
+    def _write_savepoint(self, target: Storage, *, stops: bool) -> None:
+        _, record = self._savepoints.check()
+        with self._observed.saving(target.location, record.number, stops=stops):
+            self._savepoints.write(target)
 
     def _run_once(self) -> None:
         with self._lock:
@@ -417,15 +421,16 @@ class Job:
         turn: GateTurn,
     ) -> str:
         target = self._savepoints.place(path, directory)
-        with self._gate.between(turn), self._observed.doing("writing a savepoint"):
+        with self._gate.between(turn):
             self._check_running()
             if stops and ends_event_time:
                 self._savepoints.check_before_the_end(target)
                 self._last_savepoint = target
+                self._observed.stops()
                 self._gate.close(wants_end=True)
                 self._waits_no_longer.set()
             else:
-                self._savepoints.write(target)
+                self._write_savepoint(target, stops=stops)
                 if stops:
                     self._end_here()
         if stops:

@@ -44,6 +44,10 @@ class ShownJob:
     def running(self) -> Any:
         return None if self.shown.status.is_terminal_state() else self
 
+    @property
+    def has_ended(self) -> bool:
+        return self.shown.status.is_terminal_state()
+
     def view(self) -> JobView:
         return self.shown
 

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import logging
 import socket
+import threading
+import time
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import pytest
-from tests.executors.driver.rest.client import Client
+from tests.executors.driver.reports import views
+from tests.executors.driver.rest.client import Client, ShownJob
 
 from penstock.common import Configuration
+from penstock.common.job_status import JobStatus
 from penstock.errors import PortInUseError
+from penstock.executors.driver.rest import serving as module
 from penstock.executors.driver.rest.serving import Serving
 
 HERE = "127.0.0.1"
@@ -134,3 +139,71 @@ def test_closed_it_can_be_opened_again(serving: Serving) -> None:
         status(first)
     second = serving.serve("two", settings(rest_bind__port=str(port_of(first))))
     assert second == first
+
+
+class Jobs:
+    """The jobs of a process, as one that can end."""
+
+    def __init__(self) -> None:
+        self.job = ShownJob()
+
+    def jobs(self) -> tuple[ShownJob, ...]:
+        return (self.job,)
+
+    def end(self) -> None:
+        self.job.shown = views.view(status=JobStatus.FINISHED)
+
+
+@pytest.fixture
+def jobs(monkeypatch: pytest.MonkeyPatch) -> Jobs:
+    found = Jobs()
+    monkeypatch.setattr(module, "JOBS", found)
+    return found
+
+
+def lingered(serving: Serving, limit_s: float = 30) -> float:
+    begun = time.monotonic()
+    serving.linger(limit_s)
+    return time.monotonic() - begun
+
+
+def stop(address: str) -> str:
+    """Ask for a stop, and return where its result is told."""
+    client = Client(port_of(address))
+    begun = client(f"/jobs/{views.JOB_ID}/stop", "POST", {"targetDirectory": "/s"})
+    client.close()
+    return f"/jobs/{views.JOB_ID}/savepoints/{begun.body['request-id']}"
+
+
+def test_where_nobody_asked_and_while_a_job_runs_nothing_is_waited_for(
+    serving: Serving, jobs: Jobs
+) -> None:
+    serving.serve("one", settings())
+    assert lingered(serving) < 1
+    assert status(serving.address or "") == 200
+    assert lingered(serving) < 1
+
+    jobs.end()
+    assert lingered(serving, 0.3) >= 0.3
+
+
+def test_a_result_that_nobody_fetches_is_kept_for_a_while(serving: Serving, jobs: Jobs) -> None:
+    stop(serving.serve("one", settings(rest_async_store__duration="4 s")))
+    jobs.end()
+    assert 4 <= lingered(serving) < 20
+
+
+def test_once_the_result_is_fetched_nothing_is_waited_for(serving: Serving, jobs: Jobs) -> None:
+    address = serving.serve("one", settings(rest_async_store__duration="1 min"))
+    result = stop(address)
+    jobs.end()
+    waiting = threading.Thread(target=serving.linger)
+    waiting.start()
+    waiting.join(3)
+    assert waiting.is_alive()
+
+    client = Client(port_of(address))
+    assert client(result).body["operation"]["location"] == "/s/savepoint-1"
+    waiting.join(20)
+    client.close()
+    assert not waiting.is_alive()

@@ -22,7 +22,7 @@ from penstock.executors.driver.observation.exception_log import ExceptionLog
 from penstock.executors.driver.observation.watermarks import Watermarks, watermark_makers
 from penstock.executors.driver.progress.progress import FollowedJob
 from penstock.executors.driver.recovery.restarts import Restart, summary_of
-from penstock.executors.driver.reports.job_view import EpochView, JobView
+from penstock.executors.driver.reports.job_view import EpochView, JobView, SavepointView
 from penstock.executors.port import JobRequest
 from penstock.runtime.program import Program
 
@@ -31,6 +31,8 @@ _ENDS: Final = {
     JobStatus.CANCELED: "cancelled",
     JobStatus.FAILED: "failed",
 }
+_STOPPED: Final = "stopped"
+_MOST_SAVEPOINTS: Final = 10
 
 
 class ObservedJob:
@@ -71,6 +73,7 @@ class ObservedJob:
         self._filters: Set[str] = frozenset()
         self._is_bounded = False
         self._is_stopping = False
+        self._savepoints: tuple[SavepointView, ...] = ()
         self._location: str | None = None
         self._restored_from: str | None = None
         self._spark_url: str | None = None
@@ -122,6 +125,23 @@ class ObservedJob:
         finally:
             if what in self._doing:
                 self._doing.remove(what)
+
+    @contextmanager
+    def saving(self, location: str, epoch: int, *, stops: bool) -> Iterator[None]:
+        """Show inside that a savepoint is written, and note it if that does not fail.
+
+        Args:
+            location: Where to.
+            epoch: The number of the epoch that it holds.
+            stops: Whether the job is stopped with it.
+        """
+        started, begun = self._clocks.millis(), self._clocks.seconds()
+        with self.doing("writing a savepoint"):
+            yield
+        duration = _millis(self._clocks.seconds() - begun)
+        size = self.view().state_size
+        found = SavepointView(location, epoch, started, duration, size, stopped=stops)
+        self._savepoints = (*self._savepoints, found)[-_MOST_SAVEPOINTS:]
 
     def stops(self) -> None:
         """Note that no epoch follows."""
@@ -199,6 +219,7 @@ class ObservedJob:
             restored_epoch=None if restored is None else restored.number,
             restored_from=self._restored_from if restored is not None else None,
             restarts=self._restarts,
+            savepoints=self._savepoints,
             exceptions=self._exceptions.views(),
             samples=samples,
             records_in=noted.records_in,
@@ -220,6 +241,8 @@ class ObservedJob:
         )
 
     def _phase(self, running: NotedEpoch | None, *, is_first: bool) -> str:
+        if self._status is JobStatus.FINISHED and self._is_stopping:
+            return _STOPPED
         if self._status in _ENDS:
             return _ENDS[self._status]
         if self._doing:

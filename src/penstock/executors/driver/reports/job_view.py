@@ -205,6 +205,27 @@ class EpochView:
 
 
 @dataclass(frozen=True)
+class SavepointView:
+    """A savepoint that was written while the job was seen.
+
+    Attributes:
+        location: Where it is.
+        epoch: The number of the epoch that it holds.
+        started: When its writing began.
+        duration: How long that took.
+        size: How many bytes the files of its state have.
+        stopped: Whether the job was stopped with it.
+    """
+
+    location: str
+    epoch: int
+    started: int
+    duration: int
+    size: int = 0
+    stopped: bool = False
+
+
+@dataclass(frozen=True)
 class ExceptionView:
     """Something that an epoch failed with.
 
@@ -259,7 +280,7 @@ class JobView:
         name: Its name.
         status: What it is doing, or how it ended.
         phase: What it is doing now, in a few words: "starting Spark", "first epoch, 12 s", "running",
-            "restarting", "writing a savepoint", "stopping", "ended" and so on.
+            "restarting", "writing a savepoint", "stopping", "stopped", "finished" and so on.
         at: When it was seen.
         started: When it was started.
         ended: When it ended; None while it runs.
@@ -277,6 +298,7 @@ class JobView:
         restored_epoch: The epoch that it began from; None if from none.
         restored_from: Where that is.
         restarts: How often it was restarted.
+        savepoints: The last ten that were written of it, oldest first.
         exceptions: The last ten, newest first.
         samples: The last ten records that were dropped as late, and the last ten that failed, newest first.
         records_in: How many records its sources have read.
@@ -315,6 +337,7 @@ class JobView:
     restored_epoch: int | None = None
     restored_from: str | None = None
     restarts: int = 0
+    savepoints: tuple[SavepointView, ...] = ()
     exceptions: tuple[ExceptionView, ...] = ()
     samples: tuple[SampleView, ...] = ()
     records_in: int = 0

@@ -20,6 +20,8 @@ class Connections:
     def __init__(self, most: int) -> None:
         self._most = most
         self._lock = threading.Lock()
+        self._all_answered = threading.Condition(self._lock)
+        self._unanswered: set[socket.socket] = set()
         self._waiting: dict[socket.socket, float | None] = {}
         """Since when; None while the server is at work for it."""
 
@@ -45,15 +47,30 @@ class Connections:
         with self._lock:
             if connection in self._waiting:
                 self._waiting[connection] = None if now else time.monotonic()
+                if now:
+                    self._unanswered.add(connection)
+
+    def is_answered(self, connection: socket.socket) -> None:
+        """Note that the answer has been written."""
+        with self._lock:
+            self._unanswered.discard(connection)
+            self._all_answered.notify_all()
 
     def leave(self, connection: socket.socket) -> None:
         """Give back the place of a connection, if it has one."""
         with self._lock:
             self._waiting.pop(connection, None)
+            self._unanswered.discard(connection)
+            self._all_answered.notify_all()
 
-    def hang_up(self) -> None:
-        """Close all connections."""
+    def hang_up(self, patience_s: float = 0.0) -> None:
+        """Close all connections.
+
+        Args:
+            patience_s: For how many seconds answers that are under way are waited for.
+        """
         with self._lock:
+            self._all_answered.wait_for(lambda: not self._unanswered, patience_s)
             for connection in self._waiting:
                 _hang_up(connection)
 

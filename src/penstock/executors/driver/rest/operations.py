@@ -16,9 +16,15 @@ _MOST: Final = 200
 
 @dataclass
 class _Operation:
-    """An operation: under way while it has neither a result nor a failure."""
+    """An operation: under way while it has neither a result nor a failure.
+
+    Attributes:
+        result: What it gave, or why it failed.
+        is_told: Whether somebody was told.
+    """
 
     result: dict[str, Any] | None = None
+    is_told: bool = False
 
     @property
     def is_done(self) -> bool:
@@ -90,5 +96,12 @@ class Operations:
                 404,
                 f"There is no savepoint operation with triggerId={trigger_id} for job {job_id}.",
             )
-        state = "COMPLETED" if operation.is_done else "IN_PROGRESS"
+        operation.is_told = operation.is_done
+        state = "COMPLETED" if operation.is_told else "IN_PROGRESS"
         return {"status": {"id": state}, "operation": operation.result}
+
+    @property
+    def are_told(self) -> bool:
+        """Whether all are done, and somebody has asked for the result of each."""
+        with self._lock:
+            return all(operation.is_told for operation in self._known.values())

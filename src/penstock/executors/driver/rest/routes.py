@@ -20,6 +20,7 @@ from penstock.executors.driver.rest.answers.metrics import (
     subtask_metrics,
     vertex_metrics,
 )
+from penstock.executors.driver.rest.audience import Audience
 from penstock.executors.driver.rest.call import Call
 from penstock.executors.driver.rest.exchange import Answer, Request, RequestRefusedError
 from penstock.executors.driver.rest.operations import Operations
@@ -185,6 +186,16 @@ class Api:
         self._jobs = jobs_of_process
         self._operations = Operations()
         self._shared_views = SharedViews()
+        self._audience = Audience()
+
+    def is_awaited(self, *, with_results: bool) -> bool:
+        """Return whether somebody who watches jobs, or has asked for something, waits for more.
+
+        Args:
+            with_results: Whether what was asked for counts, as a savepoint whose result nobody has fetched.
+        """
+        has_untold = with_results and not self._operations.are_told
+        return has_untold or self._audience.is_waiting
 
     def answer(self, request: Request) -> Answer:
         """Answer a request.
@@ -193,6 +204,8 @@ class Api:
             RequestRefusedError: If there is no answer.
         """
         parts = tuple(request.path.rstrip("/").split("/"))
+        if parts[1:2] in (("jobs",), ("overview",)):
+            self._note_audience()
         allowed = []
         for route in _ROUTES:
             parameters = route.parameters(parts)
@@ -214,3 +227,7 @@ class Api:
                 {"Allow": ", ".join(allowed)},
             )
         raise RequestRefusedError(404, f"Not found: {request.path}")
+
+    def _note_audience(self) -> None:
+        if not all(job.has_ended for job in self._jobs()):
+            self._audience.asked()

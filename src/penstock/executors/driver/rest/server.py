@@ -28,6 +28,7 @@ _LONGEST_BODY: Final = 1_000_000
 _MOST_CONNECTIONS: Final = 100
 _REQUEST_SECONDS: Final = 10
 _IDLE_SECONDS: Final = 60
+_LAST_ANSWER_SECONDS: Final = 0.5
 _BUSY: Final = b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\nRetry-After: 1\r\n\r\n"
 _ALWAYS: Final = {
     "Cache-Control": "no-store",
@@ -47,6 +48,7 @@ class RestServer:
 
     Attributes:
         port: The port it listens on.
+        process_id: The process that it is in: not one that was forked off.
 
     Raises:
         OSError: If none of the ports is free, or the address is not one of this machine.
@@ -56,6 +58,7 @@ class RestServer:
         self._server = _bound(host, ports)
         self._server.api = api
         self._server.access = access
+        self.process_id = os.getpid()
         self.port: int = self._server.server_address[1]
         self._thread = threading.Thread(
             target=self._server.serve_forever, name="rest-server", daemon=True
@@ -74,7 +77,7 @@ class RestServer:
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
-        self._server.connections.hang_up()
+        self._server.connections.hang_up(_LAST_ANSWER_SECONDS)
 
 
 def _bound(host: str, ports: Iterable[int]) -> _Server:
@@ -180,6 +183,7 @@ class _Handler(BaseHTTPRequestHandler):
         finally:
             self.server.connections.is_served(self.connection, now=False)
         self._write(answer)
+        self.server.connections.is_answered(self.connection)
 
     do_GET = do_HEAD = do_POST = do_PATCH = do_PUT = do_DELETE = do_OPTIONS = _handle  # noqa: N815 - the names http.server calls
 

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import ipaddress
 import logging
+import math
+import os
+import signal
 import sys
 import threading
+import time
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from penstock.common.configuration import options
 from penstock.common.configuration.configuration import Configuration
 from penstock.common.plain_text import one_line
 from penstock.errors import PortInUseError
+from penstock.executors.driver import interrupts
 from penstock.executors.driver.observation.running_jobs import JOBS
 from penstock.executors.driver.rest.access import Access
 from penstock.executors.driver.rest.routes import Api
@@ -23,17 +28,29 @@ from penstock.executors.driver.rest.server import RestServer
 _LOG: Final = logging.getLogger("penstock")
 _DEFAULT_PORT: Final = 8081
 _MORE_PORTS: Final = 100
+_SECONDS_BETWEEN: Final = 0.05
+_SECONDS_AFTER_INTERRUPT: Final = 1.0
 _ANYWHERE: Final = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104 - it is read
 """What people type for addresses that stand for all there are."""
 
 
 @dataclass(frozen=True)
 class _Served:
-    """A server, with what it was opened with."""
+    """A server, with what it was opened with.
+
+    Attributes:
+        server: The server.
+        api: What answers.
+        access: Which requests it answers.
+        address: Where it is.
+        keeps_s: For how many seconds it answers on for those who have asked for something.
+    """
 
     server: RestServer
+    api: Api
     access: Access
     address: str
+    keeps_s: float
 
 
 class Serving:
@@ -89,7 +106,8 @@ class Serving:
                 host,
             )
         try:
-            server = RestServer(Api(JOBS.jobs), access, host, self._ports(configuration))
+            api = Api(JOBS.jobs)
+            server = RestServer(api, access, host, self._ports(configuration))
         except (OSError, OverflowError) as error:
             raise PortInUseError(
                 f"The REST API cannot listen on {host}, at the ports that rest.bind-port or rest.port asks for: "
@@ -99,7 +117,10 @@ class Serving:
         wanted = configuration.get(options.REST_PORT)
         if wanted not in (None, 0, server.port) and not configuration.get(options.REST_BIND_PORT):
             _LOG.warning("Port %d is taken: the REST API is at port %d.", wanted, server.port)
-        return _Served(server, access, f"http://{_shown(name or host)}:{server.port}")
+        address = f"http://{_shown(name or host)}:{server.port}"
+        keeps_s = configuration.get(options.REST_STORE_DURATION).to_millis() / 1000
+        interrupts.JOBS.at_end(self._linger_at_end)
+        return _Served(server, api, access, address, keeps_s)
 
     def _ports(self, configuration: Configuration) -> Iterable[int]:
         named = configuration.get(options.REST_BIND_PORT)
@@ -118,15 +139,44 @@ class Serving:
             unless_busy: Whether to leave it open while a job runs.
         """
         with self._lock:
-            is_busy = any(not job.has_ended for job in JOBS.jobs())
-            if self._served is None or (unless_busy and is_busy):
+            if self._served is None or (unless_busy and _is_busy()):
                 return
             self._served.server.close()
             self._served = None
 
+    def linger(self, limit_s: float = math.inf) -> None:
+        """Answer on, if no job runs, until all know who want to know how the jobs have ended.
+
+        Those who watch them have a few seconds for that, those who asked for a savepoint or a stop as long as
+        `rest.async.store-duration` says.
+
+        Args:
+            limit_s: For how many seconds at most.
+        """
+        served, begun = self._served, time.monotonic()
+        if served is None or served.server.process_id != os.getpid():
+            return
+        while self._served is served and not _is_busy():
+            lasted = time.monotonic() - begun
+            if lasted > limit_s or not served.api.is_awaited(with_results=lasted < served.keeps_s):
+                return
+            time.sleep(_SECONDS_BETWEEN)
+
+    def _linger_at_end(self) -> None:
+        is_main = threading.current_thread() is threading.main_thread()
+        if is_main and callable(signal.getsignal(signal.SIGINT)):
+            # Spark's own answer to Ctrl-C asks a session that may be gone.
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        with suppress(KeyboardInterrupt):
+            self.linger(_SECONDS_AFTER_INTERRUPT if interrupts.JOBS.is_interrupted else math.inf)
+
 
 SERVING: Final = Serving()
 """That of this process."""
+
+
+def _is_busy() -> bool:
+    return any(not job.has_ended for job in JOBS.jobs())
 
 
 def _with_token(served: _Served, configuration: Configuration) -> _Served:
@@ -141,7 +191,7 @@ def _with_token(served: _Served, configuration: Configuration) -> _Served:
         return served
     access = Access(token, served.access.address, is_loopback=served.access.is_loopback)
     served.server.use(access)
-    return _Served(served.server, access, served.address)
+    return replace(served, access=access)
 
 
 def _is_loopback(host: str) -> bool:

@@ -20,6 +20,10 @@ class WatchedJob(Protocol):
     def running(self) -> RunningJob | None:
         """What steers it; None before it has started, and once it has ended."""
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether it has ended."""
+
     def view(self) -> JobView:
         """Return the job as it is now."""
 
