@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.errors import InvalidArgumentError
+from penstock.runtime.gauges import Reading
 from penstock.runtime.metrics import (
     Counter,
     Distribution,
@@ -17,7 +18,6 @@ from penstock.runtime.metrics import (
     MetricName,
     OperatorMetrics,
     Rate,
-    Reading,
 )
 from penstock.runtime.timestamp import MIN_TIMESTAMP
 

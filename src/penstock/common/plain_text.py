@@ -104,6 +104,11 @@ def one_line(text: str) -> str:
     return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
 
 
+def encodable(text: str) -> str:
+    """Return a text in which question marks stand for what UTF-8 cannot hold: halves of characters."""
+    return text if text.isascii() else text.encode(errors="replace").decode()
+
+
 def text_width(text: str) -> int:
     """Return how many letters' room a text takes; a Chinese letter takes two."""
     if text.isascii():

@@ -58,7 +58,7 @@ class MetricGroup(ABC):
 
         Args:
             name: The name of the metric.
-            obj: The function.
+            obj: The function. If it raises, the metric has no value, and the log says why, once; the job goes on.
         """
 
     @abstractmethod

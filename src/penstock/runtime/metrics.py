@@ -7,10 +7,11 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from penstock.errors import InvalidArgumentError
 from penstock.metrics import metricbase
+from penstock.runtime.gauges import Gauge, Reading
 from penstock.runtime.samples import Samples
 from penstock.runtime.timestamp import MIN_TIMESTAMP
 
@@ -221,12 +222,6 @@ class Meter(metricbase.Meter):
         return taken
 
 
-class Reading(NamedTuple):
-    """What a gauge showed: a later reading takes its place, where counts are summed."""
-
-    value: Any
-
-
 class MetricName(str):
     """The full name of a metric, which knows the groups that it is made of.
 
@@ -298,7 +293,7 @@ class MetricGroup(metricbase.MetricGroup):
         self._counters: dict[str, Counter] = {}
         self._distributions: dict[str, Distribution] = {}
         self._meters: dict[str, Meter] = {}
-        self._gauges: dict[str, Callable[[], Any]] = {}
+        self._gauges: dict[str, Gauge] = {}
         self._groups: dict[str, MetricGroup] = {}
         self.samples = Samples()
 
@@ -339,7 +334,7 @@ class MetricGroup(metricbase.MetricGroup):
 
     def gauge(self, name: str, obj: Callable[[], Any]) -> None:
         """Report what `obj` returns when an epoch ends, under that name."""
-        self._gauges[name] = obj
+        self._gauges[name] = Gauge(self.full_name(name), obj)
 
     def take(self) -> dict[str, Any]:
         """Return what was counted since the last call, and readings of the gauges, by full name."""
@@ -360,7 +355,9 @@ class MetricGroup(metricbase.MetricGroup):
         return found
 
     def _readings(self) -> dict[str, Any]:
-        found = {self.full_name(name): Reading(gauge()) for name, gauge in self._gauges.items()}
+        found: dict[str, Any] = {
+            self.full_name(name): gauge.read() for name, gauge in self._gauges.items()
+        }
         for group in self._groups.values():
             found.update(group._readings())  # noqa: SLF001 - of the same class
         return found

@@ -22,8 +22,9 @@ from penstock.executors.driver.epoch_outcome import (
 )
 from penstock.runtime.exchange.buffer import Buffer, channel_number
 from penstock.runtime.exchange.partitioners import RebalancePartitioner
+from penstock.runtime.gauges import Reading
 from penstock.runtime.layout import Layout
-from penstock.runtime.metrics import Distribution, Rate, Reading
+from penstock.runtime.metrics import Distribution, Rate
 from penstock.runtime.operators.function_operator import MapOperator
 from penstock.runtime.program import Program
 from penstock.runtime.task.message import Message

@@ -5,8 +5,8 @@ from typing import Any, cast
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.runtime.manual_clock import ManualClock
 from tests.runtime.programs import Harness
+from tests.runtime.timers.manual_clock import ManualClock
 
 from penstock.errors import UserFunctionError
 from penstock.runtime.operators.reduce import ReduceOperator

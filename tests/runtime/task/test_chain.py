@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.runtime.manual_clock import ManualClock
 from tests.runtime.programs import CollectingOutput, Journal, network_edge, operator_spec
+from tests.runtime.timers.manual_clock import ManualClock
 
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.exchange.elements import Block

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from tests.runtime.subtasks import Ready
 
-from penstock.errors import UserFunctionError
 from penstock.runtime.context import RuntimeContext
 from penstock.runtime.exchange.elements import Block
+from penstock.runtime.gauges import Reading
 from penstock.runtime.operators.function_operator import MapOperator
 
 
@@ -38,15 +38,17 @@ class TestUserMetrics:
 
         assert ready.epoch(Block([1]), number=1).metrics[0][4] == {"hits": 1}
 
-    def test_that_cannot_be_read_name_the_operator(self) -> None:
+    def test_of_which_one_cannot_be_read_end_no_job(self, caplog: pytest.LogCaptureFixture) -> None:
         class Gauging:
             def open(self, context: RuntimeContext) -> None:
                 context.get_metrics_group().gauge("rate", lambda: 1 // 0)
+                context.get_metrics_group().gauge("size", lambda: 5)
 
             def map(self, value: Any) -> Any:
                 return value
 
-        with pytest.raises(UserFunctionError, match=r"Operator 'Op1\.0' failed") as raised:
-            Ready(MapOperator(Gauging())).epoch(Block([1]))
+        report = Ready(MapOperator(Gauging())).epoch(Block([1]))
 
-        assert "ZeroDivisionError" in str(raised.value)
+        assert report.metrics[0][4] == {"rate": Reading(None), "size": Reading(5)}
+        assert "The gauge 'rate' has no value" in caplog.text
+        assert "ZeroDivisionError" in caplog.text

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.runtime.manual_clock import ManualClock
 from tests.runtime.programs import Unpicklable, operator_id
+from tests.runtime.timers.manual_clock import ManualClock
 
 from penstock.checkpoint.handles import StateHandle
 from penstock.errors import DamagedStateError, ValueNotSerializableError

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.runtime.manual_clock import ManualClock
+from tests.runtime.timers.manual_clock import ManualClock
 from tests.runtime.timers.test_queues import MAKERS, Maker
 
 from penstock.errors import InvalidTimerError

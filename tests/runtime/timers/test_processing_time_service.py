@@ -5,7 +5,7 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.runtime.manual_clock import ManualClock
+from tests.runtime.timers.manual_clock import ManualClock
 
 from penstock.errors import ProcessingTimeServiceShutDownError
 from penstock.runtime.timers.processing_time_service import (

@@ -16,8 +16,9 @@ from penstock.runtime.epoch import SHARED, Epoch
 from penstock.runtime.exchange.buffer import Buffer
 from penstock.runtime.exchange.elements import ChannelWatermark
 from penstock.runtime.exchange.watermarks.event_time import combined
+from penstock.runtime.gauges import Reading
 from penstock.runtime.job_pickle import load_code, loads
-from penstock.runtime.metrics import Counter, Distribution, Rate, Reading
+from penstock.runtime.metrics import Counter, Distribution, Rate
 from penstock.runtime.operator import StreamOperator
 from penstock.runtime.program import Program, Vertex
 from penstock.runtime.progress import SubtaskProgress, farther, merge_progress

@@ -31,7 +31,7 @@ from penstock.runtime.exchange.writer import RecordWriterOutput
 from penstock.runtime.job_pickle import dumps, load_code
 from penstock.runtime.keys.key_groups import key_group_range
 from penstock.runtime.layout import Layout
-from penstock.runtime.operator import BatchOrder, StreamOperator
+from penstock.runtime.operator import BatchOrder
 from penstock.runtime.operators.source import SourceOperator
 from penstock.runtime.program import DRIVER, NetworkEdge, OperatorSpec, Vertex
 from penstock.runtime.progress import SubtaskProgress
@@ -39,7 +39,7 @@ from penstock.runtime.state.backend import KeyedStateBackend
 from penstock.runtime.state.factory import create_backend
 from penstock.runtime.state.memory import StateMemory
 from penstock.runtime.task.chain import OperatorChain
-from penstock.runtime.task.message import Message, OperatorCounts, SubtaskReport
+from penstock.runtime.task.message import Message, SubtaskReport
 from penstock.runtime.task.sorted_records import SortedRecords
 from penstock.runtime.task.stored_snapshots import Snapshot, StoredSnapshots
 from penstock.runtime.task.subtask_state import SubtaskState
@@ -52,7 +52,7 @@ from penstock.runtime.timers.processing_time_service import (
     system_clock,
 )
 from penstock.runtime.timestamp import MAX_TIMESTAMP, MIN_TIMESTAMP
-from penstock.runtime.user_code import function_failure, naming_operator
+from penstock.runtime.user_code import naming_operator
 
 _PATIENCE = 0.2
 """How long, in seconds, a record may wait for its neighbours in a block: the watermark interval."""
@@ -400,7 +400,7 @@ class Subtask:
         splits = self.chain.split_progress()
         for _, writer in self._writers:
             writer.emit_barrier(self._epoch.number, self._attempt, splits)
-        metrics = [self._metrics_of(operator) for operator in self.chain.operators]
+        metrics = [operator.metrics.report() for operator in self.chain.operators]
         self._is_half_way = False
         timers = tuple(
             0 if operator.timers is None else operator.timers.size()
@@ -472,20 +472,6 @@ class Subtask:
         # A timer is due when the clock has passed its time.
         times.append(None if timer is None else timer + 1)
         return min((time for time in times if time is not None), default=None)
-
-    def _metrics_of(self, operator: StreamOperator) -> OperatorCounts:
-        entry = operator.metrics
-        try:
-            user = entry.user.take()
-        except Exception as error:
-            raise function_failure(error, operator.name, None) from error
-        return (
-            entry.records_in,
-            entry.records_out,
-            entry.input_watermark,
-            entry.output_watermark,
-            user,
-        )
 
 
 def driver_buffer(layout: Layout, message: Message, vertex: Vertex, sequence: int) -> Buffer:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -65,16 +67,41 @@ def test_of_two_that_look_the_same_one_is_told() -> None:
     assert found.value == 1
 
 
-@given(st.text(min_size=1), st.text(), st.integers() | st.floats() | st.booleans() | st.text())
+NUMBERS = st.integers() | st.floats() | st.just(10**400)
+
+
+@given(st.text(), st.text(), st.text(), st.text(), NUMBERS | st.booleans() | st.text())
 def test_whatever_the_user_names_and_measures_the_page_can_be_read(
-    name: str, job: str, value: object
+    name: str, job: str, label: str, other: str, value: object
 ) -> None:
     user = metric(name, MetricKind.GAUGE, value, "group.", job_name=job)
+    user = replace(user, variables={**user.variables, label: "1", other: "2"})
 
     found = samples([user, metric("fine", MetricKind.COUNTER, 1)])
 
     assert found[-1].name == f"{OPERATOR}fine"
     assert len(found) == 1 + (as_number(value) is not None)
+    for one in found:
+        assert all(re.fullmatch("[a-zA-Z_][a-zA-Z0-9_]*", key) for key in one.labels)
+
+
+def test_labels_whose_names_begin_with_other_digits_stay_apart() -> None:
+    hits = metric("hits", MetricKind.COUNTER, 1)
+
+    (found,) = samples([replace(hits, variables={"1st": "a", "2st": "b", "": "c"})])
+
+    assert {"_1st": "a", "_2st": "b", "_": "c"}.items() <= found.labels.items()
+
+
+@pytest.mark.parametrize(
+    ("value", "number"),
+    [(2**63 - 1, 2**63 - 1), (2**63, 2.0**63), (10**400, None), (True, 1)],
+)
+def test_a_number_is_one_that_64_bits_can_hold(value: object, number: float | None) -> None:
+    found = as_number(value)
+
+    assert found == number
+    assert type(found) is type(number)
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ from tests.executors.driver.reports import views
 from penstock.common import Configuration
 from penstock.errors import InvalidConfigurationValueError
 from penstock.executors.driver.reporters.scopes import Naming, ScopeFormats
-from penstock.executors.driver.reports.flink_metrics import metrics_of
-from penstock.metrics import ReportedMetric
-from penstock.runtime.metrics import MetricGroup
+from penstock.executors.driver.reports.flink_metrics import JobMetric, Scope, metrics_of
+from penstock.metrics import MetricKind, ReportedMetric
+from penstock.runtime.metrics import MetricGroup, MetricName
 
 HOST = socket.gethostname()
 
@@ -112,3 +112,20 @@ def test_variables_can_be_left_out_and_added() -> None:
 
     assert metric.variables == {"job_name": "fares", "region": "eu"}
     assert metric.identifier == f"{HOST}/jobmanager/fares/uptime"
+
+
+def test_what_utf_8_cannot_hold_is_in_no_name() -> None:
+    half = "\ud800"
+    group = MetricGroup().add_group(half, half)
+    scope = Scope("id", half, "vertex", half, 0, "operator", half)
+    name = MetricName.of(group.full_name(half))
+    found = JobMetric(
+        name.name, MetricKind.COUNTER, 1, scope, name.groups, name.logical_groups, name.variables
+    )
+
+    (metric,) = naming().reported([found])
+
+    for text in (metric.name, metric.identifier, metric.logical_scope, str(metric.variables)):
+        assert "?" in text
+        assert half not in text
+        text.encode()

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.runtime.manual_clock import ManualClock
 from tests.runtime.programs import CollectingOutput
+from tests.runtime.timers.manual_clock import ManualClock
 
 from penstock.common.time import Duration
 from penstock.common.watermark_generator import (

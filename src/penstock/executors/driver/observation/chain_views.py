@@ -25,7 +25,8 @@ from penstock.executors.driver.reports.job_view import (
     VertexView,
 )
 from penstock.graph.job_graph import JobGraph
-from penstock.runtime.metrics import FAILED_RECORDS, LATE_RECORDS, Reading, shown_metric
+from penstock.runtime.gauges import Reading
+from penstock.runtime.metrics import FAILED_RECORDS, LATE_RECORDS, shown_metric
 from penstock.runtime.operators.function_operator import FilterOperator
 from penstock.runtime.program import OperatorSpec, Program, Vertex
 from penstock.runtime.task.message import SubtaskReport

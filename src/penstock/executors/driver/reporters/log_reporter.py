@@ -6,6 +6,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from penstock.common.plain_text import one_line
 from penstock.metrics import MetricKind, MetricReporter, ReportedMetric
 
 _LOG: Final = logging.getLogger("penstock.metrics")
@@ -26,7 +27,9 @@ class LogReporter(MetricReporter):
             found = [metric for metric in metrics if metric.kind is kind]
             if found:
                 lines.append(f"-- {head}")
-                lines += [f"{metric.identifier}: {_shown(metric.value)}" for metric in found]
+                lines += [
+                    one_line(f"{metric.identifier}: {_shown(metric.value)}") for metric in found
+                ]
         _LOG.info("%s", "\n".join(lines))
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 _UNALLOWED: Final = re.compile("[^a-zA-Z0-9:_]")
+_MOST: Final = 2**63
 _QUANTILES: Final = {"p50": "0.5", "p95": "0.95", "p99": "0.99", "max": "1.0"}
 
 
@@ -79,7 +80,7 @@ def _families(metrics: Iterable[ReportedMetric], shown: Callable[[str], str]) ->
     for metric in metrics:
         scope = metric.logical_scope.replace(".", "_")
         name = _filtered(f"flink_{scope}_{metric.name}")
-        labels = {_filtered(key): shown(text) for key, text in metric.variables.items()}
+        labels = {_label(key): shown(text) for key, text in metric.variables.items()}
         series = name, frozenset(labels.items())
         samples = list(_samples(metric))
         if not samples or series in known:  # of two that look the same, only one can be told
@@ -105,11 +106,9 @@ def _samples(metric: ReportedMetric) -> Iterator[tuple[dict[str, str], float]]:
 
 
 def as_number(value: Any) -> float | int | None:
-    """Return a value as a number: a truth as 0 or 1; None if it is none."""
-    if isinstance(value, bool):
+    """Return a value as a number that 64 bits can hold: a truth as 0 or 1; None if it is none."""
+    if isinstance(value, int) and -_MOST <= value < _MOST:
         return int(value)
-    if isinstance(value, int):
-        return value
     try:
         number = float(value) if hasattr(value, "__float__") else math.nan
     except (TypeError, ValueError, OverflowError):
@@ -119,3 +118,9 @@ def as_number(value: Any) -> float | int | None:
 
 def _filtered(text: str) -> str:
     return _UNALLOWED.sub("_", text)
+
+
+def _label(key: str) -> str:
+    """Return the name of a label: without colons, a digit at the beginning, or two lines, which are Prometheus' own."""
+    name = _filtered(key).replace(":", "_")
+    return name if name[:1].isalpha() else f"_{name.lstrip('_')}"

@@ -18,6 +18,7 @@ from penstock.common.configuration.metric_options import (
     SCOPE_TM,
     SCOPE_TM_JOB,
 )
+from penstock.common.plain_text import encodable
 from penstock.errors import InvalidConfigurationValueError
 from penstock.executors.driver.reports.flink_metrics import JobMetric, Level, Scope
 from penstock.metrics import ReportedMetric
@@ -106,20 +107,24 @@ class Naming:
     additional: tuple[tuple[str, str], ...] = ()
 
     def reported(self, metrics: Iterable[JobMetric]) -> Iterator[ReportedMetric]:
-        """Yield the metrics as a reporter is given them."""
+        """Yield the metrics as a reporter is given them: what their names are can be written as UTF-8."""
         known: dict[Scope, tuple[list[str], dict[str, str]]] = {}
         for metric in metrics:
             scope = metric.scope
             if scope not in known:
                 known[scope] = self._of(scope)
             before, variables = known[scope]
-            own = {key: value for key, value in metric.variables if key not in self.excluded}
+            own = {
+                encodable(key): encodable(value)
+                for key, value in metric.variables
+                if key not in self.excluded
+            }
             yield ReportedMetric(
-                metric.name,
+                encodable(metric.name),
                 metric.kind,
                 metric.value,
-                self.delimiter.join((*before, *metric.groups, metric.name)),
-                ".".join((_LOGICAL[scope.level], *metric.logical_groups)),
+                encodable(self.delimiter.join((*before, *metric.groups, metric.name))),
+                encodable(".".join((_LOGICAL[scope.level], *metric.logical_groups))),
                 {**variables, **own} if own else variables,
                 metric.is_user,
             )
@@ -130,7 +135,7 @@ class Naming:
             _VARIABLE.sub(lambda variable: found[variable[1]], part)
             for part in self.formats.of(scope.level)
         ]
-        kept = {key: value for key, value in found.items() if key not in self.excluded}
+        kept = {key: encodable(value) for key, value in found.items() if key not in self.excluded}
         return parts, {**kept, **dict(self.additional)}
 
 
