@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
@@ -26,6 +25,8 @@ from penstock.runtime.state.row_names import in_another_order
 from penstock.runtime.task.message import Message, OperatorCounts, SubtaskReport
 from penstock.runtime.task.profiling.sampler import TaskProfile
 from penstock.runtime.timestamp import MIN_TIMESTAMP
+
+Gauges = tuple[tuple[int, int], ...]
 
 
 @dataclass
@@ -76,6 +77,9 @@ class EpochOutcome:
         seen_rows: The same of keys that came.
         states: The names of the states that each operator has asked for, by its id.
         reports: What each task told of itself.
+        splits: How far each split of a source is, by the index of the source's chain, where splits are known.
+        sources: How far chains are that begin with a source of which no task alone knows how far it is: the input
+            and output watermark of each operator, by the chain's index.
     """
 
     operators: dict[str, OperatorReport] = field(default_factory=dict)
@@ -91,6 +95,8 @@ class EpochOutcome:
     seen_rows: set[RowNames] = field(default_factory=set)
     states: dict[str, set[str]] = field(default_factory=dict)
     reports: dict[SubtaskId, SubtaskReport] = field(default_factory=dict)
+    splits: dict[int, dict[Hashable, ChannelWatermark]] = field(default_factory=dict)
+    sources: dict[int, Gauges] = field(default_factory=dict)
 
     @classmethod
     def of(cls, program: Program, buffers: Iterable[Buffer]) -> EpochOutcome:
@@ -123,7 +129,7 @@ class EpochOutcome:
             else:
                 outcome.prepared.append(message.content)
         outcome._add_progress(program, reports)
-        outcome._add_splits(program, reports)
+        outcome._add_sources(program)
         return outcome
 
     def _add_report(self, program: Program, message: Message) -> None:
@@ -154,19 +160,36 @@ class EpochOutcome:
             merge = partial(_merge, program.vertices[vertex])
             self.progress[vertex, SHARED] = merge_progress(parts, merge)
 
-    def _add_splits(self, program: Program, reports: dict[SubtaskId, SubtaskReport]) -> None:
-        """Take note of how far sources are whose splits are known: each of their tasks knows it of its own splits."""
-        splits: dict[int, dict[Hashable, ChannelWatermark]] = defaultdict(dict)
-        for (vertex, _), report in reports.items():
-            for name, watermark in report.splits:
-                splits[vertex][name] = farther(splits[vertex].get(name), watermark)
-        for vertex, found in splits.items():
-            reached = combined(found.values()).timestamp
-            for place, spec in enumerate(program.vertices[vertex].operators):
-                shown = self.operators[spec.operator_id]
-                shown.output_watermark = max(shown.output_watermark, reached)
-                if place:
-                    shown.input_watermark = max(shown.input_watermark, reached)
+    def _add_sources(self, program: Program) -> None:
+        """Take note of how far sources are of which each task knows only what it read itself."""
+        for (index, _), told in self.reports.items():
+            for name, watermark in told.splits:
+                splits = self.splits.setdefault(index, {})
+                splits[name] = farther(splits.get(name), watermark)
+        for index, sender in self.progress:
+            if sender == SHARED:
+                self.sources[index] = self.progress[index, sender].gauges
+        for index, found in self.splits.items():
+            vertex, reached = program.vertices[index], combined(found.values())
+            self.sources[index] = gauges = self._reached(vertex, reached.timestamp)
+            if vertex.is_shared:
+                known = self.progress[index, SHARED]
+                self.progress[index, SHARED] = _as_far(known, vertex, gauges, reached.is_idle)
+        for index, gauges in self.sources.items():
+            for spec, shown in zip(program.vertices[index].operators, gauges, strict=True):
+                report = self.operators[spec.operator_id]
+                report.input_watermark, report.output_watermark = shown
+
+    def _reached(self, vertex: Vertex, reached: int) -> Gauges:
+        """Return the watermarks of the operators of a source's chain whose splits are so far."""
+        lowest = [self.operators[spec.operator_id] for spec in vertex.operators]
+        return tuple(
+            (
+                max(shown.input_watermark, reached) if place else shown.input_watermark,
+                max(shown.output_watermark, reached),
+            )
+            for place, shown in enumerate(lowest)
+        )
 
     def _add_metrics(self, operator_id: str, name: str, metrics: OperatorCounts) -> None:
         records_in, records_out, input_watermark, output_watermark, user = metrics
@@ -179,6 +202,19 @@ class EpochOutcome:
         known.input_watermark = min(known.input_watermark, input_watermark)
         known.output_watermark = min(known.output_watermark, output_watermark)
         known.user = add_user_metrics(known.user, user)
+
+
+def _as_far(
+    progress: SubtaskProgress, vertex: Vertex, gauges: Gauges, is_idle: bool
+) -> SubtaskProgress:
+    """Return the progress of a source's tasks, with the watermarks that its operators have as a whole."""
+    sent = {
+        edge.index: ChannelWatermark(emitted, is_idle)
+        for spec, (_, emitted) in zip(vertex.operators, gauges, strict=True)
+        for edge in spec.network
+    }
+    outputs = tuple((edge, sent[edge]) for edge, _ in progress.outputs)
+    return progress._replace(outputs=outputs, gauges=gauges)
 
 
 def _merge(vertex: Vertex, operator_id: str, snapshots: list[bytes]) -> bytes:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 from tests.executors.driver.observation.virtual import VirtualJob
-from tests.runtime.programs import ProgramBuilder, subtask_report
+from tests.runtime.programs import ProgramBuilder
 
 from penstock.checkpoint.epoch_record import EpochRecord
 from penstock.executors.driver.epoch_outcome import EpochOutcome
@@ -112,13 +112,10 @@ def test_watermarks_that_are_made_later_take_the_place_of_those_before() -> None
 def test_a_split_without_records_is_named() -> None:
     made = program()
     job = VirtualJob(made)
-    report = subtask_report(
-        [(0, 0, 0, 0, {})], {}, splits=(("clicks-0", at(MINUTE)), ("clicks-1", NONE))
-    )
     job.log.begin(0)
     job.log.committed(
         EpochRecord(0),
-        EpochOutcome(reports={(0, 0): report}),
+        EpochOutcome(splits={0: {"clicks-0": at(MINUTE), "clicks-1": NONE}}),
         {(1, 0): SubtaskProgress(outputs=((1, at(MINUTE)),))},
     )
     assert Watermarks(made, WatermarkMakers(frozenset({0, 1}))).seen(job.log.noted()) == (

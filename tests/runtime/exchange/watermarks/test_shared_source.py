@@ -46,7 +46,7 @@ class Job:
     """A job whose epochs run in new processes, so that nothing is known but what was committed."""
 
     def __init__(self, parallelism: int, *, has_splits: bool) -> None:
-        self._program = program(parallelism, has_splits=has_splits)
+        self.program = program(parallelism, has_splits=has_splits)
         self._has_splits = has_splits
         self._progress: dict[Any, Any] = {}
         self._number = 0
@@ -58,8 +58,8 @@ class Job:
             progress=self._progress,
             finishing=frozenset({0} if is_finishing else ()),
         )
-        tasks = tasks_for(self._program)
-        [source, _] = self._program.vertices
+        tasks = tasks_for(self.program)
+        [source, _] = self.program.vertices
         sent: list[Buffer] = []
         for number in range(1 + max((task for task, _, _ in reads), default=0)):
             carrier = Carrier(tasks.layout, epoch, 0, number, f"a{number}", tasks)
@@ -77,7 +77,7 @@ class Job:
         for number in range(tasks.layout.carriers(1)):
             carrier = Carrier(tasks.layout, epoch, 1, number, f"b{number}", tasks)
             told += carrier.run(sorted(received[number], key=lambda buffer: buffer.order))
-        outcome = EpochOutcome.of(self._program, told)
+        outcome = EpochOutcome.of(self.program, told)
         self._progress = {**self._progress, **outcome.progress}
         self._number += 1
         return outcome
@@ -86,7 +86,11 @@ class Job:
         """Run an epoch, and return the watermark that all receivers have at its end."""
         outcome = self.epoch(reads, **options)
         assert outcome.progress.keys() <= {(0, SHARED), *((1, index) for index in range(9))}
-        return outcome.operators[operator_id("Op1.0")].input_watermark
+        reached = outcome.operators[operator_id("Op1.0")].input_watermark
+        assert outcome.operators[operator_id("Op0.0")].output_watermark == reached
+        known = outcome.progress[0, SHARED]
+        assert {known.gauges[-1][1], *(at.timestamp for _, at in known.outputs)} == {reached}
+        return reached
 
 
 reads = st.lists(

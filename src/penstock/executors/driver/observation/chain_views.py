@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from penstock.checkpoint.epoch_record import SubtaskId
-from penstock.executors.driver.epoch_outcome import add_user_metrics
+from penstock.executors.driver.epoch_outcome import Gauges, add_user_metrics
 from penstock.executors.driver.observation.epoch_log import (
     Handles,
     Noted,
@@ -29,18 +29,26 @@ from penstock.runtime.gauges import Reading
 from penstock.runtime.metrics import FAILED_RECORDS, LATE_RECORDS, shown_metric
 from penstock.runtime.operators.function_operator import FilterOperator
 from penstock.runtime.program import OperatorSpec, Program, Vertex
-from penstock.runtime.task.message import SubtaskReport
 from penstock.runtime.timestamp import MIN_TIMESTAMP
 
 
 @dataclass
 class _Subtask:
-    """What is known of a subtask; of one of a source that the engine reads, of all tasks with its number."""
+    """What is known of a subtask; of one of a source that the engine reads, of all tasks with its number.
+
+    Attributes:
+        totals: What they did.
+        bases: What they had done some seconds ago.
+        measured_bases: What they had done some seconds before the last epoch.
+        state_size: How many bytes of state it has.
+        source: The watermarks of the operators, where a source has come so far as a whole.
+    """
 
     totals: list[SubtaskTotals] = field(default_factory=list)
     bases: list[SubtaskCounts] = field(default_factory=list)
     measured_bases: list[SubtaskCounts] = field(default_factory=list)
     state_size: int = 0
+    source: Gauges | None = None
 
 
 class ChainViews:
@@ -68,10 +76,7 @@ class ChainViews:
                     known.append(base[index, sender])
         for owner, size in _sizes(noted.handles).items():
             subtasks.setdefault(owner, _Subtask()).state_size += size
-        return tuple(
-            self._vertex(vertex, subtasks, span.seconds, measured.seconds)
-            for vertex in self._program.vertices
-        )
+        return tuple(self._vertex(vertex, subtasks, noted) for vertex in self._program.vertices)
 
     def samples(self, noted: Noted) -> tuple[SampleView, ...]:
         """Return records that went nowhere, the newest first."""
@@ -90,16 +95,18 @@ class ChainViews:
         self,
         vertex: Vertex,
         known: Mapping[SubtaskId, _Subtask],
-        seconds: float,
-        measured: float,
+        noted: Noted,
     ) -> VertexView:
-        found = [known.get((vertex.index, number)) for number in range(vertex.parallelism)]
+        seconds, measured = noted.span.seconds, noted.measured.seconds
+        source = noted.sources.get(vertex.index)
+        owners = [(vertex.index, number) for number in range(vertex.parallelism)]
+        found = [replace(known.get(owner) or _Subtask(), source=source) for owner in owners]
         subtasks = tuple(
-            _subtask_view(vertex, number, one or _Subtask(), seconds, measured)
+            _subtask_view(vertex, number, one, seconds, measured)
             for number, one in enumerate(found)
         )
         operators = tuple(
-            _operator_view(spec, place, vertex, subtasks, [one for one in found if one], seconds)
+            _operator_view(spec, place, vertex, subtasks, found, seconds)
             for place, spec in enumerate(vertex.operators)
         )
         ends = [operators[place].figures.output_watermark for place in _tails(vertex)]
@@ -167,10 +174,7 @@ def _tails(vertex: Vertex) -> list[int]:
 def _subtask_view(
     vertex: Vertex, index: int, known: _Subtask, seconds: float, measured: float
 ) -> SubtaskView:
-    figures = tuple(
-        _figures(place, known.totals, vertex, known.state_size)
-        for place in range(len(vertex.operators))
-    )
+    figures = tuple(_figures(place, [known], vertex) for place in range(len(vertex.operators)))
     before = known.bases
     source = vertex.source is not None
     tails = _tails(vertex)
@@ -207,13 +211,13 @@ def _shares(known: _Subtask, seconds: float) -> tuple[float, float]:
     return min(1.0, busy / tasks), min(1.0, waited / tasks)
 
 
-def _figures(
-    place: int, totals: Sequence[SubtaskTotals], vertex: Vertex, state_size: int
-) -> Figures:
-    """Return what an operator did in some subtasks, whose chain has so many bytes of state."""
+def _figures(place: int, subtasks: Sequence[_Subtask], vertex: Vertex) -> Figures:
+    """Return what an operator did in some subtasks."""
     user: dict[str, Any] = {}
+    totals = [one for subtask in subtasks for one in subtask.totals]
     for one in totals:
         user = add_user_metrics(user, one.user[place])
+    reached = [gauges[place] for subtask in subtasks for gauges in _gauges(subtask)]
     reports = [one.report for one in totals if one.report is not None]
     is_source = place == 0 and vertex.source is not None
     records_out = sum(one.records_out[place] for one in totals)
@@ -221,14 +225,16 @@ def _figures(
         # What a source reads is what it emits: it has no other input.
         records_out if is_source else sum(one.records_in[place] for one in totals),
         records_out,
-        _lowest(_watermark(report, place, 2) for report in reports),
-        _lowest(_watermark(report, place, 3) for report in reports),
+        _lowest(given for given, _ in reached),
+        _lowest(emitted for _, emitted in reached),
         user.get(LATE_RECORDS, 0),
         user.get(FAILED_RECORDS, 0),
         timers=sum(report.timers[place] for report in reports if report.timers),
         timers_fired=sum(one.fired[place] for one in totals),
         # State of several operators of a chain is in the same files.
-        state_size=state_size if place == _first_stateful(vertex) else 0,
+        state_size=sum(one.state_size for one in subtasks)
+        if place == _first_stateful(vertex)
+        else 0,
         user={
             name: shown_metric(value)
             for name, value in user.items()
@@ -238,9 +244,12 @@ def _figures(
     )
 
 
-def _watermark(report: SubtaskReport, place: int, which: int) -> int | None:
-    found: int = report.metrics[place][which]  # type: ignore[assignment]
-    return None if found == MIN_TIMESTAMP else found
+def _gauges(subtask: _Subtask) -> list[Gauges]:
+    """Return the watermarks of its operators that count for a subtask: the lowest does."""
+    if subtask.source is not None:
+        return [subtask.source]
+    reports = [one.report for one in subtask.totals if one.report is not None]
+    return [tuple((one[2], one[3]) for one in report.metrics) for report in reports]
 
 
 def _operator_view(
@@ -252,8 +261,7 @@ def _operator_view(
     seconds: float,
 ) -> OperatorView:
     parts = [one.operators[place] for one in subtasks]
-    totals = [one for found in known for one in found.totals]
-    together = _figures(place, totals, vertex, sum(one.state_size for one in known))
+    together = _figures(place, known, vertex)
     is_source = place == 0 and vertex.source is not None
     before = sum(
         (base.records_out if is_source else base.records_in)[place]
@@ -273,10 +281,9 @@ def _operator_view(
 
 def _lowest(watermarks: Iterable[int | None]) -> int | None:
     """Return the lowest of some watermarks; None if one has not come, or there is none."""
-    found = list(watermarks)
-    if not found or any(one is None for one in found):
-        return None
-    return min(one for one in found if one is not None)
+    found = [MIN_TIMESTAMP if one is None else one for one in watermarks]
+    lowest = min(found, default=MIN_TIMESTAMP)
+    return None if lowest == MIN_TIMESTAMP else lowest
 
 
 def _together(times: Sequence[TaskTimes]) -> TaskTimes:

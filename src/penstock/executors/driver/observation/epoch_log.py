@@ -5,16 +5,17 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from penstock.checkpoint.epoch_record import EpochRecord, SubtaskId
 from penstock.checkpoint.handles import StateHandle
-from penstock.executors.driver.epoch_outcome import EpochOutcome, add_user_metrics
+from penstock.executors.driver.epoch_outcome import EpochOutcome, Gauges, add_user_metrics
 from penstock.executors.driver.observation.recent import Recent, Span
 from penstock.executors.driver.reports.job_view import EpochView
+from penstock.runtime.exchange.elements import ChannelWatermark
 from penstock.runtime.progress import SubtaskProgress
 from penstock.runtime.samples import Sample
 from penstock.runtime.task.message import SubtaskReport
@@ -189,6 +190,8 @@ class Noted(NamedTuple):
         records_in: How many records sources have read.
         totals: What each subtask did.
         progress: How far each had come.
+        splits: How far each split of a source had come.
+        sources: How far chains of sources were, of which no task alone knows it.
         handles: The files of all state.
         samples: The last records that were dropped as late or failed, newest first.
         restored: The epoch that the first of them followed.
@@ -203,6 +206,8 @@ class Noted(NamedTuple):
     records_in: int
     totals: Mapping[SubtaskId, SubtaskTotals]
     progress: Progress
+    splits: Mapping[int, Mapping[Hashable, ChannelWatermark]]
+    sources: Mapping[int, Gauges]
     handles: Handles
     samples: tuple[tuple[int, int, Sample], ...]
     restored: EpochRecord | None
@@ -228,6 +233,8 @@ class EpochLog:
         totals: What each subtask did in them. Tasks of a source that the engine reads are numbered anew in each
             epoch; they count for the subtask with their number.
         progress: How far each subtask had come when the last one was committed.
+        splits: How far each split of a source had come then, by the index of the source's chain.
+        sources: How far chains were then that begin with a source of which no task alone knows how far it is.
         handles: The files of all state after it.
         samples: The last ten records that were dropped as late, and that failed, newest first, each with the
             indices of its chain and of its operator in that.
@@ -244,6 +251,8 @@ class EpochLog:
         self.records_in = 0
         self.totals: dict[SubtaskId, SubtaskTotals] = {}
         self.progress: Progress = {}
+        self.splits: dict[int, dict[Hashable, ChannelWatermark]] = {}
+        self.sources: dict[int, Gauges] = {}
         self.handles: Handles = {}
         self.samples: dict[str, deque[tuple[int, int, Sample]]] = {
             kind: deque(maxlen=_MOST_SAMPLES) for kind in ("late", "failed")
@@ -295,6 +304,8 @@ class EpochLog:
             self._ran = []
             epoch.handles_before, epoch.handles = self.handles, record.handles
             self.handles, self.progress = record.handles, progress
+            self.splits |= outcome.splits
+            self.sources |= outcome.sources
             for owner, report in outcome.reports.items():
                 totals = self.totals.get(owner)
                 if totals is None:
@@ -341,6 +352,8 @@ class EpochLog:
                 self.records_in,
                 {owner: totals.copied() for owner, totals in self.totals.items()},
                 self.progress,
+                dict(self.splits),
+                dict(self.sources),
                 self.handles,
                 tuple(sorted(samples, key=lambda one: one[2].happened, reverse=True)),
                 self.restored,

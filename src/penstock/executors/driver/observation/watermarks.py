@@ -12,7 +12,7 @@ from penstock.runtime.exchange.elements import ChannelWatermark
 from penstock.runtime.exchange.watermarks.event_time import combined
 from penstock.runtime.operators.timestamps_and_watermarks import TimestampsAndWatermarksOperator
 from penstock.runtime.program import Program, Vertex
-from penstock.runtime.progress import SubtaskProgress, farther
+from penstock.runtime.progress import SubtaskProgress
 from penstock.runtime.timestamp import MAX_TIMESTAMP, MIN_TIMESTAMP
 
 _FAR_BEHIND: Final = 10_000
@@ -127,7 +127,7 @@ class Watermarks:
     def _parts(self, vertex: Vertex, noted: Noted) -> Iterator[_Part]:
         """Yield the parts of a chain's stream."""
         name = self._name(vertex)
-        found = _splits(vertex, noted) or _subtasks(vertex, noted)
+        found = noted.splits.get(vertex.index) or _subtasks(vertex, noted)
         for part, at in found.items():
             label = name if len(found) == 1 else f"{name} ({part})"
             yield _Part(label, at.timestamp, at.is_idle, vertex.index)
@@ -136,15 +136,6 @@ class Watermarks:
         if vertex.source is not None:
             return vertex.operators[0].name
         return vertex.name
-
-
-def _splits(vertex: Vertex, noted: Noted) -> dict[Hashable, ChannelWatermark]:
-    splits: dict[Hashable, ChannelWatermark] = {}
-    for (index, _), totals in noted.totals.items():
-        if index == vertex.index and totals.report is not None:
-            for name, at in totals.report.splits:
-                splits[name] = farther(splits.get(name), at)
-    return splits
 
 
 def _subtasks(vertex: Vertex, noted: Noted) -> dict[Hashable, ChannelWatermark]:

@@ -347,19 +347,20 @@ def merge_event_time(states: list[bytes], name: str) -> bytes:
     Raises:
         UnsupportedOperationError: If a user's generator does not say how it is merged.
     """
+    found = [loads(state) for state in states]
     merged: dict[Hashable, _Split] = {}
-    emitted, is_idle = MIN_TIMESTAMP, True
-    for state in states:
-        splits, its_emitted, its_idle = loads(state)
-        emitted = max(emitted, its_emitted)
-        is_idle = is_idle and its_idle
+    for splits, _, _ in found:
         for key, split in splits.items():
             merged[key] = _joined(merged[key], split, name) if key in merged else split
+    emitted = max(its_emitted for _, its_emitted, _ in found)
+    is_idle = all(its_idle for _, _, its_idle in found)
     if merged:
-        # No task knew how far the others had come in the splits that they read.
-        emitted, is_idle = combined(
+        # No task knew how far the others had come in the splits that they read. What all had emitted stays so,
+        # though a split came that is farther behind.
+        reached, is_idle = combined(
             ChannelWatermark(split.watermark, split.is_idle) for split in merged.values()
         )
+        emitted = max(reached, min(its_emitted for _, its_emitted, _ in found))
     return dumps((merged, emitted, is_idle))
 
 
