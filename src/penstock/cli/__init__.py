@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from penstock.cli.jobs.commands import add_commands
+from penstock.cli.jobs.serving import add_command
 from penstock.cli.listing import list_epochs
 from penstock.cli.showing import show
 from penstock.cli.verifying import verify
@@ -47,9 +48,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="penstock", description="Looks after penstock's jobs.")
     subjects = parser.add_subparsers(
-        required=True, metavar="{list,show,stop,savepoint,cancel,checkpoint}"
+        required=True, metavar="{list,show,stop,savepoint,cancel,jobs,checkpoint}"
     )
     add_commands(subjects)
+    add_command(subjects)
     checkpoint = subjects.add_parser("checkpoint", help="look at checkpoints and savepoints")
     actions = checkpoint.add_subparsers(required=True, metavar="{list,show,verify}")
 

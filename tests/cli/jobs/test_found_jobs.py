@@ -14,7 +14,7 @@ from penstock.executors.driver.rest.access import Access
 
 
 def look_at(monkeypatch: pytest.MonkeyPatch, *ports: int) -> None:
-    monkeypatch.setattr(found_jobs, "_PORTS", ports)
+    monkeypatch.setattr(found_jobs, "PORTS", ports)
 
 
 @pytest.fixture

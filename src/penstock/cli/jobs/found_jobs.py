@@ -8,7 +8,8 @@ from typing import Any, Final
 from penstock.cli.jobs.rest_client import RestClient
 from penstock.errors import JobsNotReachableError, JobsRefusedError, UnknownJobError
 
-_PORTS: Final = range(8081, 8101)
+PORTS: Final = range(8081, 8101)
+"""Where drivers are usually: the first that is free from 8081 on."""
 _SECONDS_TO_LOOK: Final = 2.0
 ENDED: Final = frozenset({"FINISHED", "CANCELED", "FAILED", "SUSPENDED"})
 """The states that nothing follows."""
@@ -53,7 +54,7 @@ def found_jobs(address: str | None, token: str | None) -> list[FoundJob]:
     found: list[FoundJob] = []
     answers = 0
     refused: JobsRefusedError | None = None
-    for port in _PORTS:
+    for port in PORTS:
         try:
             found += _jobs_of(RestClient(f"http://127.0.0.1:{port}", token, _SECONDS_TO_LOOK))
             answers += 1
@@ -65,7 +66,7 @@ def found_jobs(address: str | None, token: str | None) -> list[FoundJob]:
         raise refused
     if not answers:
         raise JobsNotReachableError(
-            f"No job is seen at the ports {_PORTS[0]} to {_PORTS[-1]} of this machine.",
+            f"No job is seen at the ports {PORTS[0]} to {PORTS[-1]} of this machine.",
             hint="A job says where it is seen when it starts. Name that place with --address.",
         )
     return found

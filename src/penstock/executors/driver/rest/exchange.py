@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from penstock.errors import PenstockError
 
@@ -55,6 +55,17 @@ class Answer:
         except ValueError:
             text = json.dumps(_finite(self.body), ensure_ascii=False)
         return text.encode(errors="backslashreplace")
+
+
+class Answering(Protocol):
+    """What answers requests."""
+
+    def answer(self, request: Request) -> Answer:
+        """Answer a request.
+
+        Raises:
+            RequestRefusedError: If there is no answer.
+        """
 
 
 class RequestRefusedError(PenstockError):

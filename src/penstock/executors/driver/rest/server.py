@@ -19,9 +19,8 @@ from penstock.common.plain_text import one_line
 from penstock.errors import PenstockError
 from penstock.executors.driver.rest.access import Access
 from penstock.executors.driver.rest.connections import Connections, TimedInput
-from penstock.executors.driver.rest.exchange import Answer, Request, RequestRefusedError
+from penstock.executors.driver.rest.exchange import Answer, Answering, Request, RequestRefusedError
 from penstock.executors.driver.rest.page_files import is_page_file, page_file
-from penstock.executors.driver.rest.routes import Api
 
 _LOG: Final = logging.getLogger("penstock")
 _LONGEST_BODY: Final = 1_000_000
@@ -54,7 +53,7 @@ class RestServer:
         OSError: If none of the ports is free, or the address is not one of this machine.
     """
 
-    def __init__(self, api: Api, access: Access, host: str, ports: Iterable[int]) -> None:
+    def __init__(self, api: Answering, access: Access, host: str, ports: Iterable[int]) -> None:
         self._server = _bound(host, ports)
         self._server.api = api
         self._server.access = access
@@ -103,7 +102,7 @@ class _Server(ThreadingHTTPServer):
     # On Windows it would let two servers listen on one port.
     allow_reuse_address = os.name == "posix"
     request_queue_size = 64
-    api: Api
+    api: Answering
     access: Access
 
     def __init__(self, address: tuple[str, int], handler: type[BaseHTTPRequestHandler]) -> None:
