@@ -58,12 +58,13 @@ def test_a_job_is_shown_with_what_holds_it_back(run: Run, wanted: str) -> None:
         code, output, _ = run("show", wanted, "--address", f"http://127.0.0.1:{client.port}/")
 
     assert code == 0
-    assert "RUNNING, running, for 1 min" in output
-    assert "by Source: fares" in output
-    assert "2 late" in output
-    (line,) = [line for line in output.splitlines() if line.startswith("Sum")]
-    assert line.split()[1:3] == ["30", "4"]
+    assert "RUNNING, started 2023-11-14 22:13:20 UTC, 1 min ago" in output
+    assert "fares holds the watermark back" in output
+    assert "2 records dropped as late" in output
+    (line,) = [line for line in output.splitlines() if line.startswith("Sum  ")]
+    assert line.split()[2:4] == ["30", "4"]
     assert "Traceback: no" in output
+    assert f"http://127.0.0.1:{client.port}/#/jobs/{views.JOB_ID}" in output
 
 
 def test_a_view_is_written_whole_for_programs(run: Run) -> None:

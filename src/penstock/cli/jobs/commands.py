@@ -9,8 +9,9 @@ import time
 from typing import Any, Final
 
 from penstock.cli.jobs.found_jobs import ENDED, FoundJob, find_job, found_jobs
-from penstock.cli.layout import moment, watermark, write, write_table
-from penstock.common.plain_text import Size, span_text
+from penstock.cli.jobs.shown_job import shown_job
+from penstock.cli.layout import moment, write, write_table
+from penstock.common.plain_text import span_text
 from penstock.errors import JobsRefusedError
 
 _TOKEN: Final = "PENSTOCK_TOKEN"  # noqa: S105 - the name of a variable
@@ -51,60 +52,9 @@ def show_job(options: argparse.Namespace) -> int:
     if options.json:
         _write_json(view)
         return 0
-    for name, value in _summary(view).items():
-        if value is not None:
-            write(f"{name:<12}{value}")
-    write()
-    write_table(
-        ["operator", "in", "out", "records/s", "watermark", "late", "failed", "timers"],
-        [_operator(operator) for vertex in view["vertices"] for operator in vertex["operators"]],
-    )
-    for exception in view["exceptions"][:1]:
-        write()
-        write(f"{moment(exception['happened'])}  {exception['traceback'] or exception['message']}")
+    for line in shown_job(view, f"{job.client.address.rstrip('/')}/#/jobs/{job.job_id}"):
+        write(line)
     return 0
-
-
-def _summary(view: dict[str, Any]) -> dict[str, str | None]:
-    epochs = [epoch for epoch in view["epochs"] if epoch["failure"] is None]
-    last = epochs[-1] if epochs else None
-    lag, held = view["watermark_lag"], ", ".join(view["holding_back"])
-    ended = view["at"] if view["ended"] is None else view["ended"]
-    return {
-        "job": f"{view['name']}  {view['job_id']}",
-        "state": f"{view['status']}, {view['phase']}, for {span_text(ended - view['started'])}",
-        "records": f"{view['records_in']:,}, {view['records_per_second'] or 0:,.0f} records/s",
-        "dropped": _dropped(view),
-        "watermark": None
-        if view["watermark"] is None
-        else f"{watermark(view['watermark'])}{'' if lag is None else f', {span_text(lag)} behind'}",
-        "held back": f"by {held}" if held else None,
-        "state size": f"{Size(view['state_size'])}",
-        "last epoch": None
-        if last is None
-        else f"{last['number']}, {moment(last['started'])} UTC, took {last['duration']} ms",
-        "checkpoints": view["checkpoint_location"],
-        "restarts": str(view["restarts"]) if view["restarts"] else None,
-    }
-
-
-def _dropped(view: dict[str, Any]) -> str | None:
-    counts = {"late": view["late_records"], "failed": view["failed_records"]}
-    return ", ".join(f"{count:,} {what}" for what, count in counts.items() if count) or None
-
-
-def _operator(operator: dict[str, Any]) -> tuple[Any, ...]:
-    figures = operator["figures"]
-    return (
-        operator["name"],
-        figures["records_in"],
-        figures["records_out"],
-        round(operator["records_per_second"] or 0),
-        watermark(figures["output_watermark"]),
-        figures["late_records"],
-        figures["failed_records"],
-        figures["timers"],
-    )
 
 
 def stop_job(options: argparse.Namespace) -> int:

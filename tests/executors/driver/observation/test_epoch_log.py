@@ -114,6 +114,28 @@ def test_what_was_noted_does_not_change_when_more_is() -> None:
     assert job.views() != before
 
 
+def test_epochs_that_failed_are_found_when_a_hundred_others_have_followed() -> None:
+    job = VirtualJob()
+    for number in range(12):
+        with pytest.raises(KeyError), job.log.epoch(number):
+            raise KeyError(number)
+    for _ in range(105):
+        job.epoch(0.001)
+    assert len(job.log.epochs) == 100
+    assert [epoch.number for epoch in job.log.failures] == list(range(2, 12))
+
+
+def test_a_job_that_rests_reads_nothing_and_is_idle() -> None:
+    job = VirtualJob()
+    job.epoch(10.0, records=100)
+    source, _ = job.chains.views(job.log.noted(rests=True))
+    assert source.times.records_in_per_second == 0.0
+    assert source.operators[0].records_per_second == 0.0
+    assert shares(source.times) == (0.0, 0.0, 1.0)
+    assert source.operators[0].figures.records_in == 100
+    assert job.views()[0].times.records_in_per_second == 10.0
+
+
 SECONDS = st.floats(0, 20)
 
 

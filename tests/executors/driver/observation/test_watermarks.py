@@ -3,12 +3,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from tests.executors.driver.observation.virtual import VirtualJob
+from tests.executors.driver.observation.virtual import SINCE_1970, VirtualJob
 from tests.runtime.programs import ProgramBuilder
 
 from penstock.checkpoint.epoch_record import EpochRecord
 from penstock.executors.driver.epoch_outcome import EpochOutcome
-from penstock.executors.driver.observation.watermarks import WatermarkMakers, Watermarks
+from penstock.executors.driver.observation.watermarks import (
+    EventTime,
+    WatermarkMakers,
+    Watermarks,
+)
 from penstock.runtime.exchange.elements import ChannelWatermark
 from penstock.runtime.exchange.partitioners import RebalancePartitioner
 from penstock.runtime.operators.function_operator import MapOperator
@@ -56,7 +60,7 @@ def seen(
             for subtask, watermark in enumerate(watermarks)
         },
     )
-    return Watermarks(made, WatermarkMakers(makers, later)).seen(job.log.noted())
+    return Watermarks(made, WatermarkMakers(makers, later)).seen(job.log.noted())[:2]
 
 
 def test_a_union_is_held_back_by_the_source_without_records() -> None:
@@ -109,6 +113,24 @@ def test_watermarks_that_are_made_later_take_the_place_of_those_before() -> None
     assert found == (MINUTE, ("Op2.0",))
 
 
+def test_since_when_the_watermark_is_held_back_is_known() -> None:
+    made = program()
+    job = VirtualJob(made)
+
+    def epoch(one: int, other: int) -> EventTime:
+        found = {0: at(one * MINUTE), 1: at(other * MINUTE) if other else NONE}
+        progress = {(v, 0): SubtaskProgress(outputs=((0, mark),)) for v, mark in found.items()}
+        job.epoch(1.0, progress=progress)
+        return Watermarks(made, WatermarkMakers(frozenset({0, 1}))).seen(job.log.noted())
+
+    begun = int(SINCE_1970) * 1000
+    assert epoch(5, 0) == (None, ("Op1.0",), None)
+    assert epoch(6, 1) == (MINUTE, ("Op1.0",), begun + 2000)
+    assert epoch(7, 1) == (MINUTE, ("Op1.0",), begun + 2000)
+    assert epoch(7, 2) == (2 * MINUTE, ("Op1.0",), begun + 4000)
+    assert epoch(7, 7) == (7 * MINUTE, (), None)
+
+
 def test_a_split_without_records_is_named() -> None:
     made = program()
     job = VirtualJob(made)
@@ -118,7 +140,7 @@ def test_a_split_without_records_is_named() -> None:
         EpochOutcome(splits={0: {"clicks-0": at(MINUTE), "clicks-1": NONE}}),
         {(1, 0): SubtaskProgress(outputs=((1, at(MINUTE)),))},
     )
-    assert Watermarks(made, WatermarkMakers(frozenset({0, 1}))).seen(job.log.noted()) == (
+    assert Watermarks(made, WatermarkMakers(frozenset({0, 1}))).seen(job.log.noted())[:2] == (
         None,
         ("Op0.0 (clicks-1)",),
     )
@@ -127,4 +149,4 @@ def test_a_split_without_records_is_named() -> None:
 def test_before_the_first_epoch_nothing_is_known() -> None:
     made = program()
     watermarks = Watermarks(made, WatermarkMakers(frozenset({0})))
-    assert watermarks.seen(VirtualJob(made).log.noted()) == (None, ())
+    assert watermarks.seen(VirtualJob(made).log.noted()) == (None, (), None)

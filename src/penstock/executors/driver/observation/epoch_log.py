@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 from penstock.checkpoint.epoch_record import EpochRecord, SubtaskId
 from penstock.checkpoint.handles import StateHandle
 from penstock.executors.driver.epoch_outcome import EpochOutcome, Gauges, add_user_metrics
-from penstock.executors.driver.observation.recent import Recent, Span
+from penstock.executors.driver.observation.recent import SPAN, Recent, Span
 from penstock.executors.driver.reports.job_view import EpochView
 from penstock.runtime.exchange.elements import ChannelWatermark
 from penstock.runtime.progress import SubtaskProgress
@@ -21,10 +21,12 @@ from penstock.runtime.samples import Sample
 from penstock.runtime.task.message import SubtaskReport
 
 _MOST_EPOCHS: Final = 100
+_MOST_FAILED: Final = 10
 _MOST_SAMPLES: Final = 10
 
 Handles = Mapping[SubtaskId, tuple[StateHandle, ...]]
 Progress = Mapping[SubtaskId, SubtaskProgress]
+Splits = Mapping[int, Mapping[Hashable, ChannelWatermark]]
 Counts = Span[Mapping[SubtaskId, "SubtaskCounts"]]
 
 
@@ -183,7 +185,7 @@ class Noted(NamedTuple):
     """What was noted until a moment: nothing in it changes any more, but for the epochs that are not over.
 
     Attributes:
-        epochs: See `EpochLog`, as for the others that have the same names.
+        epochs: The last ones, with older ones that failed; see `EpochLog`, as for the others that have the same names.
         running: The epoch that is running.
         completed: How many were committed.
         failed: How many failed.
@@ -192,6 +194,7 @@ class Noted(NamedTuple):
         progress: How far each had come.
         splits: How far each split of a source had come.
         sources: How far chains of sources were, of which no task alone knows it.
+        moved: When each split, and each subtask, last came farther.
         handles: The files of all state.
         samples: The last records that were dropped as late or failed, newest first.
         restored: The epoch that the first of them followed.
@@ -206,8 +209,9 @@ class Noted(NamedTuple):
     records_in: int
     totals: Mapping[SubtaskId, SubtaskTotals]
     progress: Progress
-    splits: Mapping[int, Mapping[Hashable, ChannelWatermark]]
+    splits: Splits
     sources: Mapping[int, Gauges]
+    moved: Mapping[tuple[int, Hashable], int]
     handles: Handles
     samples: tuple[tuple[int, int, Sample], ...]
     restored: EpochRecord | None
@@ -226,6 +230,7 @@ class EpochLog:
 
     Attributes:
         epochs: The last hundred that were committed or failed, oldest first.
+        failures: The last ten before those that failed, oldest first.
         running: The epoch that is running, or being published; None between two.
         completed: How many were committed.
         failed: How many failed.
@@ -235,6 +240,8 @@ class EpochLog:
         progress: How far each subtask had come when the last one was committed.
         splits: How far each split of a source had come then, by the index of the source's chain.
         sources: How far chains were then that begin with a source of which no task alone knows how far it is.
+        moved: When each split of a source, and each subtask of what has none, last came farther in event time, by
+            the index of its chain and its own name or number; in milliseconds since 1970.
         handles: The files of all state after it.
         samples: The last ten records that were dropped as late, and that failed, newest first, each with the
             indices of its chain and of its operator in that.
@@ -244,7 +251,8 @@ class EpochLog:
     def __init__(self, sources: frozenset[int] = frozenset(), clocks: Clocks | None = None) -> None:
         self.clocks = clocks or Clocks()
         self._lock = threading.Lock()
-        self.epochs: deque[NotedEpoch] = deque(maxlen=_MOST_EPOCHS)
+        self.epochs: deque[NotedEpoch] = deque()
+        self.failures: deque[NotedEpoch] = deque(maxlen=_MOST_FAILED)
         self.running: NotedEpoch | None = None
         self.completed = 0
         self.failed = 0
@@ -253,6 +261,7 @@ class EpochLog:
         self.progress: Progress = {}
         self.splits: dict[int, dict[Hashable, ChannelWatermark]] = {}
         self.sources: dict[int, Gauges] = {}
+        self.moved: dict[tuple[int, Hashable], int] = {}
         self.handles: Handles = {}
         self.samples: dict[str, deque[tuple[int, int, Sample]]] = {
             kind: deque(maxlen=_MOST_SAMPLES) for kind in ("late", "failed")
@@ -303,6 +312,7 @@ class EpochLog:
             seconds = epoch.committed - epoch.begun
             self._ran = []
             epoch.handles_before, epoch.handles = self.handles, record.handles
+            self._note_moves(progress, outcome.splits, int(ended * 1000))
             self.handles, self.progress = record.handles, progress
             self.splits |= outcome.splits
             self.sources |= outcome.sources
@@ -318,8 +328,26 @@ class EpochLog:
                     epoch.records_in += report.metrics[0][1]
             self.records_in += epoch.records_in
             self.completed += 1
-            self.epochs.append(epoch)
+            self._keep(epoch)
             self._recent.changed(epoch.committed)
+
+    def _note_moves(self, progress: Progress, splits: Splits, now: int) -> None:
+        for owner, found in progress.items():
+            known = self.progress.get(owner)
+            if known is None or known.outputs != found.outputs or known.gauges != found.gauges:
+                self.moved[owner] = now
+        for index, ats in splits.items():
+            before = self.splits.get(index, {})
+            for split, at in ats.items():
+                if before.get(split) != at:
+                    self.moved[index, split] = now
+
+    def _keep(self, epoch: NotedEpoch) -> None:
+        self.epochs.append(epoch)
+        if len(self.epochs) > _MOST_EPOCHS:
+            oldest = self.epochs.popleft()
+            if oldest.failure is not None:
+                self.failures.append(oldest)
 
     def published(self) -> None:
         """Note that sinks have published the epoch."""
@@ -338,14 +366,18 @@ class EpochLog:
             if epoch is not None and epoch.committed is None:
                 epoch.failure = error
                 self.failed += 1
-                self.epochs.append(epoch)
+                self._keep(epoch)
 
-    def noted(self) -> Noted:
-        """Return what was noted until now."""
+    def noted(self, *, rests: bool = False) -> Noted:
+        """Return what was noted until now.
+
+        Args:
+            rests: Whether the job does nothing now: it waits for a restart, or has ended.
+        """
         with self._lock:
             samples = [one for kept in self.samples.values() for one in kept]
             return Noted(
-                tuple(self.epochs),
+                (*self.failures, *self.epochs),
                 self.running,
                 self.completed,
                 self.failed,
@@ -354,11 +386,12 @@ class EpochLog:
                 self.progress,
                 dict(self.splits),
                 dict(self.sources),
+                dict(self.moved),
                 self.handles,
                 tuple(sorted(samples, key=lambda one: one[2].happened, reverse=True)),
                 self.restored,
-                self._span(),
-                self._measured(),
+                self._rest() if rests else self._span(),
+                self._rest() if rests else self._measured(),
             )
 
     def _measured(self) -> Counts:
@@ -381,6 +414,10 @@ class EpochLog:
         patience = usual + _PATIENCE
         over = now - running.begun - patience
         return self._recent.span(running.begun + max(0.0, over))
+
+    def _rest(self) -> Counts:
+        """Return the last seconds as those of a job that does nothing."""
+        return Span(self._counts(), self.clocks.seconds() - SPAN, SPAN)
 
     def _counts(self) -> Mapping[SubtaskId, SubtaskCounts]:
         return {owner: totals.counts() for owner, totals in self.totals.items()}

@@ -19,7 +19,11 @@ from penstock.executors.driver.observation.chain_views import (
 )
 from penstock.executors.driver.observation.epoch_log import Clocks, EpochLog, NotedEpoch
 from penstock.executors.driver.observation.exception_log import ExceptionLog
-from penstock.executors.driver.observation.watermarks import Watermarks, watermark_makers
+from penstock.executors.driver.observation.watermarks import (
+    EventTime,
+    Watermarks,
+    watermark_makers,
+)
 from penstock.executors.driver.progress.progress import FollowedJob
 from penstock.executors.driver.recovery.restarts import Restart, summary_of
 from penstock.executors.driver.reports.job_view import EpochView, JobView, SavepointView
@@ -185,17 +189,17 @@ class ObservedJob:
             return self._last_view or self._view()
 
     def _view(self) -> JobView:
-        noted, now = self._log.noted(), self._clocks.millis()
+        noted, now = self._log.noted(rests=self._rests()), self._clocks.millis()
         vertices = () if self._chains is None else self._chains.views(noted)
         samples = () if self._chains is None else self._chains.samples(noted)
-        watermark, holding_back = (
-            (None, ()) if self._watermarks is None else self._watermarks.seen(noted)
-        )
+        event_time = EventTime() if self._watermarks is None else self._watermarks.seen(noted)
         epochs = tuple(self._epoch(epoch) for epoch in noted.epochs)
         restored = noted.restored
         done = [epoch for epoch in epochs if epoch.failure is None]
         sources = [vertex for vertex in vertices if vertex.is_source]
         operators = [operator for vertex in vertices for operator in vertex.operators]
+        watermark = event_time.watermark
+        held_since = self._started if event_time.held_since is None else event_time.held_since
         interval = self._configuration.get(options.EPOCH_INTERVAL).to_millis()
         return JobView(
             job_id=self.job_id,
@@ -226,7 +230,8 @@ class ObservedJob:
             records_per_second=sum(vertex.times.records_in_per_second for vertex in sources),
             watermark=watermark,
             watermark_lag=None if watermark is None else max(0, now - watermark),
-            holding_back=holding_back,
+            holding_back=event_time.holding_back,
+            held_since=held_since if event_time.holding_back else None,
             late_records=sum(operator.figures.late_records for operator in operators),
             failed_records=sum(operator.figures.failed_records for operator in operators),
             filtered_records=sum(
@@ -239,6 +244,9 @@ class ObservedJob:
             checkpoint_duration=done[-1].duration if done else 0,
             spark_url=self._spark_url,
         )
+
+    def _rests(self) -> bool:
+        return self._status is JobStatus.RESTARTING or self._status.is_terminal_state()
 
     def _phase(self, running: NotedEpoch | None, *, is_first: bool) -> str:
         if self._status is JobStatus.FINISHED and self._is_stopping:

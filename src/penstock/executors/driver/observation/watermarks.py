@@ -48,6 +48,21 @@ def watermark_makers(graph: JobGraph) -> WatermarkMakers:
     )
 
 
+class EventTime(NamedTuple):
+    """How far event time has come in a job.
+
+    Attributes:
+        watermark: How far; None for nowhere yet.
+        holding_back: The names of those that hold it back.
+        held_since: Since when the first of them has stood still, in milliseconds since 1970; None if none holds it
+            back, or has stood since before anything was noted.
+    """
+
+    watermark: int | None = None
+    holding_back: tuple[str, ...] = ()
+    held_since: int | None = None
+
+
 class _Part(NamedTuple):
     """A part of a stream that has a watermark of its own: a split, or what a subtask reads."""
 
@@ -55,6 +70,7 @@ class _Part(NamedTuple):
     timestamp: int
     is_idle: bool
     vertex: int
+    moved: int | None
 
 
 class Watermarks:
@@ -88,7 +104,7 @@ class Watermarks:
                     found.add(-vertex.index - 1)
         return found
 
-    def seen(self, noted: Noted) -> tuple[int | None, tuple[str, ...]]:
+    def seen(self, noted: Noted) -> EventTime:
         """Return how far event time has come, and the names of those that hold it back.
 
         It has come as far as the lowest watermark of what is neither idle nor over, and meets others that have
@@ -109,10 +125,19 @@ class Watermarks:
         ]
         if not met:
             farthest = max((part.timestamp for part in parts), default=MIN_TIMESTAMP)
-            return (None if farthest == MIN_TIMESTAMP else farthest), ()
+            return EventTime(None if farthest == MIN_TIMESTAMP else farthest)
         lowest = min(part.timestamp for part in met)
-        names = dict.fromkeys(part.name for part in met if self._holds_back(part, met))
-        return (None if lowest == MIN_TIMESTAMP else lowest), tuple(names)[:_MOST_NAMES]
+        holding = [part for part in met if self._holds_back(part, met)]
+        names = dict.fromkeys(part.name for part in holding)
+        moved = [part.moved for part in holding if part.timestamp > MIN_TIMESTAMP]
+        return EventTime(
+            None if lowest == MIN_TIMESTAMP else lowest,
+            tuple(names)[:_MOST_NAMES],
+            # Who has never come anywhere has held it back from the beginning.
+            min((at for at in moved if at is not None), default=None)
+            if len(moved) == len(holding)
+            else None,
+        )
 
     def _meet(self, one: int, other: int) -> bool:
         """Whether watermarks of two chains come together."""
@@ -129,8 +154,9 @@ class Watermarks:
         name = self._name(vertex)
         found = noted.splits.get(vertex.index) or _subtasks(vertex, noted)
         for part, at in found.items():
-            label = name if len(found) == 1 else f"{name} ({part})"
-            yield _Part(label, at.timestamp, at.is_idle, vertex.index)
+            label = name if len(found) == 1 else f"{name} ({_part_name(part, vertex)})"
+            moved = noted.moved.get((vertex.index, part))
+            yield _Part(label, at.timestamp, at.is_idle, vertex.index, moved)
 
     def _name(self, vertex: Vertex) -> str:
         if vertex.source is not None:
@@ -140,10 +166,17 @@ class Watermarks:
 
 def _subtasks(vertex: Vertex, noted: Noted) -> dict[Hashable, ChannelWatermark]:
     return {
-        "all" if sender == SHARED else f"{sender + 1}/{vertex.parallelism}": _sent(progress)
+        sender: _sent(progress)
         for (index, sender), progress in noted.progress.items()
         if index == vertex.index
     }
+
+
+def _part_name(part: Hashable, vertex: Vertex) -> str:
+    """Return the name of a split, or which of its chain's a subtask is."""
+    if not isinstance(part, int):
+        return str(part)
+    return "all" if part == SHARED else f"{part + 1}/{vertex.parallelism}"
 
 
 def _sent(progress: SubtaskProgress) -> ChannelWatermark:

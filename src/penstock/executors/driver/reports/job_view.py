@@ -292,7 +292,8 @@ class JobView:
         checkpoint_location: Where its checkpoints are; None where they are nowhere that outlasts it.
         checkpoint_interval: How often an epoch is committed; None where as soon as possible.
         vertices: Its chains, in topological order.
-        epochs: The last hundred epochs, oldest first, those that failed among them.
+        epochs: The last hundred epochs, oldest first, those that failed among them; and before them the last ten
+            older ones that failed.
         epochs_completed: How many epochs were committed since it was started here.
         epochs_failed: How many failed.
         restored_epoch: The epoch that it began from; None if from none.
@@ -307,6 +308,8 @@ class JobView:
         watermark_lag: How far that is behind the clock.
         holding_back: The names of the sources (and, where it is known, splits) that hold the watermark back, while
             others are ahead or none has come; empty where none does.
+        held_since: Since when those have stood still; since the start if they have never come anywhere. None where
+            none holds the watermark back.
         late_records: How many records were dropped as late.
         failed_records: How many failed and were passed over.
         filtered_records: How many were filtered out.
@@ -345,6 +348,7 @@ class JobView:
     watermark: int | None = None
     watermark_lag: int | None = None
     holding_back: tuple[str, ...] = ()
+    held_since: int | None = None
     late_records: int = 0
     failed_records: int = 0
     filtered_records: int = 0

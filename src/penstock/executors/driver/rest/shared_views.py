@@ -8,9 +8,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 from weakref import WeakKeyDictionary
 
+from penstock.executors.driver.reports.explanation import explained
 from penstock.executors.driver.reports.job_view import JobView, job_view_json
 from penstock.executors.driver.rest.exchange import Answer, Request
 from penstock.executors.driver.rest.watched_job import WatchedJob
@@ -38,6 +39,12 @@ class _Shared:
     cost: float = 0.0
     body: bytes | None = None
     tag: str = ""
+
+
+def page_view(view: JobView) -> dict[str, Any]:
+    """Return a view as data that JSON can hold, with what there is to say of the job in sentences."""
+    told = [vars(sentence) for sentence in explained(view)]
+    return {**job_view_json(view), "explanation": told}
 
 
 class SharedViews:
@@ -73,7 +80,7 @@ class SharedViews:
         with self._seen(job) as (shared, view):
             if shared.body is None:
                 began = self._spent()
-                shared.body = Answer(job_view_json(view)).encoded()
+                shared.body = Answer(page_view(view)).encoded()
                 shared.tag = f'"{hashlib.sha256(shared.body).hexdigest()[:32]}"'
                 shared.cost += self._spent() - began
             body, tag = shared.body, shared.tag

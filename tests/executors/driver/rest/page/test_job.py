@@ -11,7 +11,7 @@ from tests.executors.driver.rest.page import views
 from tests.executors.driver.rest.page.browser import Browser
 from tests.executors.driver.rest.page.driver import Driver
 
-from penstock.executors.driver.reports.job_view import job_view_json
+from penstock.executors.driver.rest.shared_views import page_view
 
 pytestmark = pytest.mark.browser
 
@@ -180,7 +180,7 @@ SHOW_OFTEN = """
 def test_fifty_operators_with_64_subtasks_each_are_shown_in_no_time(
     driver: Driver, browser: Browser, call: Callable[..., Any]
 ) -> None:
-    one, other = (job_view_json(views.many(second)) for second in (300, 307))
+    one, other = (page_view(views.many(second)) for second in (300, 307))
     detail = one["vertices"][4]["vertex_id"]
     median, _ = call("job.js", SHOW_OFTEN, one, other, 40, "chains", detail)
     # It takes 14 ms where nothing else runs; a second is what it may not come near.
@@ -191,7 +191,7 @@ def test_fifty_operators_with_64_subtasks_each_are_shown_in_no_time(
 def test_hours_of_pictures_leave_nothing_behind(
     driver: Driver, browser: Browser, call: Callable[..., Any], section: str
 ) -> None:
-    pages = [job_view_json(views.clicks(second)) for second in (300, 333)]
+    pages = [page_view(views.clicks(second)) for second in (300, 333)]
     _, before = call("job.js", SHOW_OFTEN, *pages, 50, section)
     used = heap(browser)
     call("job.js", "document.querySelector('.job').remove()")

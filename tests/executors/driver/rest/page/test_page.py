@@ -34,7 +34,7 @@ def test_says_what_the_job_does_how_far_it_is_behind_and_why(
     browser.shows("records/s from clicks and orders, through 12 operators in 6 chains")
     browser.shows("3 min 12 s behind the clock")
     browser.shows("orders holds the watermark back")
-    browser.shows("Interval join -> Ask prices is at its limit: busy 94 % of the time")
+    browser.shows("Interval join -> Ask prices is at its limit: it is busy 98% of the time")
     browser.shows("1,204 records dropped as late, 3 records failed and passed over")
 
 

@@ -17,6 +17,7 @@ from penstock.executors.driver.reports.job_view import (
     JobView,
     OperatorView,
     SampleView,
+    SavepointView,
     SubtaskView,
     TaskTimes,
     VertexView,
@@ -74,7 +75,9 @@ def make_chain(
         )
         for at, name in enumerate(names)
     )
-    times = TaskTimes(busy, waits, 1 - busy - waits, rate, rate, 10_000 * seconds, 9_000 * seconds)
+    times = TaskTimes(
+        busy, waits, 1 - busy - waits, rate, rate, 10_000 * seconds, 9_000 * seconds, measured=10.0
+    )
     subtasks = tuple(
         subtask(index, times, figures, parallelism, state) for index in range(parallelism)
     )
@@ -209,6 +212,11 @@ def clicks(second: int = 300) -> JobView:
         restored_epoch=12,
         restored_from="s3://bank/checkpoints/clicks/epoch-12",
         restarts=5,
+        savepoints=(
+            SavepointView(
+                "s3://bank/savepoints/savepoint-a1a1a1-1", 260, at - 40_000, 1900, 40_000
+            ),
+        ),
         exceptions=(
             ExceptionView(
                 happened=at - 40_000,
@@ -239,6 +247,7 @@ def clicks(second: int = 300) -> JobView:
         watermark=mark,
         watermark_lag=192_000,
         holding_back=("orders",),
+        held_since=at - 180_000,
         late_records=1204,
         failed_records=3,
         filtered_records=77_312,

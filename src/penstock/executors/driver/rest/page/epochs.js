@@ -68,7 +68,7 @@ function summaryOf(view) {
   const [part, ms] = Object.entries(sums).sort((one, other) => other[1] - one[1])[0];
   const all = Object.values(sums).reduce((sum, each) => sum + each, 0);
   const interval = view.checkpoint_interval === null ? "as soon as the one before is over" : `every ${duration(view.checkpoint_interval)}`;
-  const share = all ? ` Of the time of the last ${count(done.length)}, ${Math.round(ms / all * 100)} % went into ${part} (${MEANING[part]}).` : "";
+  const share = all ? ` Of the time of the last ${count(done.length)}, ${Math.round(ms / all * 100)}% went into ${part} (${MEANING[part]}).` : "";
   return `${plural(view.epochs_completed, "epoch")} committed, ${count(view.epochs_failed)} failed; one begins ${interval}.${share}`;
 }
 

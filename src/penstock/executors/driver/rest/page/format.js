@@ -59,7 +59,7 @@ export function duration(ms) {
 }
 
 export function percent(share) {
-  return `${Math.round(share * 100)} %`;
+  return `${Math.round(share * 100)}%`;
 }
 
 const two = (number) => String(number).padStart(2, "0");

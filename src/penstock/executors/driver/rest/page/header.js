@@ -2,7 +2,7 @@
 
 import { el, keep, mark, put, say, svg } from "./dom.js";
 import { brief, bytes, count, duration, isEnd, isTime, lag, rate, watermark } from "./format.js";
-import { explain, hasEnded, tone } from "./health.js";
+import { hasEnded, tone } from "./health.js";
 import { steering } from "./steering.js";
 
 const HISTORY = 120;
@@ -26,7 +26,7 @@ export function header(jobId) {
       mark(status, "class", `status ${tone(view.status)}`);
       put(phase, `${view.phase === view.status.toLowerCase() ? "" : `${view.phase} · `}${since(view)}`);
       steer.show(view, isGone);
-      showSentences(sentences, explain(view), jobId);
+      showSentences(sentences, view.explanation, jobId);
       history.add(view.at, view.records_per_second);
       keep(figures, tiles(view), (tile) => tile.name, (tile) => makeTile(tile, history), showTile);
       if (heard !== view.status) say(`${view.name}: ${view.status}`);
@@ -43,7 +43,7 @@ function showSentences(list, sentences, jobId) {
   keep(list, sentences.map((sentence, number) => ({ ...sentence, number })), (each) => each.number, () => el("li", {}, el("span"), el("a")), (line, each) => {
     mark(line, "class", each.tone);
     put(line.firstChild, each.text);
-    const where = each.vertex ? `chains/${each.vertex}` : each.section;
+    const where = each.vertex_id ? `chains/${each.vertex_id}` : each.section;
     line.lastChild.hidden = !where;
     put(line.lastChild, where ? "Look at it" : "");
     mark(line.lastChild, "href", where ? `#/jobs/${jobId}/${where}` : null);

@@ -17,11 +17,12 @@ export function state() {
   ], (row) => row.key);
   const none = el("p", { class: "empty", text: "No operator keeps state." });
   const savepoints = table("Savepoints", [
-    { head: "Epoch", kind: "number", text: (row) => String(row.number) },
+    { head: "Epoch", kind: "number", text: (row) => String(row.epoch) },
     { head: "When", kind: "number", text: (row) => clock(row.started + row.duration) },
-    { head: "Size", kind: "number", text: (row) => bytes(row.state_size) },
-    { head: "Where", kind: "long", text: (row) => row.location ?? "" },
-  ], (row) => row.number);
+    { head: "Took", kind: "number", text: (row) => duration(row.duration) },
+    { head: "Size", kind: "number", text: (row) => bytes(row.size) },
+    { head: "Where", kind: "long", text: (row) => row.location },
+  ], (row) => row.location);
   const savepointPart = el("section", {}, el("h3", { text: "Savepoints" }), savepoints.node);
   const node = el("section", { class: "panel", "aria-label": "State and checkpoints" }, el("h2", { text: "State and checkpoints" }), facts,
     el("h3", { text: "By operator" }), none, sizes.node, savepointPart);
@@ -38,7 +39,7 @@ export function state() {
       none.hidden = rows.length > 0;
       sizes.node.hidden = rows.length === 0;
       sizes.show(rows);
-      const written = view.epochs.filter((epoch) => epoch.is_savepoint).reverse();
+      const written = [...view.savepoints].reverse();
       savepointPart.hidden = written.length === 0;
       savepoints.show(written);
     },
