@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from penstock.common.configuration.configuration import Configuration
 from penstock.common.configuration.options import OPTIONS_BY_EVERY_KEY
-from penstock.common.configuration.secrets import shown_setting
+from penstock.common.configuration.secrets import shown_setting, without_secrets
 
 SECRET = "hunter2"
 
@@ -90,3 +94,45 @@ def test_shows_what_is_no_secret(key: str, value: str) -> None:
 def test_hides_no_known_option_but_those_that_are_secrets() -> None:
     hidden = {key for key in OPTIONS_BY_EVERY_KEY if shown_setting(key, "1") != "1"}
     assert hidden == {"rest.token"}
+
+
+TRACEBACK = """Traceback (most recent call last):
+  File "/home/a:b/shop.py", line 7, in connect
+    connection = connect(f"postgresql://{user}:{password}@db", retries=lines // 3)
+psycopg.OperationalError: connection to "postgresql://bob:hunter2@db/shop" failed: FATAL: password=hunter2 host=db
+{'user': 'bob', 'password': 'hunter2', "body": "{\\"token\\": \\"hunter2\\"}"} Authorization: Basic hunter2
+-----BEGIN PRIVATE KEY-----
+hunter2
+-----END PRIVATE KEY-----
+The above exception was the direct cause of the following exception:
+RuntimeError: no shop"""
+
+
+def test_a_text_of_many_lines_keeps_all_that_is_no_secret() -> None:
+    shown = without_secrets(TRACEBACK)
+
+    assert "hunter2" not in shown
+    for kept in (
+        'File "/home/a:b/shop.py", line 7, in connect',
+        "retries=lines // 3)",
+        'psycopg.OperationalError: connection to "postgresql://db/shop" failed: FATAL: password=****** host=db',
+        "{'user': 'bob', 'password': ******,",
+        "-----BEGIN PRIVATE KEY-----******-----END PRIVATE KEY-----\nThe above",
+        "RuntimeError: no shop",
+    ):
+        assert kept in shown
+    assert len(shown.splitlines()) == len(TRACEBACK.splitlines()) - 2
+
+
+@given(st.text(alphabet="a/:@=\n \"'\\p", max_size=40))
+def test_what_a_text_has_shown_once_it_shows_again(text: str) -> None:
+    assert without_secrets(without_secrets(text)) == without_secrets(text)
+
+
+@pytest.mark.parametrize(
+    "part", ["//", ":a/", "@", "password=", '"', "bearer ", "a", "-----BEGIN "]
+)
+def test_a_long_text_is_looked_through_in_no_time(part: str) -> None:
+    started = time.process_time()
+    without_secrets(part * (200_000 // len(part)))
+    assert time.process_time() - started < 2

@@ -1,4 +1,4 @@
-"""What of a setting may be shown: secrets are known by their keys, and by what their values look like."""
+"""What of settings and other texts may be shown: secrets are known by their keys, and by what is around them."""
 
 from __future__ import annotations
 
@@ -34,13 +34,16 @@ _PARTS: Final = frozenset({"pass", "auth", "authorization", "header", "headers"}
 _BETWEEN: Final = re.compile(r"[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])")
 _NAMED: Final = re.compile(
     r"""((?:password|passwd|pwd|\bpass|passphrase|secret|token|credentials?|cookie|\bsig|signature
-        |(?:api|access|account|private)[-_.]?key)["']?\s*[=:]\s*)
+        |(?:api|access|account|private)[-_.]?key)\\*["']?\s*[=:]\s*)
         ("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^&;\s]+)""",
     re.IGNORECASE | re.VERBOSE,
 )
 _AUTHORIZATION: Final = re.compile(r"(authorization[\"']?\s*[=:]\s*)[^\r\n]+", re.IGNORECASE)
 _BEARER: Final = re.compile(r"\b(bearer\s+)[^\s,;\"']+", re.IGNORECASE)
-_PRIVATE_KEY: Final = re.compile(r"(-----BEGIN [A-Z ]*PRIVATE KEY-----).*", re.DOTALL)
+_PRIVATE_KEY: Final = re.compile(
+    r"(-----BEGIN [A-Z ]*PRIVATE KEY-----).*?(?=-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL
+)
+_WORD: Final = re.compile(r"\S+")
 
 
 def shown_setting(key: str, value: str) -> str:
@@ -48,8 +51,7 @@ def shown_setting(key: str, value: str) -> str:
 
     Args:
         key: The key. Of one that sounds like a secret nothing is shown.
-        value: The value as text. Of any other key, what stays is what is not a login of an address, follows
-            `password=` or the like, `Bearer` or `Authorization:`, and is no private key.
+        value: The value as text. Of any other key it is shown as `without_secrets` returns it.
 
     Example:
         >>> shown_setting("shop.pwd", "hunter2")
@@ -59,10 +61,27 @@ def shown_setting(key: str, value: str) -> str:
     """
     if _is_secret(key):
         return _HIDDEN
-    value = without_logins(value)
+    return without_secrets(without_logins(value))
+
+
+def without_secrets(text: str) -> str:
+    """Return a text without the secrets that are known by what is around them.
+
+    These are logins of addresses, what follows `password=` or the like, `Bearer` or `Authorization:`, and private
+    keys.
+
+    Args:
+        text: The text, of one line or many, such as a traceback.
+
+    Example:
+        >>> without_secrets("cannot connect to jdbc:postgresql://bob:hunter2@db/shop: password: hunter2")
+        'cannot connect to jdbc:postgresql://db/shop: password: ******'
+    """
+    if "@" in text:
+        text = _WORD.sub(lambda word: without_logins(word[0]), text)
     for pattern in (_AUTHORIZATION, _NAMED, _BEARER, _PRIVATE_KEY):
-        value = pattern.sub(rf"\g<1>{_HIDDEN}", value)
-    return value
+        text = pattern.sub(rf"\g<1>{_HIDDEN}", text)
+    return text
 
 
 def _is_secret(key: str) -> bool:

@@ -64,3 +64,18 @@ def test_what_is_no_error_of_penstocks_shows_all_of_its_traceback() -> None:
     (found,) = log.views()
     assert "test_exception_log.py" in found.traceback
     assert found.message == "RuntimeError: a defect"
+
+
+def test_secrets_are_in_none_of_it() -> None:
+    secret = "jdbc:postgresql://bob:hunter2@db password=hunter2"
+    error = UserFunctionError(secret)
+    error.record = error.user_traceback = secret
+    log = ExceptionLog()
+    log.add(error, 7, 3)
+    log.add(JobFailedError(secret), 8, 4)
+
+    shown = "jdbc:postgresql://db password=******"
+    assert [(one.message, one.traceback, one.record) for one in log.views()] == [
+        (shown, shown, None),
+        (shown, shown, shown),
+    ]

@@ -68,6 +68,12 @@ def test_a_traceback_is_part_of_the_message() -> None:
     assert message.endswith("ValueError: invalid literal for int() with base 10: 'no fare'")
 
 
+def test_secrets_are_not_given() -> None:
+    log = RecentLog()
+    log.add(_record("no access to %s", "https://bob:hunter2@db/?token=hunter2"))
+    assert log.lines()[0]["message"] == "no access to https://db/?token=******"
+
+
 def test_arguments_that_do_not_fit_are_said() -> None:
     log = RecentLog()
     log.add(_record("%d calls", "x"))

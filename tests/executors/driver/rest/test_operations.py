@@ -58,3 +58,16 @@ def test_a_trigger_is_one_job_s_alone() -> None:
 
     with pytest.raises(RequestRefusedError):
         operations.result("other", "one")
+
+
+def test_a_failure_shows_no_secrets() -> None:
+    operations = Operations()
+
+    def fail() -> dict[str, object]:
+        raise OSError("cannot write to s3://key:hunter2@shop")
+
+    operations.start("job", "a", fail)
+    wait_until_done(operations, "a")
+
+    cause = operations.result("job", "a")["operation"]["failure-cause"]
+    assert cause["stack-trace"] == "cannot write to s3://shop"

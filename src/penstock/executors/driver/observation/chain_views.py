@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from penstock.checkpoint.epoch_record import SubtaskId
+from penstock.common.configuration.secrets import without_secrets
 from penstock.executors.driver.epoch_outcome import Gauges, add_user_metrics
 from penstock.executors.driver.observation.epoch_log import (
     Handles,
@@ -84,8 +85,8 @@ class ChainViews:
             SampleView(
                 sample.kind,
                 self._program.vertices[index].operators[place].name,
-                sample.record,
-                sample.reason,
+                without_secrets(sample.record),
+                without_secrets(sample.reason),
                 sample.happened,
             )
             for index, place, sample in noted.samples

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
+from penstock.common.configuration.secrets import without_secrets
 from penstock.errors import PenstockError, UserFunctionError
 from penstock.executors.driver.recovery.restarts import first_line_of
 from penstock.executors.driver.reports.job_view import ExceptionView
@@ -57,11 +58,11 @@ class ExceptionLog:
         return ExceptionView(
             happened,
             type(error).__name__,
-            first_line_of(error),
-            _text(error),
+            without_secrets(first_line_of(error)),
+            without_secrets(_text(error)),
             operator,
             self.vertex_ids.get(operator) if operator is not None else None,
-            None if record is None else record[:_RECORD_LENGTH],
+            None if record is None else without_secrets(record)[:_RECORD_LENGTH],
             epoch,
         )
 

@@ -8,7 +8,9 @@ from contextlib import contextmanager
 from typing import Final
 
 from penstock.common.configuration import options
+from penstock.common.configuration.secrets import without_secrets
 from penstock.common.job_status import JobStatus
+from penstock.common.plain_text import without_logins
 from penstock.common.running_job import RunningJob
 from penstock.executors.driver.checkpoints import Checkpoints
 from penstock.executors.driver.compiled_job import CompiledJob
@@ -105,8 +107,9 @@ class ObservedJob:
         self._filters = filters_of(job.graph)
         self._watermarks = Watermarks(program, watermark_makers(job.graph))
         self._is_bounded = not job.has_streams
-        self._location = checkpoints.location if checkpoints.is_durable else None
-        recovery = self._configuration.get(options.SAVEPOINT_PATH)
+        location = checkpoints.location if checkpoints.is_durable else None
+        self._location = without_logins(location) if location is not None else None
+        recovery = without_logins(self._configuration.get(options.SAVEPOINT_PATH) or "")
         self._restored_from = recovery if checkpoints.is_fork and recovery else self._location
         return self._log
 
@@ -144,7 +147,8 @@ class ObservedJob:
             yield
         duration = _millis(self._clocks.seconds() - begun)
         size = self.view().state_size
-        found = SavepointView(location, epoch, started, duration, size, stopped=stops)
+        place = without_logins(location)
+        found = SavepointView(place, epoch, started, duration, size, stopped=stops)
         self._savepoints = (*self._savepoints, found)[-_MOST_SAVEPOINTS:]
 
     def stops(self) -> None:
@@ -300,7 +304,7 @@ class ObservedJob:
                 if handle.name not in before
             ),
             location=self._location if epoch.committed is not None else None,
-            failure=None if epoch.failure is None else summary_of(epoch.failure),
+            failure=None if epoch.failure is None else without_secrets(summary_of(epoch.failure)),
             state_sizes=sizes,
         )
 

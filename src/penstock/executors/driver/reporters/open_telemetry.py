@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from penstock.common.configuration.config_option import ConfigOption
+from penstock.common.plain_text import without_logins
 from penstock.common.time import Duration
 from penstock.errors import MetricsLibraryNotFoundError, MetricsNotReportedError
 from penstock.executors.driver.reporters.prometheus_page import as_number
@@ -77,7 +78,7 @@ class OpenTelemetryReporter(MetricReporter):
             result = self._exporter.export(data)
         if result is not MetricExportResult.SUCCESS:
             raise MetricsNotReportedError(
-                f"The collector {self._endpoint} does not take metrics: {said[-1] if said else result.name}",
+                f"The collector {without_logins(self._endpoint)} does not take metrics: {said[-1] if said else result.name}",
                 hint="Look at metrics.reporter.<name>.exporter.endpoint and exporter.protocol: collectors usually hear "
                 "gRPC at port 4317, and HTTP at port 4318.",
             )

@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from penstock.common.plain_text import without_logins
 from penstock.errors import MetricsNotReportedError
 from penstock.executors.driver.reporters.prometheus_page import check_library, registry_of
 from penstock.metrics import MetricConfig, MetricReporter, ReportedMetric
@@ -63,7 +64,7 @@ class PrometheusPushGatewayReporter(MetricReporter):
 
     def _failed(self, error: OSError) -> MetricsNotReportedError:
         return MetricsNotReportedError(
-            f"The push gateway {self._url} does not take metrics: {error}",
+            f"The push gateway {without_logins(self._url)} does not take metrics: {error}",
             hint="Look at metrics.reporter.<name>.hostUrl, and whether it can be reached from the driver.",
         )
 

@@ -8,6 +8,8 @@ import threading
 from collections import deque
 from typing import Any, Final
 
+from penstock.common.configuration.secrets import without_secrets
+
 LOGGER: Final = "penstock"
 """The logger of the engine; those below it are its own as well."""
 
@@ -86,14 +88,14 @@ class RecentLog:
         Returns:
             For each line `number` (they grow, with gaps), `at` (milliseconds since 1970), `level`, `logger`,
             `message` (with the traceback, if there is one), `operator`, `subtask` and `epoch`; the last three
-            are None of what no function logged.
+            are None of what no function logged. Secrets that are known as such are not in the messages.
         """
         with self._lock:
             # Whoever asks again and again knows nearly all of them.
             newest_first = reversed(self._lines)
             found = list(itertools.takewhile(lambda one: one[1]["number"] > after, newest_first))
         return [
-            dict(line)
+            {**line, "message": without_secrets(line["message"])}
             for owner, line in reversed(found)
             if job_id is None or owner in (None, job_id)
         ]

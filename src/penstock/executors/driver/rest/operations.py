@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
+from penstock.common.configuration.secrets import without_secrets
 from penstock.executors.driver.rest.answers.failures import failure_cause
 from penstock.executors.driver.rest.exchange import RequestRefusedError
 
@@ -81,7 +82,9 @@ class Operations:
         try:
             operation.result = work()
         except BaseException as error:  # noqa: BLE001 - whoever asks for the result is told
-            operation.result = {"failure-cause": failure_cause(type(error).__name__, str(error))}
+            operation.result = {
+                "failure-cause": failure_cause(type(error).__name__, without_secrets(str(error)))
+            }
 
     def result(self, job_id: str, trigger_id: str) -> dict[str, Any]:
         """Return how far an operation has come, in Flink's form.

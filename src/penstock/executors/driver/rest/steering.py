@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from penstock.common.configuration.options import SAVEPOINT_DIR
 from penstock.common.job_status import JobStatus
+from penstock.common.plain_text import without_logins
 from penstock.common.running_job import RunningJob, Turn
 from penstock.errors import SavepointError
 from penstock.executors.driver.rest.call import Call
@@ -120,7 +121,7 @@ def _write(
     location = running.savepoint(
         directory=directory, turn=turn, stops=stops, ends_event_time=drains
     )
-    return {"location": location}
+    return {"location": without_logins(location)}
 
 
 def _body(call: Call) -> Mapping[str, Any]:
