@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from penstock.errors import MetricsLibraryNotFoundError
@@ -77,11 +78,12 @@ def _families(metrics: Iterable[ReportedMetric], shown: Callable[[str], str]) ->
 
     found: dict[str, Metric] = {}
     known: set[tuple[str, frozenset[tuple[str, str]]]] = set()
+    labels_of = _Labels(shown)
     for metric in metrics:
         scope = metric.logical_scope.replace(".", "_")
         name = _filtered(f"flink_{scope}_{metric.name}")
-        labels = {_label(key): shown(text) for key, text in metric.variables.items()}
-        series = name, frozenset(labels.items())
+        labels, known_by = labels_of(metric.variables)
+        series = name, known_by
         samples = list(_samples(metric))
         if not samples or series in known:  # of two that look the same, only one can be told
             continue
@@ -90,8 +92,31 @@ def _families(metrics: Iterable[ReportedMetric], shown: Callable[[str], str]) ->
             kind = "summary" if metric.kind is MetricKind.DISTRIBUTION else "gauge"
             found[name] = Metric(name, f"{metric.name} (scope: {scope})", kind)
         for more, value in samples:
-            found[name].add_sample(name, {**labels, **more}, value)
+            found[name].add_sample(name, {**labels, **more} if more else labels, value)
     yield from found.values()
+
+
+class _Labels:
+    """Makes labels of variables, once of those that many metrics share.
+
+    Args:
+        shown: Makes the value of a label.
+    """
+
+    def __init__(self, shown: Callable[[str], str]) -> None:
+        self._shown = shown
+        self._made: dict[int, tuple[object, dict[str, str], frozenset[tuple[str, str]]]] = {}
+
+    def __call__(
+        self, variables: Mapping[str, str]
+    ) -> tuple[dict[str, str], frozenset[tuple[str, str]]]:
+        """Return labels, and what tells them from others."""
+        made = self._made.get(id(variables))
+        if made is None:
+            labels = {_label(key): self._shown(text) for key, text in variables.items()}
+            # With the variables themselves, so that no others have their id.
+            made = self._made[id(variables)] = (variables, labels, frozenset(labels.items()))
+        return made[1], made[2]
 
 
 def _samples(metric: ReportedMetric) -> Iterator[tuple[dict[str, str], float]]:
@@ -116,6 +141,7 @@ def as_number(value: Any) -> float | int | None:
     return number if math.isfinite(number) else None
 
 
+@lru_cache(maxsize=4_096)
 def _filtered(text: str) -> str:
     return _UNALLOWED.sub("_", text)
 
