@@ -13,6 +13,7 @@ TITLES = {
     "windows": "Windows",
     "async_io": "Asynchronous calls",
     "latency": "Latency",
+    "watching": "Watching a job",
     "kafka": "Kafka",
     "nexmark_queries": "Nexmark",
     "growth": "Growth",
@@ -73,6 +74,7 @@ ENTRIES = (
     *parts("windows", 4, with_pyflink=(1,)),
     *parts("async_io", 6, with_pyflink=(1,)),
     *parts("latency", 2),
+    *parts("watching", 4),
     *parts("kafka", 3, with_pyflink=(1, 2, 3)),
     *(
         Entry("nexmark_queries", query, ("--query", query), needs_pyflink=True)
@@ -90,6 +92,7 @@ IN_QUICK_FORM = (
     "windows:2",
     "async_io:2",
     "latency:1",
+    "watching:1",
     "kafka:1",
     "nexmark_queries:q5",
     "growth:chain",

@@ -24,6 +24,7 @@ SCRIPTS = [
     "windows",
     "async_io",
     "latency",
+    "watching",
     "kafka",
 ]
 """Those with numbered parts."""
