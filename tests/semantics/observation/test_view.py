@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.executors.rescaling import input_of, run
 from tests.semantics.conftest import NewEnvironment
 
 from penstock.common import JobStatus, WatermarkStrategy
@@ -108,6 +109,28 @@ def test_a_poison_record_is_one_exception_that_came_often(
         for failure in others
         if failure
     )
+
+
+def test_with_another_parallelism_the_state_is_as_large_as_it_was(
+    new_environment: NewEnvironment, executor: str, tmp_path: Path
+) -> None:
+    found = []
+    for number, (parallelism, until) in enumerate([(2, 2), (4, 2), (3, 3), (1, None)]):
+        env = new_environment(parallelism, execution__checkpointing__dir=tmp_path / "job")
+        numbers = input_of(env, [range(20), range(20, 40), [7], [8]], until)
+        run(env, numbers.key_by(lambda number: number).sum().uid("sum").name("Sum"))
+        view = JOBS.jobs()[-1].view()
+        (chain,) = [vertex for vertex in view.vertices if vertex.state_size]
+        assert chain.parallelism == len(chain.subtasks) == parallelism
+        assert chain.operators[0].figures.state_size == chain.state_size == view.state_size
+        found.append((view.state_size, chain.operators[0].figures.records_in))
+        if number != 1:
+            assert view.epochs[0].state_sizes == {chain.vertex_id: view.epochs[0].state_size}
+
+    first, same, more, last = found
+    assert same == (first[0], 0)  # it died in its first epoch
+    assert first[0] < more[0]
+    assert (first[1], more[1], last[1]) == (40, 1, 1)
 
 
 def timed(epochs: list[list[int]]) -> tuple[TestingSource, WatermarkStrategy]:

@@ -114,7 +114,10 @@ class EpochRunner:
                     storage=self._storage,
                 )
             self._states = UnclaimedStates(last.states, self._described)
-        self._feed.log.resumed(last, self._restored.progress)
+        if last is not None:
+            # Of one that has ended nothing is taken up.
+            handles = last.handles if last.is_last else self._restored.state
+            self._feed.log.resumed(last, handles, self._restored.progress)
         return last
 
     def _claimed(self, last: EpochRecord) -> EpochRecord:

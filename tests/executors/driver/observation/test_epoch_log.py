@@ -1,9 +1,14 @@
 from __future__ import annotations
 
+import gc
+import sys
+from collections.abc import Callable
+from types import FrameType
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.executors.driver.observation.virtual import SINCE_1970, VirtualJob
+from tests.executors.driver.observation.virtual import SINCE_1970, VirtualJob, two_chains
 
 from penstock.checkpoint.epoch_record import EpochRecord
 from penstock.executors.driver.epoch_outcome import EpochOutcome
@@ -134,6 +139,50 @@ def test_a_job_that_rests_reads_nothing_and_is_idle() -> None:
     assert shares(source.times) == (0.0, 0.0, 1.0)
     assert source.operators[0].figures.records_in == 100
     assert job.views()[0].times.records_in_per_second == 10.0
+
+
+def test_a_job_that_was_idle_for_a_minute_shows_what_it_does_now() -> None:
+    job = VirtualJob()
+    for _ in range(30):
+        job.epoch(1.0, records=100)
+    assert job.views()[0].times.records_in_per_second == 100.0
+    job.now += 60.0
+    assert job.views()[0].times.records_in_per_second == 0.0
+    for seconds in range(1, 12):
+        job.epoch(1.0, records=500)
+        source = job.views()[0]
+        assert source.times.records_in_per_second == 50.0 * min(10, seconds)
+        assert source.times.busy == pytest.approx(min(10, seconds) / 10)
+
+
+def calls_of(work: Callable[[], object]) -> int:
+    """Return how many functions something calls."""
+    calls = 0
+
+    def count(frame: FrameType, event: str, argument: object) -> None:
+        nonlocal calls
+        calls += event in {"call", "c_call"}
+
+    sys.setprofile(count)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return calls
+
+
+def test_ten_thousand_epochs_take_no_more_room_and_no_more_time_to_see_than_two_hundred() -> None:
+    job, found = VirtualJob(two_chains(subtasks=5)), []
+    for epochs in (200, 9_800):
+        for _ in range(epochs):
+            owners = {(1, number): job.spent(0.0, 0.1, 0.2) for number in range(5)}
+            job.epoch(0.2, 0.1, records=3, spent={(0, 0): job.spent(0.0, 0.1, 0.2), **owners})
+        gc.collect()
+        found.append((len(gc.get_objects()), calls_of(job.views)))
+    (objects, calls), (objects_then, calls_then) = found
+    assert job.log.records_in == 30_000
+    assert calls_then == calls
+    assert objects_then <= objects + 100
 
 
 SECONDS = st.floats(0, 20)

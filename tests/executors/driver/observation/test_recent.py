@@ -65,6 +65,45 @@ def test_epochs_that_take_long_count_as_a_whole() -> None:
         assert counted.rate(60.0 * minute) == 100.0
 
 
+def test_after_a_pause_the_rate_is_that_of_the_last_seconds_and_not_of_the_pause() -> None:
+    counted = Counted()
+    counted.recent.begin(0.0)
+    counted.add(1.0, 100)
+    for second in range(61, 66):
+        counted.recent.begin(float(second))
+        counted.add(second + 1.0, 1000)
+        assert counted.rate(second + 1.0) == 100 * (second - 60)
+
+
+@given(
+    st.lists(
+        st.tuples(st.floats(0, 100), st.floats(0.001, 60), st.integers(0, 1000)),
+        min_size=1,
+        max_size=60,
+    ),
+    st.floats(0, 40),
+)
+def test_a_span_begins_ten_seconds_ago_or_with_the_epoch_that_ran_then(
+    epochs: list[tuple[float, float, int]], pause: float
+) -> None:
+    counted, now, ran = Counted(), 50.0, []
+    for rest, seconds, more in epochs:
+        now += rest
+        counted.recent.begin(now)
+        ran.append((now, now + seconds))
+        now += seconds
+        counted.add(now, more)
+    end = now + pause
+    span = counted.recent.span(end)
+    wanted = next((begun for begun, done in ran if begun < end - SPAN < done), end - SPAN)
+    # It is about once a second that counts are remembered.
+    assert min(wanted, end - SPAN) - 2 <= span.since or span.since == ran[0][0]
+    assert span.since <= max(wanted, ran[0][0])
+    assert counted.count - (span.base or 0) == sum(
+        more for at, more in counted.changes if at > span.since
+    )
+
+
 @given(
     st.lists(
         st.tuples(st.floats(0.001, 30), st.integers(0, 1000)),

@@ -77,7 +77,11 @@ class ChainViews:
                     known.append(base[index, sender])
         for owner, size in _sizes(noted.handles).items():
             subtasks.setdefault(owner, _Subtask()).state_size += size
-        return tuple(self._vertex(vertex, subtasks, noted) for vertex in self._program.vertices)
+        sizes = sizes_by_vertex(self._program, noted.handles)
+        return tuple(
+            self._vertex(vertex, subtasks, noted, sizes.get(vertex.vertex_id, 0))
+            for vertex in self._program.vertices
+        )
 
     def samples(self, noted: Noted) -> tuple[SampleView, ...]:
         """Return records that went nowhere, the newest first."""
@@ -97,6 +101,7 @@ class ChainViews:
         vertex: Vertex,
         known: Mapping[SubtaskId, _Subtask],
         noted: Noted,
+        state_size: int,
     ) -> VertexView:
         seconds, measured = noted.span.seconds, noted.measured.seconds
         source = noted.sources.get(vertex.index)
@@ -107,7 +112,15 @@ class ChainViews:
             for number, one in enumerate(found)
         )
         operators = tuple(
-            _operator_view(spec, place, vertex, subtasks, found, seconds)
+            _operator_view(
+                spec,
+                place,
+                subtasks,
+                _figures(place, found, vertex, state_size),
+                found,
+                seconds,
+                is_source=place == 0 and vertex.source is not None,
+            )
             for place, spec in enumerate(vertex.operators)
         )
         ends = [operators[place].figures.output_watermark for place in _tails(vertex)]
@@ -121,7 +134,7 @@ class ChainViews:
             subtasks,
             _together([one.times for one in subtasks]),
             _lowest(ends),
-            sum(one.state_size for one in subtasks),
+            state_size,
         )
 
     def _input(self, index: int) -> InputView:
@@ -145,10 +158,12 @@ def _sizes(handles: Handles) -> Counter[SubtaskId]:
 
 def sizes_by_vertex(program: Program, handles: Handles) -> dict[str, int]:
     """Return how many bytes of state each chain has, by its vertex id; nothing of those without."""
-    found: Counter[str] = Counter()
-    for (index, _), files in handles.items():
-        found[program.vertices[index].vertex_id] += sum(handle.length for handle in files)
-    return dict(found)
+    files: dict[str, dict[str, int]] = {}
+    for (index, _), found in handles.items():
+        # After the parallelism was changed several subtasks have the same files.
+        known = files.setdefault(program.vertices[index].vertex_id, {})
+        known.update((handle.name, handle.length) for handle in found)
+    return {vertex_id: sum(lengths.values()) for vertex_id, lengths in files.items()}
 
 
 def filters_of(graph: JobGraph) -> Set[str]:
@@ -175,7 +190,7 @@ def _tails(vertex: Vertex) -> list[int]:
 def _subtask_view(
     vertex: Vertex, index: int, known: _Subtask, seconds: float, measured: float
 ) -> SubtaskView:
-    figures = tuple(_figures(place, [known], vertex) for place in range(len(vertex.operators)))
+    figures = tuple(_figures(place, [known], vertex, known.state_size) for place in range(len(vertex.operators)))
     before = known.bases
     source = vertex.source is not None
     tails = _tails(vertex)
@@ -212,8 +227,10 @@ def _shares(known: _Subtask, seconds: float) -> tuple[float, float]:
     return min(1.0, busy / tasks), min(1.0, waited / tasks)
 
 
-def _figures(place: int, subtasks: Sequence[_Subtask], vertex: Vertex) -> Figures:
-    """Return what an operator did in some subtasks."""
+def _figures(
+    place: int, subtasks: Sequence[_Subtask], vertex: Vertex, state_size: int
+) -> Figures:
+    """Return what an operator did in some subtasks, whose chain has so many bytes of state."""
     user: dict[str, Any] = {}
     totals = [one for subtask in subtasks for one in subtask.totals]
     for one in totals:
@@ -233,9 +250,7 @@ def _figures(place: int, subtasks: Sequence[_Subtask], vertex: Vertex) -> Figure
         timers=sum(report.timers[place] for report in reports if report.timers),
         timers_fired=sum(one.fired[place] for one in totals),
         # State of several operators of a chain is in the same files.
-        state_size=sum(one.state_size for one in subtasks)
-        if place == _first_stateful(vertex)
-        else 0,
+        state_size=state_size if place == _first_stateful(vertex) else 0,
         user={
             name: shown_metric(value)
             for name, value in user.items()
@@ -256,14 +271,14 @@ def _gauges(subtask: _Subtask) -> list[Gauges]:
 def _operator_view(
     spec: OperatorSpec,
     place: int,
-    vertex: Vertex,
     subtasks: Sequence[SubtaskView],
+    together: Figures,
     known: Sequence[_Subtask],
     seconds: float,
+    *,
+    is_source: bool,
 ) -> OperatorView:
     parts = [one.operators[place] for one in subtasks]
-    together = _figures(place, known, vertex)
-    is_source = place == 0 and vertex.source is not None
     before = sum(
         (base.records_out if is_source else base.records_in)[place]
         for found in known

@@ -271,13 +271,18 @@ class EpochLog:
         self._ran: list[SubtaskTotals] = []
         self._recent = Recent(self._counts)
 
-    def resumed(self, last: EpochRecord | None, progress: Progress) -> None:
-        """Note the epoch that a run goes on from, and how far each subtask had come then."""
+    def resumed(self, last: EpochRecord, handles: Handles, progress: Progress) -> None:
+        """Note the epoch that a run goes on from, and what each subtask takes up of it.
+
+        Args:
+            last: The epoch.
+            handles: The files of the state of each subtask as the program has it now.
+            progress: How far each has come.
+        """
         with self._lock:
-            if last is not None and not self.completed:
+            if not self.completed:
                 self.restored = last
-            if last is not None:
-                self.handles, self.progress = last.handles, progress
+            self.handles, self.progress = handles, progress
 
     @contextmanager
     def epoch(self, number: int, planning: float = 0.0) -> Iterator[None]:
@@ -358,6 +363,7 @@ class EpochLog:
             epoch.published = self.clocks.seconds()
             for totals in self._ran:
                 totals.waited += epoch.published - epoch.committed
+            self._recent.changed(epoch.published)
 
     def fail(self, error: BaseException) -> None:
         """Note that the epoch has failed; one that was committed stays so, and is published by the next run."""

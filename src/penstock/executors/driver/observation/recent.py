@@ -28,11 +28,21 @@ class Span(NamedTuple, Generic[T]):
     seconds: float
 
 
+class _Point(Generic[T]):
+    """What counts were since a moment, and for how long nothing changed."""
+
+    __slots__ = ("counts", "since", "until")
+
+    def __init__(self, since: float, counts: T | None) -> None:
+        self.since = self.until = since
+        self.counts = counts
+
+
 class Recent(Generic[T]):
     """Remembers what counts were, about once a second, for as long as rates look back.
 
-    Counts change when an epoch is committed, and a span begins at such a moment: 10 seconds before its end, or
-    as much more as there is to the commit before.
+    Counts change when an epoch is committed, by all that it did since it began. So a span begins 10 seconds
+    before its end; or, if an epoch ran then, when that began.
 
     Args:
         counts: Returns what the counts are now.
@@ -40,33 +50,38 @@ class Recent(Generic[T]):
     Example:
         >>> count = 0
         >>> recent = Recent(lambda: count)
-        >>> recent.begin(100.0)
-        >>> for second in range(101, 131):
+        >>> for second in range(100, 130):
+        ...     recent.begin(second)
         ...     count += 50
-        ...     recent.changed(second)
+        ...     recent.changed(second + 1)
         >>> recent.span(130.0)
-        Span(base=1000, since=120, seconds=10.0)
+        Span(base=1000, since=120.0, seconds=10.0)
     """
 
     def __init__(self, counts: Callable[[], T]) -> None:
         self._counts = counts
-        self._points: deque[tuple[float, T | None]] = deque()
+        self._points: deque[_Point[T]] = deque()
         self._changed = 0.0
 
     def begin(self, at: float) -> None:
-        """Note when counting begins, if it has not."""
-        if not self._points:
-            self._points.append((at, None))
+        """Note that an epoch begins: nothing has changed since the last one."""
+        points = self._points
+        if not points:
+            points.append(_Point(at, None))
             self._changed = at
+        elif at - self._changed >= _STEP:
+            if points[-1].since < self._changed:
+                points.append(_Point(self._changed, self._counts()))
+            points[-1].until = at
 
     def changed(self, at: float) -> None:
         """Note that the counts have changed."""
         points = self._points
         self._changed = at
-        if at - points[-1][0] < _STEP:
+        if at - points[-1].until < _STEP:
             return
-        points.append((at, self._counts()))
-        while points[1][0] <= at - 2 * SPAN:
+        points.append(_Point(at, self._counts()))
+        while points[1].since <= at - 2 * SPAN:
             points.popleft()
 
     def span(self, end: float) -> Span[T]:
@@ -76,7 +91,7 @@ class Recent(Generic[T]):
             return Span(None, end, 0.0)
         if self._changed <= begin:
             return Span(self._counts(), begin, SPAN)
-        since, base = next(
-            (point for point in reversed(self._points) if point[0] <= begin), self._points[0]
-        )
-        return Span(base, since, end - since)
+        points = reversed(self._points)
+        point = next((point for point in points if point.since <= begin), self._points[0])
+        since = max(point.since, min(begin, point.until))
+        return Span(point.counts, since, end - since)

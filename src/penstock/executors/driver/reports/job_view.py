@@ -108,7 +108,8 @@ class SubtaskView:
         index: Its number among those of its chain.
         times: How it spent the last seconds.
         operators: What each operator of the chain did in it.
-        state_size: How many bytes of state it has.
+        state_size: How many bytes the files have that its state is in. Once the parallelism was changed, several
+            subtasks have the same files for a while: those of the chain are fewer bytes then than theirs together.
     """
 
     index: int

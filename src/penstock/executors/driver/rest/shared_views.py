@@ -13,12 +13,11 @@ from weakref import WeakKeyDictionary
 
 from penstock.executors.driver.reports.explanation import explained
 from penstock.executors.driver.reports.job_view import JobView, job_view_json
+from penstock.executors.driver.reports.pace import Pace
 from penstock.executors.driver.rest.exchange import Answer, Request
 from penstock.executors.driver.rest.watched_job import WatchedJob
 
 _LEAST_SECONDS: Final = 0.5
-_TIMES: Final = 200
-"""How many times as long as it took to make it a view is shown: making them takes a two hundredth of the time."""
 
 
 @dataclass
@@ -26,17 +25,15 @@ class _Shared:
     """What was last seen of a job. `lock` is held while it is made anew, so that others wait for it.
 
     Attributes:
+        pace: Says when that is.
         runs: Whether it ran then: that a job begins or ends is seen at once.
-        made: When.
-        cost: How many seconds of a processor it took.
         body: It as JSON, if somebody asked for that.
     """
 
+    pace: Pace
     lock: threading.Lock = field(default_factory=threading.Lock)
     view: JobView | None = None
     runs: bool = False
-    made: float = 0.0
-    cost: float = 0.0
     body: bytes | None = None
     tag: str = ""
 
@@ -79,10 +76,9 @@ class SharedViews:
         """Return the view of a job as JSON; with 304 if the request says that it is known."""
         with self._seen(job) as (shared, view):
             if shared.body is None:
-                began = self._spent()
-                shared.body = Answer(page_view(view)).encoded()
-                shared.tag = f'"{hashlib.sha256(shared.body).hexdigest()[:32]}"'
-                shared.cost += self._spent() - began
+                with shared.pace.adding():
+                    shared.body = Answer(page_view(view)).encoded()
+                    shared.tag = f'"{hashlib.sha256(shared.body).hexdigest()[:32]}"'
             body, tag = shared.body, shared.tag
         # A browser may keep it, but has to ask each time whether it still holds.
         headers = {"ETag": tag, "Cache-Control": "no-cache"}
@@ -94,20 +90,17 @@ class SharedViews:
     def _seen(self, job: WatchedJob) -> Iterator[tuple[_Shared, JobView]]:
         """Have inside what is to be seen of a job, which nobody else makes anew meanwhile."""
         with self._lock:
-            shared = self._shared.setdefault(job, _Shared())
+            shared = self._shared.get(job)
+            if shared is None:
+                pace = Pace(_LEAST_SECONDS, self._clock, self._spent)
+                shared = self._shared[job] = _Shared(pace)
         with shared.lock:
             view, runs = shared.view, job.running is not None
-            if view is None or not self._holds(shared, runs=runs):
-                began = self._spent()
-                view = job.view()
-                shared.cost = self._spent() - began
+            # To look at one that does not run costs nothing.
+            if view is None or not (runs and shared.runs) or shared.pace.is_due:
+                with shared.pace.making():
+                    view = job.view()
                 if view is not shared.view:
                     shared.view, shared.body = view, None
-                shared.runs, shared.made = runs, self._clock()
+                shared.runs = runs
             yield shared, view
-
-    def _holds(self, shared: _Shared, *, runs: bool) -> bool:
-        """Whether what was seen of a job is shown again; of one that does not run it costs nothing to look."""
-        if not (runs and shared.runs):
-            return False
-        return self._clock() - shared.made < max(_LEAST_SECONDS, _TIMES * shared.cost)
