@@ -306,10 +306,12 @@ def watched(
         figures = alternate({name: partial(run, name) for name in WATCHERS}, scale.rounds)
     rows = []
     for name in [name for name in WATCHERS if name != NOBODY]:
-        felt = {"unit": "ms an epoch", "lower_is_better": True} if of_epochs else {"unit": "records/s"}
+        felt = (
+            {"unit": "ms an epoch", "lower_is_better": True} if of_epochs else {"unit": "records/s"}
+        )
         what = f"{label}: {name}"
         rows.append(
-            Row(job=what, penstock=figures[name], against=NOBODY, other=figures[NOBODY], **felt)  # type: ignore[arg-type]
+            Row(job=what, penstock=figures[name], against=NOBODY, other=figures[NOBODY], **felt)
         )
         took = "% of a processor for it"
         rows.append(Row(job=what, unit=took, penstock=shares[name], target=1, lower_is_better=True))

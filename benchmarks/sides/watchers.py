@@ -71,7 +71,9 @@ class Page:
             self._after = line["number"]
 
 
-def watch(turn: Callable[[], None], delay: float, every: float, is_answered: Callable[[], object]) -> None:
+def watch(
+    turn: Callable[[], None], delay: float, every: float, is_answered: Callable[[], object]
+) -> None:
     """Has a turn again and again."""
     time.sleep(delay)
     turn()

@@ -190,7 +190,9 @@ def _tails(vertex: Vertex) -> list[int]:
 def _subtask_view(
     vertex: Vertex, index: int, known: _Subtask, seconds: float, measured: float
 ) -> SubtaskView:
-    figures = tuple(_figures(place, [known], vertex, known.state_size) for place in range(len(vertex.operators)))
+    figures = tuple(
+        _figures(place, [known], vertex, known.state_size) for place in range(len(vertex.operators))
+    )
     before = known.bases
     source = vertex.source is not None
     tails = _tails(vertex)
@@ -227,9 +229,7 @@ def _shares(known: _Subtask, seconds: float) -> tuple[float, float]:
     return min(1.0, busy / tasks), min(1.0, waited / tasks)
 
 
-def _figures(
-    place: int, subtasks: Sequence[_Subtask], vertex: Vertex, state_size: int
-) -> Figures:
+def _figures(place: int, subtasks: Sequence[_Subtask], vertex: Vertex, state_size: int) -> Figures:
     """Return what an operator did in some subtasks, whose chain has so many bytes of state."""
     user: dict[str, Any] = {}
     totals = [one for subtask in subtasks for one in subtask.totals]

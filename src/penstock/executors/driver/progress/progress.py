@@ -14,7 +14,6 @@ from penstock.common.job_status import JobStatus
 from penstock.executors.driver.progress.job_line import last_line
 from penstock.executors.driver.progress.places import Place, place_for
 from penstock.executors.driver.reports.job_view import JobView
-from penstock.executors.driver.reports.pace import Pace
 
 _LOG: Final = logging.getLogger("penstock")
 
