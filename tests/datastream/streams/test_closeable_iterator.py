@@ -53,6 +53,9 @@ class FakeJob:
     def turn(self, *, after_first: bool = False) -> Any:
         raise NotImplementedError
 
+    def checkpoint(self, turn: Any) -> int:
+        raise NotImplementedError
+
     def stop(self, turn: Any = None) -> None:
         raise NotImplementedError
 

@@ -60,15 +60,20 @@ def show_job(options: argparse.Namespace) -> int:
 def stop_job(options: argparse.Namespace) -> int:
     """Stop a job with a savepoint, and say where that is."""
     job = _job(options)
-    body = {"targetDirectory": options.to, "drain": options.drain}
+    body = {"targetDirectory": _place(options.to), "drain": options.drain}
     return _with_savepoint(job, "stop", body, options)
 
 
 def save_job(options: argparse.Namespace) -> int:
     """Take a savepoint of a job, and say where it is."""
     job = _job(options)
-    body = {"target-directory": options.to, "cancel-job": False}
+    body = {"target-directory": _place(options.to), "cancel-job": False}
     return _with_savepoint(job, "savepoints", body, options)
+
+
+def _place(text: str | None) -> str | None:
+    """Return a folder as the driver knows it, whose own folder is another than that of whoever types it."""
+    return text if not text or ":/" in text else os.path.abspath(text)
 
 
 def _with_savepoint(

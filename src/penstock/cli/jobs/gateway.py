@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote, urlencode, urlsplit
@@ -20,6 +21,7 @@ _SECONDS_TO_LOOK: Final = 2.0
 _ID: Final = re.compile(r"[0-9a-f]{32}")
 _ON_THE_WAY: Final = "penstock"
 """What the header Via says: a gateway among the drivers of another would ask in a circle."""
+_KNOWS_NOTHING: Final = (401, 404)
 _PASSED_ON: Final = ("authorization", "if-none-match")
 _PASSED_BACK: Final = ("etag", "cache-control", "allow", "www-authenticate")
 
@@ -70,6 +72,8 @@ class Gateway:
         parts = path.split("/")
         if len(parts) > 2 and parts[1] == "jobs" and _ID.fullmatch(parts[2]):
             return self._ask_driver_of(parts[2], request)
+        if parts[1] == "savepoint-disposal":
+            return self._ask_any(request)
         raise RequestRefusedError(
             404, f"Not found: {request.path}. What is not about a job, each driver is asked for."
         )
@@ -92,6 +96,18 @@ class Gateway:
         gone = "" if driver is None else f": its driver, at {driver}, has ended"
         raise RequestRefusedError(404, f"Job {job_id} not found{gone}")
 
+    def _ask_any(self, request: Request) -> Answer:
+        """Ask one driver after the other, until one says more than that it does not know."""
+        refusal = RequestRefusedError(404, "No driver knows of it.")
+        for driver in self._drivers:
+            with suppress(ConnectionRefusedError):
+                answer = _pass_on(request, driver)
+                if answer.status not in _KNOWS_NOTHING:
+                    return answer
+                if answer.status == 401:
+                    refusal = _wants_token(driver, answer)
+        raise refusal
+
     def _ask_all(
         self, request: Request, key: str
     ) -> tuple[list[_Found], RequestRefusedError | None]:
@@ -104,11 +120,15 @@ class Gateway:
             if answer is not None and (body := _plain(answer, key)) is not None
         ]
         refusals = [
-            RequestRefusedError(401, f"The driver at {driver} wants its rest.token.", one.headers)
+            _wants_token(driver, one)
             for driver, one in answers.items()
             if one is not None and one.status == 401
         ]
         return found, refusals[0] if refusals else None
+
+
+def _wants_token(driver: str, answer: Answer) -> RequestRefusedError:
+    return RequestRefusedError(401, f"The driver at {driver} wants its rest.token.", answer.headers)
 
 
 def _asked(request: Request, driver: str) -> Answer | None:

@@ -399,6 +399,15 @@ class Job:
         self._gate.close()
         self._end_soon()
 
+    def checkpoint(self, turn: GateTurn) -> int:
+        """Wait for an epoch that holds all the job has done: see `RunningJob`."""
+        with self._gate.between(turn):
+            self._check_running()
+            last = self._gate.last
+        if last is None:
+            raise SavepointError("No epoch was committed.", hint="The job has been stopped before.")
+        return last.number
+
     def savepoint(
         self,
         path: str | None = None,

@@ -59,6 +59,12 @@ class ShownJob:
         self.turns.append(Turn())
         return self.turns[-1]
 
+    def checkpoint(self, turn: Turn) -> int:
+        assert turn in self.turns
+        if self.failure is not None:
+            raise self.failure
+        return self.shown.epochs[-1].number
+
     def savepoint(
         self,
         path: str | None = None,

@@ -84,6 +84,11 @@ def test_a_job_is_seen_saved_and_stopped(
     assert Path(saved["operation"]["location"].removeprefix("file://")).is_dir()
     assert ask(f"/jobs/{job_id}/status").body == {"status": "RUNNING"}
 
+    begun = ask(f"/jobs/{job_id}/checkpoints", "POST", {})
+    found = wait_for_result(ask, f"/jobs/{job_id}/checkpoints/{begun.body['request-id']}")
+    latest = ask(f"/jobs/{job_id}/checkpoints").body["latest"]["completed"]
+    assert found["operation"] == {"checkpointId": latest["id"]}
+
     body = {"targetDirectory": str(tmp_path / "b"), "drain": True}
     begun = ask(f"/jobs/{job_id}/stop", "POST", body)
     stopped = wait_for_result(ask, f"/jobs/{job_id}/savepoints/{begun.body['request-id']}")

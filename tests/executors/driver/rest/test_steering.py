@@ -13,6 +13,9 @@ from tests.executors.driver.rest.client import Client, ShownJob, served
 from tests.executors.driver.rest.shapes import differences, shape
 from tests.executors.driver.rest.test_routes import wait_for_result
 
+from penstock.checkpoint.epoch_record import EpochRecord
+from penstock.checkpoint.savepoint import write_savepoint
+from penstock.checkpoint.storage import LocalStorage
 from penstock.common.job_status import JobStatus
 from penstock.errors import SavepointError
 
@@ -20,9 +23,18 @@ JOB = f"/jobs/{views.JOB_ID}"
 
 
 def done(client: Client, path: str, body: Any) -> Any:
+    """Ask for something, and return what came of it."""
     begun = client(path, "POST", body)
     assert begun.status == 202
-    return wait_for_result(client, f"{JOB}/savepoints/{begun.body['request-id']}")
+    results = f"{JOB}/savepoints" if path.endswith("/stop") else path
+    return wait_for_result(client, f"{results}/{begun.body['request-id']}")
+
+
+def written(folder: Path) -> str:
+    """Write a savepoint, and return where it is."""
+    storage = LocalStorage(str(folder / "job"))
+    write_savepoint(storage, EpochRecord(1), LocalStorage(str(folder / "savepoint")))
+    return str(folder / "savepoint")
 
 
 @pytest.mark.parametrize("query", ["", "?mode=cancel", "?mode=CANCEL"])
@@ -151,7 +163,7 @@ def test_of_a_job_that_has_ended_there_is_no_savepoint() -> None:
     assert job.turns == []
 
 
-def test_what_flinks_command_line_asked_is_answered_as_it_was_then() -> None:
+def test_what_flinks_command_line_asked_is_answered_as_it_was_then(tmp_path: Path) -> None:
     recorded = json.loads(Path(__file__).with_name("flink_client.json").read_text())
     assert {one["method"] for one in recorded} == {"GET", "POST", "PATCH"}
     for exchange in recorded:
@@ -162,9 +174,19 @@ def test_what_flinks_command_line_asked_is_answered_as_it_was_then() -> None:
         query = urlencode(exchange["query"])
         with served(job) as client:
             if "{triggerid}" in exchange["path"]:
-                if "failure-cause" in exchange["shape"]["operation"]:
+                operation = exchange["shape"]["operation"]
+                if "failure-cause" in operation:
                     job.failure = SavepointError("The place is not empty.")
-                done(client, f"{JOB}/stop", {"targetDirectory": "/s", "triggerId": "f" * 32})
+                begun = next(
+                    one
+                    for one in recorded
+                    if one["method"] == "POST" and one["path"] in exchange["path"]
+                )
+                path = begun["path"].format(**names)
+                body = {**begun["body"], "triggerId": "f" * 32}
+                if "disposal" in path and "failure-cause" not in operation:
+                    body["savepoint-path"] = written(tmp_path)
+                done(client, path, body)
             reply = client(
                 f"/v1{exchange['path'].format(**names)}?{query}",
                 exchange["method"],
@@ -173,3 +195,63 @@ def test_what_flinks_command_line_asked_is_answered_as_it_was_then() -> None:
 
         assert reply.status == exchange["status"], exchange
         assert differences(exchange["shape"], shape(reply.body)) == [], exchange
+
+
+@pytest.mark.parametrize("kind", [None, "CONFIGURED", "INCREMENTAL"])
+def test_an_epoch_is_committed_on_demand(kind: str | None) -> None:
+    job = ShownJob()
+    with served(job) as client:
+        begun = client(f"{JOB}/checkpoints", "POST", {"checkpointType": kind, "triggerId": None})
+        path = f"{JOB}/checkpoints/{begun.body['request-id']}"
+        found = wait_for_result(client, path)
+
+    assert found["operation"] == {"checkpointId": 3}
+    assert [turn.is_closed for turn in job.turns] == [True]
+
+
+def test_an_epoch_that_cannot_be_committed_says_why() -> None:
+    job = ShownJob()
+    job.failure = SavepointError("The job has ended.")
+    with served(job) as client:
+        refused = client(f"{JOB}/checkpoints", "POST", {"checkpointType": "FULL"})
+        begun = client(f"{JOB}/checkpoints", "POST", {})
+        found = wait_for_result(client, f"{JOB}/checkpoints/{begun.body['request-id']}")
+
+    assert (refused.status, "a savepoint" in refused.body["errors"][0]) == (400, True)
+    assert found["operation"]["failureCause"]["stack-trace"] == "The job has ended."
+
+
+def test_a_savepoint_is_disposed_of(tmp_path: Path) -> None:
+    asked = {"savepoint-path": written(tmp_path)}
+    with served() as client:
+        results = [done(client, "/savepoint-disposal", asked)["operation"] for _ in range(2)]
+        refused = client("/savepoint-disposal", "POST", {})
+        unknown = client(f"/savepoint-disposal/{'0' * 32}")
+
+    assert not (tmp_path / "savepoint").exists()
+    assert results[0] == {}
+    assert "no complete savepoint" in results[1]["failure-cause"]["stack-trace"]
+    assert (refused.status, unknown.status) == (400, 404)
+
+
+@pytest.mark.parametrize(
+    "place", ["savepoints", "../x", "javascript:/1", "~/s", "/s\x1b[31mred", 7]
+)
+@pytest.mark.parametrize(
+    ("path", "key"),
+    [
+        (f"{JOB}/stop", "targetDirectory"),
+        (f"{JOB}/savepoints", "target-directory"),
+        ("/savepoint-disposal", "savepoint-path"),
+    ],
+)
+def test_what_is_no_place_that_anybody_would_look_at_is_refused(
+    path: str, key: str, place: Any
+) -> None:
+    job = ShownJob()
+    with served(job) as client:
+        reply = client(path, "POST", {key: place})
+
+    assert reply.status == 400
+    assert key in reply.body["errors"][0]
+    assert job.savepoints == []

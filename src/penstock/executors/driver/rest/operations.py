@@ -44,13 +44,20 @@ class Operations:
         self._lock = threading.Lock()
         self._known: OrderedDict[tuple[str, str], _Operation] = OrderedDict()
 
-    def start(self, job_id: str, trigger_id: str, work: Callable[[], dict[str, Any]]) -> bool:
+    def start(
+        self,
+        job_id: str,
+        trigger_id: str,
+        work: Callable[[], dict[str, Any]],
+        failure_key: str = "failure-cause",
+    ) -> bool:
         """Begin something, unless the same trigger has begun it before.
 
         Args:
-            job_id: The job.
+            job_id: The job; empty for what is of none.
             trigger_id: The id under which its result is asked for.
             work: Does it, and returns its result.
+            failure_key: What the result has in place of that if it fails.
 
         Returns:
             Whether it was begun now.
@@ -65,7 +72,10 @@ class Operations:
             self._forget()
             self._known[job_id, trigger_id] = operation
         threading.Thread(
-            target=self._run, args=(operation, work), name=f"trigger-{trigger_id}", daemon=True
+            target=self._run,
+            args=(operation, work, failure_key),
+            name=f"trigger-{trigger_id}",
+            daemon=True,
         ).start()
         return True
 
@@ -78,12 +88,14 @@ class Operations:
                 )
             del self._known[done]
 
-    def _run(self, operation: _Operation, work: Callable[[], dict[str, Any]]) -> None:
+    def _run(
+        self, operation: _Operation, work: Callable[[], dict[str, Any]], failure_key: str
+    ) -> None:
         try:
             operation.result = work()
         except BaseException as error:  # noqa: BLE001 - whoever asks for the result is told
             operation.result = {
-                "failure-cause": failure_cause(type(error).__name__, without_secrets(str(error)))
+                failure_key: failure_cause(type(error).__name__, without_secrets(str(error)))
             }
 
     def result(self, job_id: str, trigger_id: str) -> dict[str, Any]:
@@ -97,7 +109,9 @@ class Operations:
         if operation is None:
             raise RequestRefusedError(
                 404,
-                f"There is no savepoint operation with triggerId={trigger_id} for job {job_id}.",
+                f"There is no savepoint operation with triggerId={trigger_id} for job {job_id}."
+                if job_id
+                else f"There is no operation with triggerId={trigger_id}.",
             )
         operation.is_told = operation.is_done
         state = "COMPLETED" if operation.is_told else "IN_PROGRESS"

@@ -116,7 +116,7 @@ ROUTES: Final[dict[tuple[str, str], _Handler]] = {
     ("GET", f"{_JOB}/metrics"): lambda call: selected(job_metrics(call.view), call.query),
     ("POST", f"{_JOB}/stop"): steering.stop,
     ("POST", f"{_JOB}/savepoints"): steering.savepoint,
-    ("GET", f"{_JOB}/savepoints/{{triggerid}}"): steering.savepoint_status,
+    ("GET", f"{_JOB}/savepoints/{{triggerid}}"): steering.operation_status,
     ("GET", f"{_JOB}/checkpoints"): lambda call: checkpoints.checkpoints(call.view),
     ("GET", f"{_JOB}/checkpoints/config"): lambda call: checkpoints.checkpoint_configuration(
         call.view
@@ -124,6 +124,10 @@ ROUTES: Final[dict[tuple[str, str], _Handler]] = {
     ("GET", f"{_JOB}/checkpoints/details/{{checkpointid}}"): lambda call: checkpoints.checkpoint(
         call.view, call.number("checkpointid")
     ),
+    ("POST", f"{_JOB}/checkpoints"): steering.checkpoint,
+    ("GET", f"{_JOB}/checkpoints/{{triggerid}}"): steering.operation_status,
+    ("POST", "/savepoint-disposal"): steering.dispose,
+    ("GET", "/savepoint-disposal/{triggerid}"): steering.disposal_status,
     (
         "GET",
         f"{_JOB}/checkpoints/details/{{checkpointid}}/subtasks/{{vertexid}}",

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import closing
 from functools import partial
 from typing import Any, Final
 
+from penstock.checkpoint.savepoint import dispose_savepoint
+from penstock.checkpoint.storage import open_storage
 from penstock.common.configuration.options import SAVEPOINT_DIR
 from penstock.common.job_status import JobStatus
 from penstock.common.plain_text import without_logins
@@ -17,6 +21,9 @@ from penstock.executors.driver.rest.call import Call
 from penstock.executors.driver.rest.exchange import Answer, RequestRefusedError
 
 _ID: Final = re.compile(r"[0-9a-f]{32}")
+_URL: Final = re.compile(r"file:/|[A-Za-z][A-Za-z0-9+.-]*://")
+_CHECKPOINT_TYPES: Final = ("CONFIGURED", "INCREMENTAL")
+_OF_NO_JOB: Final = ""
 
 
 def cancel(call: Call) -> Answer:
@@ -75,8 +82,8 @@ def stop(call: Call) -> Answer:
     return _begin(call, body, "targetDirectory", stops=True, drains=drains)
 
 
-def savepoint_status(call: Call) -> dict[str, Any]:
-    """Return how far a savepoint has come.
+def operation_status(call: Call) -> dict[str, Any]:
+    """Return how far a savepoint, or a checkpoint, has come.
 
     Raises:
         RequestRefusedError: If nobody asked for it.
@@ -84,40 +91,124 @@ def savepoint_status(call: Call) -> dict[str, Any]:
     return call.operations.result(call.identifier("jobid"), call.identifier("triggerid"))
 
 
+def checkpoint(call: Call) -> Answer:
+    """Have a job commit an epoch.
+
+    Raises:
+        RequestRefusedError: If the request says what cannot be.
+    """
+    body = _body(call)
+    kind = body.get("checkpointType") or "CONFIGURED"
+    if kind not in _CHECKPOINT_TYPES:
+        raise RequestRefusedError(
+            400,
+            f"checkpointType is one of {', '.join(_CHECKPOINT_TYPES)}, not {str(kind)[:200]!r}: what stands alone is a "
+            "savepoint.",
+        )
+    return _start(call, body, _commit, "failureCause")
+
+
+def dispose(call: Call) -> Answer:
+    """Delete a savepoint.
+
+    Raises:
+        RequestRefusedError: If the request names none.
+    """
+    body = _body(call)
+    place = _place(body, "savepoint-path")
+    if place is None:
+        raise RequestRefusedError(400, "Property [savepoint-path] must be provided.")
+    trigger = _trigger(body)
+    call.operations.start(_OF_NO_JOB, trigger, partial(_dispose, place))
+    return Answer({"request-id": trigger}, 202)
+
+
+def disposal_status(call: Call) -> dict[str, Any]:
+    """Return how far the deletion of a savepoint has come.
+
+    Raises:
+        RequestRefusedError: If nobody asked for it.
+    """
+    return call.operations.result(_OF_NO_JOB, call.identifier("triggerid"))
+
+
+def _dispose(place: str) -> dict[str, Any]:
+    dispose_savepoint(open_storage(place))
+    return {}
+
+
+def _place(body: Mapping[str, Any], key: str) -> str | None:
+    """Return the folder or URL that a request names; None if it names none.
+
+    Raises:
+        RequestRefusedError: If it is no text, is relative, or has signs in it that nobody can see.
+    """
+    place = body.get(key)
+    if not isinstance(place, str | None):
+        raise RequestRefusedError(400, f"{key} is a text, not {str(place)[:200]!r}.")
+    if not place:
+        return None
+    if not place.isprintable():
+        raise RequestRefusedError(400, f"{key} has signs in it that cannot be printed: {place!a}.")
+    if not (os.path.isabs(place) or _URL.match(place)):
+        raise RequestRefusedError(
+            400,
+            f"{key} is an absolute path or a URL, not {place!r}: the driver has a folder of its own.",
+        )
+    return place
+
+
 def _begin(call: Call, body: Mapping[str, Any], key: str, *, stops: bool, drains: bool) -> Answer:
-    directory = body.get(key)
-    if not isinstance(directory, str | None):
-        raise RequestRefusedError(400, f"{key} is a text, not {directory!r}.")
+    directory = _place(body, key)
     if not directory and not call.view.configuration.get(SAVEPOINT_DIR.key):
         raise RequestRefusedError(
             400, f"Config key [{SAVEPOINT_DIR.key}] is not set. Property [{key}] must be provided."
         )
+    write = partial(_write, directory=directory, stops=stops, drains=drains)
+    return _start(call, body, write, "failure-cause")
+
+
+def _start(
+    call: Call,
+    body: Mapping[str, Any],
+    work: Callable[[RunningJob, Turn], dict[str, Any]],
+    failure_key: str,
+) -> Answer:
+    """Begin what is done between two epochs, with a turn that is asked for now."""
     trigger = _trigger(body)
     running = call.job.running
     turn = None if running is None else running.turn(after_first=True)
     is_new = False
     try:
-        work = partial(_write, running, turn, directory or None, stops=stops, drains=drains)
-        is_new = call.operations.start(call.job.job_id, trigger, work)
+        done = partial(_while_running, work, running, turn)
+        is_new = call.operations.start(call.job.job_id, trigger, done, failure_key)
     finally:
         if turn is not None and not is_new:
             turn.close()
     return Answer({"request-id": trigger}, 202)
 
 
-def _write(
+def _while_running(
+    work: Callable[[RunningJob, Turn], dict[str, Any]],
     running: RunningJob | None,
     turn: Turn | None,
-    directory: str | None,
-    *,
-    stops: bool,
-    drains: bool,
 ) -> dict[str, Any]:
-    if running is None:
+    if running is None or turn is None:
         raise SavepointError(
             "The job does not run, so there is no savepoint of it.",
             hint="Take one while it runs. What it committed is at its checkpoint location.",
         )
+    return work(running, turn)
+
+
+def _commit(running: RunningJob, turn: Turn) -> dict[str, Any]:
+    with closing(turn):
+        return {"checkpointId": running.checkpoint(turn)}
+
+
+def _write(
+    running: RunningJob, turn: Turn, directory: str | None, *, stops: bool, drains: bool
+) -> dict[str, Any]:
     location = running.savepoint(
         directory=directory, turn=turn, stops=stops, ends_event_time=drains
     )
