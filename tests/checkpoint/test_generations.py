@@ -100,7 +100,8 @@ def test_a_process_that_was_forked_meanwhile_holds_nothing_up(tmp_path: Path) ->
     storage = LocalStorage(str(tmp_path))
     with Generation(storage) as first:
         # A fork shares the open file, as this descriptor does.
-        shared = os.dup(first._lock)  # type: ignore[arg-type]
+        assert first._lock is not None
+        shared = os.dup(first._lock.descriptor)
     try:
         with Generation(storage) as second:
             assert second.number == 2

@@ -11,6 +11,7 @@ from typing import Final
 from penstock.checkpoint.epoch_store import eras_at
 from penstock.checkpoint.storage import LocalStorage, Storage, make_folder, writing
 from penstock.errors import LocationInUseError
+from penstock.forked import not_for_forks
 
 CLAIMS: Final = "generations"
 """The folder of what drivers claim."""
@@ -91,7 +92,7 @@ class Generation:
             found = os.stat(self._storage.url(_LOCK))
         except FileNotFoundError:
             return False
-        return os.path.samestat(found, os.fstat(self._lock))
+        return os.path.samestat(found, os.fstat(self._lock.descriptor))
 
     def _newest(self) -> int:
         return max(self._known(), default=0)
@@ -99,9 +100,7 @@ class Generation:
     def release(self) -> None:
         """Give the claim up."""
         if self._lock is not None:
-            # Closing is not enough: processes that were forked meanwhile share the lock.
-            fcntl.flock(self._lock, fcntl.LOCK_UN)
-            os.close(self._lock)
+            self._lock.release()
             self._lock = None
 
     def __enter__(self) -> Generation:
@@ -120,8 +119,32 @@ def _name(number: int) -> str:
     return f"{CLAIMS}/{number:08d}"
 
 
-def _lock(storage: LocalStorage) -> int:
-    """Return a descriptor whose lock nobody else has."""
+class _Lock:
+    """A lock that goes with this process: those that are forked from it close their descriptors of it.
+
+    Args:
+        descriptor: That of the file that is locked.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor = descriptor
+        not_for_forks(self)
+
+    def release(self) -> None:
+        """Let others have it."""
+        # Closing is not enough: code that is no Python's may have forked processes that share the lock.
+        fcntl.flock(self.descriptor, fcntl.LOCK_UN)
+        self.close()
+
+    def close(self) -> None:
+        """Close the descriptor: the lock stays as long as another process has one."""
+        descriptor, self.descriptor = self.descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)
+
+
+def _lock(storage: LocalStorage) -> _Lock:
+    """Return a lock that nobody else has."""
     path = storage.url(_LOCK)
     make_folder(storage.location, storage.location)
     with writing(storage.location):
@@ -137,4 +160,4 @@ def _lock(storage: LocalStorage) -> int:
         ) from None
     os.ftruncate(descriptor, 0)
     os.write(descriptor, f"process {os.getpid()} on {socket.gethostname()}\n".encode())
-    return descriptor
+    return _Lock(descriptor)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import struct
 import urllib.request
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -12,6 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.executors.driver.reporters.metrics import OF_EACH_KIND, config
 
 from penstock.errors import InvalidConfigurationValueError, MetricsNotReportedError
+from penstock.executors.driver.reporters import prometheus
 from penstock.executors.driver.reporters.prometheus import PrometheusReporter, ports_in
 from penstock.metrics import ReportedMetric
 
@@ -90,3 +92,18 @@ def test_a_wrong_port_is_refused(text: str) -> None:
 def test_ports() -> None:
     assert ports_in("9249") == [9249]
     assert ports_in("9250-9252,9260") == [9250, 9251, 9252, 9260]
+
+
+def test_a_client_that_says_nothing_or_goes_away_costs_nothing(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(prometheus._Handler, "timeout", 0.05)
+    with closing(opened(port="0")) as reporter:
+        assert reporter.port is not None
+        with socket.create_connection(("127.0.0.1", reporter.port), 60) as silent:
+            assert silent.recv(1) == b""
+        with socket.create_connection(("127.0.0.1", reporter.port), 60) as gone:
+            gone.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        assert page(reporter)
+
+    assert capfd.readouterr().err == ""

@@ -51,6 +51,18 @@ class Kept(MetricReporter):
         self.closed += 1
 
 
+class Exiting(Kept):
+    """Ends its thread, the first time."""
+
+    has_exited = False
+
+    def report(self, metrics: Sequence[ReportedMetric]) -> None:
+        if not Exiting.has_exited:
+            Exiting.has_exited = True
+            raise SystemExit(3)
+        super().report(metrics)
+
+
 class Failing(Kept):
     problem: ClassVar[str | None] = None
 
@@ -173,6 +185,15 @@ def test_what_fails_is_logged_once_and_once_more_when_it_works_again(
         "",
     ]
     assert said[2] == "The reporter of metrics 'mine' works again."
+
+
+def test_one_that_would_end_its_thread_goes_on(caplog: pytest.LogCaptureFixture) -> None:
+    Exiting.has_exited = False
+    with contextlib.closing(begun(configuration(Exiting, {"interval": "1 ms"}))):
+        (reporter,) = Kept.all_of_them
+        assert reporter.has_reported.acquire(timeout=SECONDS)
+
+    assert "SystemExit" in caplog.text
 
 
 def test_one_that_cannot_be_opened_yet_is_opened_later(caplog: pytest.LogCaptureFixture) -> None:

@@ -6,11 +6,12 @@ import errno
 import logging
 import threading
 from socketserver import ThreadingMixIn
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 from penstock.errors import MetricsNotReportedError
 from penstock.executors.driver.reporters.prometheus_page import check_library, registry_of
+from penstock.forked import not_for_forks
 from penstock.metrics import MetricConfig, MetricReporter
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 _LOG: Final = logging.getLogger("penstock")
 _DEFAULT_PORT: Final = 9249
 _POLL_SECONDS: Final = 0.02
+_REQUEST_SECONDS: Final = 10
 
 
 class PrometheusReporter(MetricReporter):
@@ -67,8 +69,24 @@ class PrometheusReporter(MetricReporter):
 class _Server(ThreadingMixIn, WSGIServer):
     daemon_threads = True
 
+    def server_bind(self) -> None:
+        """Bind, for this process alone."""
+        super().server_bind()
+        not_for_forks(self.socket)
+
+    def verify_request(self, request: Any, client_address: Any) -> bool:
+        """Take a connection, for this process alone."""
+        not_for_forks(request)
+        return True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing on the terminal of a client that went away."""
+        _LOG.debug("A connection to the page for Prometheus broke.", exc_info=True)
+
 
 class _Handler(WSGIRequestHandler):
+    timeout = _REQUEST_SECONDS
+
     def log_message(self, format: str, *args: object) -> None:
         """Say nothing: each scrape would be a line."""
 

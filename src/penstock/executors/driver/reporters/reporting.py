@@ -180,7 +180,7 @@ class ReporterAtWork:
         """
         try:
             yield
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             if refuses and isinstance(error, PenstockError) and not isinstance(error, OSError):
                 raise
             cause = f"{what} {type(error).__name__} {error}"

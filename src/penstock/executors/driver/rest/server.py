@@ -21,6 +21,7 @@ from penstock.executors.driver.rest.access import Access
 from penstock.executors.driver.rest.connections import Connections, TimedInput
 from penstock.executors.driver.rest.exchange import Answer, Answering, Request, RequestRefusedError
 from penstock.executors.driver.rest.page_files import is_page_file, page_file
+from penstock.forked import not_for_forks
 
 _LOG: Final = logging.getLogger("penstock")
 _LONGEST_BODY: Final = 1_000_000
@@ -117,11 +118,13 @@ class _Server(ThreadingHTTPServer):
             socket.SOL_SOCKET, socket.SO_REUSEADDR, int(self.allow_reuse_address)
         )
         self.socket.bind(self.server_address)
+        not_for_forks(self.socket)
         self.server_address = self.socket.getsockname()
         self.server_name, self.server_port = str(self.server_address[0]), self.server_address[1]
 
     def verify_request(self, request: Any, client_address: Any) -> bool:
         """Take a connection, unless the server is at work for as many as it may have."""
+        not_for_forks(request)
         if self.connections.take(request):
             return True
         with suppress(OSError):

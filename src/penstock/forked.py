@@ -1,0 +1,38 @@
+"""What belongs to this process alone: one that is forked from it, as by a user's function, lets go of it.
+
+Else a driver that has died would keep its ports and its claim to a checkpoint location for as long as such a process
+lives, and the next one could not start.
+"""
+
+from __future__ import annotations
+
+import os
+import weakref
+from contextlib import suppress
+from typing import Final, Protocol
+
+
+class _Closeable(Protocol):
+    def close(self) -> None: ...
+
+
+_OWN: Final[weakref.WeakSet[_Closeable]] = weakref.WeakSet()
+
+
+def not_for_forks(own: _Closeable) -> None:
+    """Have something closed in processes that are forked from this one, where that does not touch it here.
+
+    Args:
+        own: A socket or the like.
+    """
+    _OWN.add(own)
+
+
+def _let_go() -> None:
+    for own in list(_OWN):
+        with suppress(OSError):
+            own.close()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_let_go)
