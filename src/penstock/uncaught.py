@@ -36,7 +36,8 @@ class BriefHook:
         """Show an error that nobody has caught."""
         line = getattr(error, _LINE, None)
         if line is None and isinstance(error, KeyboardInterrupt):
-            line = next(filter(None, (ask() for ask in _AT_INTERRUPT)), None)
+            answers = (ask() for ask in _AT_INTERRUPT)
+            line = next((answer for answer in answers if answer is not None), None)
         if line is not None:
             sys.stderr.write(line)
             return

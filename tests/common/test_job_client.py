@@ -25,6 +25,12 @@ class FakeJob:
     def view(self) -> Any:
         raise NotImplementedError
 
+    def where_it_stands(self) -> str:
+        return f"job: {self.status.name}"
+
+    def tell_end(self) -> None:
+        raise NotImplementedError
+
     def wait(self) -> JobProgress:
         self.ended.wait()
         if self.error is not None:
@@ -82,7 +88,7 @@ def test_a_cancelled_job() -> None:
     client = JobClient(FakeJob())
     assert client.cancel().result() is None
     assert client.get_job_status().result() is JobStatus.CANCELED
-    with pytest.raises(JobCancelledError, match=r"was cancelled\. Stopped after"):
+    with pytest.raises(JobCancelledError, match=r"was cancelled\. job: CANCELED"):
         client.get_job_execution_result().result()
 
 

@@ -322,7 +322,7 @@ class InterruptedJob:
 
     def __init__(self, interrupts: int = 1, epochs: int = 3) -> None:
         self.interrupts = interrupts
-        self.cancelled = False
+        self.cancelled = self.is_end_told = False
         self.main = threading.current_thread()
         self.epochs = epochs
 
@@ -344,6 +344,9 @@ class InterruptedJob:
     def tell_failure(self) -> None:
         pass
 
+    def tell_end(self) -> None:
+        self.is_end_told = self.cancelled
+
 
 def executing(job: InterruptedJob, monkeypatch: pytest.MonkeyPatch) -> StreamExecutionEnvironment:
     class Executor:
@@ -356,21 +359,11 @@ def executing(job: InterruptedJob, monkeypatch: pytest.MonkeyPatch) -> StreamExe
     return env
 
 
-@pytest.mark.parametrize(
-    ("epochs", "said"),
-    [
-        (3, "\nStopped after 3 complete epochs and 1,234 records.\n"),
-        (1, "\nStopped after 1 complete epoch and 1,234 records.\n"),
-    ],
-)
-def test_ctrl_c_stops_the_job_and_says_where_it_stood(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], epochs: int, said: str
-) -> None:
-    job = InterruptedJob(epochs=epochs)
+def test_ctrl_c_stops_the_job_and_says_how_far_it_came(monkeypatch: pytest.MonkeyPatch) -> None:
+    job = InterruptedJob(epochs=3)
     result = executing(job, monkeypatch).execute()
-    assert job.cancelled
-    assert result.metrics["epochs"] == epochs
-    assert capsys.readouterr().err == said
+    assert job.is_end_told
+    assert result.metrics["epochs"] == 3
 
 
 def test_a_second_ctrl_c_is_not_held_back(monkeypatch: pytest.MonkeyPatch) -> None:

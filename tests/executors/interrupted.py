@@ -8,6 +8,7 @@ runs a job in which something takes long, and makes the file MARKER once it does
 from __future__ import annotations
 
 import asyncio
+import faulthandler
 import os
 import signal
 import subprocess
@@ -17,6 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tests.executors.driver.progress.screens import Screen
 from tests.servers.processes import processes
 
 from penstock.common import Configuration, Time, WatermarkStrategy
@@ -100,6 +102,7 @@ def _environment(session: str) -> tuple[StreamExecutionEnvironment, DataStream]:
 def main(session: str, kind: str, way: str, marker: str) -> None:
     # What a shell starts in the background ignores it, and so does all that is started from there.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    faulthandler.dump_traceback_later(SECONDS - 10)
     env, stream = _environment(session)
     stream = _with(kind, stream, marker)
     if way == "iterate":
@@ -136,14 +139,28 @@ class Interrupted(NamedTuple):
     left: Sequence[object]
 
 
-def interrupted(session: str, kind: str, way: str, folder: Path) -> Interrupted:
-    """Run a program, interrupt it as soon as something in it takes long, and wait for its end."""
+def interrupted(
+    session: str, kind: str, way: str, folder: Path, screen: Screen | None = None
+) -> Interrupted:
+    """Run a program, interrupt it as soon as something in it takes long, and wait for its end.
+
+    Args:
+        session: What it runs on.
+        kind: What takes long.
+        way: How it waits for the job.
+        folder: Where it leaves files.
+        screen: The terminal that it has; then `errors` are what is on it at the end.
+    """
     marker, errors = folder / "marker", folder / "errors"
     command = [sys.executable, "-m", "tests.executors.interrupted", session, kind, way, str(marker)]
     with (
         errors.open("w") as log,
         subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=log, text=True, start_new_session=True
+            command,
+            stdout=subprocess.PIPE,
+            stderr=log if screen is None else screen.err,
+            text=True,
+            start_new_session=True,
         ) as run,
     ):
         try:
@@ -154,8 +171,13 @@ def interrupted(session: str, kind: str, way: str, folder: Path) -> Interrupted:
                 time.sleep(0.05)
             before = errors.stat().st_size
             begun = time.monotonic()
+            if screen is not None:
+                screen.write_from_outside("^C")
             os.killpg(run.pid, signal.SIGINT)
-            code = run.wait(SECONDS)
+            try:
+                code = run.wait(SECONDS)
+            except subprocess.TimeoutExpired:
+                raise AssertionError(errors.read_text()) from None
             seconds = time.monotonic() - begun
             # Java holds it until it has ended too.
             output, _ = run.communicate(timeout=SECONDS)
@@ -163,7 +185,7 @@ def interrupted(session: str, kind: str, way: str, folder: Path) -> Interrupted:
         finally:
             if processes(run.pid):
                 os.killpg(run.pid, signal.SIGKILL)
-    said = errors.read_text()[before:].splitlines()
+    said = errors.read_text()[before:].splitlines() if screen is None else screen.rows()
     return Interrupted(seconds, code, output, [line for line in said if line.strip()], left)
 
 

@@ -7,6 +7,7 @@ import signal
 from pathlib import Path
 
 import pytest
+from tests.executors.driver.progress.screens import screen
 from tests.executors.interrupted import Interrupted, interrupted
 
 SECONDS = 2.0
@@ -20,7 +21,7 @@ _BUSY = 4.0
 def check(found: Interrupted, way: str) -> None:
     errors = [line for line in found.errors if not _WARNING.search(line)]
     assert len(errors) == 1, found.errors
-    assert errors[0].startswith("Stopped after "), found.errors
+    assert re.search(r"(■|INFO penstock:) [\w ]+: cancelled after .* records", errors[0]), errors
     assert (found.code, found.output) == (
         (0, "returned\n") if way == "execute" else (-signal.SIGINT, "")
     )
@@ -40,6 +41,14 @@ def check(found: Interrupted, way: str) -> None:
 )
 def test_in_this_process(kind: str, way: str, tmp_path: Path) -> None:
     check(interrupted("local", kind, way, tmp_path), way)
+
+
+@pytest.mark.parametrize(
+    ("kind", "way"), [("quick", "execute"), ("sleep", "result"), ("quick", "with")]
+)
+def test_in_a_terminal(kind: str, way: str, tmp_path: Path) -> None:
+    with screen(200) as terminal:
+        check(interrupted("local", kind, way, tmp_path, terminal), way)
 
 
 @pytest.mark.spark

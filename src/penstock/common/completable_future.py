@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import threading
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 from typing import TYPE_CHECKING, Generic, TypeVar
+
+from penstock.interruptible import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,7 +82,7 @@ class CompletableFuture(Generic[T]):
             WaitInListenerError: If an epoch listener waits for the end of its own job.
             PenstockError: What was raised in place of a result.
         """
-        self._check()
+        self._wait()
         return self._future.result()
 
     def exception(self) -> BaseException | None:
@@ -93,8 +95,21 @@ class CompletableFuture(Generic[T]):
             CancelledError: If the future was cancelled (of `concurrent.futures`).
             WaitInListenerError: If an epoch listener waits for the end of its own job.
         """
-        self._check()
+        self._wait()
         return self._future.exception()
+
+    def _wait(self) -> None:
+        self._check()
+        wait_until(self._is_done_after)
+
+    def _is_done_after(self, seconds: float) -> bool:
+        try:
+            self._future.exception(seconds)
+        except TimeoutError:
+            return False
+        except CancelledError:
+            pass
+        return True
 
     def __str__(self) -> str:
         if not self.done():

@@ -60,7 +60,11 @@ class JobClient:
 
     def where_it_stands(self) -> str:
         """Return a line for people that says how far the job has come, and whether it was stopped."""
-        return self.progress().where_it_stands()
+        return self._job.where_it_stands()
+
+    def tell_end(self) -> None:
+        """Say how the job has ended on standard error, unless its own last line has told it."""
+        self._job.tell_end()
 
     def progress(self) -> JobProgress:
         """Return how far the job has come. PyFlink has no such method.

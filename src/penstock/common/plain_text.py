@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 _SHOWN_BYTES: Final = 200
+_LONGEST_NAME: Final = 60
 _LOGIN: Final = re.compile(r"(?<=//)[^/\s]+@|(?<=:)[^\d/:@][^/:@]*/[^/@]*@")
 _SPANS: Final = ((86_400, "d", 3_600, "h"), (3_600, "h", 60, "min"), (60, "min", 1, "s"))
 """Units of time with their seconds, and the next smaller ones with theirs."""
@@ -107,6 +108,18 @@ def one_line(text: str) -> str:
 def encodable(text: str) -> str:
     """Return a text in which question marks stand for what UTF-8 cannot hold: halves of characters."""
     return text if text.isascii() else text.encode(errors="replace").decode()
+
+
+def shown_name(name: str) -> str:
+    r"""Return the name of a job as it is told to people: in one line, and not too long a one.
+
+    Example:
+        >>> shown_name("red \x1b[31m\nflights")
+        'red [31m flights'
+        >>> len(shown_name(1000 * "flights "))
+        60
+    """
+    return fitted(one_line(name), _LONGEST_NAME)
 
 
 def text_width(text: str) -> int:

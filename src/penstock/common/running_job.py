@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from penstock.common.plain_text import counted
-
 if TYPE_CHECKING:
     from penstock.common.job_profile import JobProfile
     from penstock.common.job_status import JobStatus
@@ -30,8 +28,6 @@ class JobProgress:
         checkpoint_size: How many bytes of state it wrote.
         state_size: How many bytes the files of all state have.
         profile: Where its time went, if `execution.profile` is on.
-        is_left_behind: Whether it was cancelled and something of it still runs, as a function that does not
-            return: it commits nothing any more.
     """
 
     status: JobStatus
@@ -45,15 +41,6 @@ class JobProgress:
     checkpoint_size: int = 0
     state_size: int = 0
     profile: JobProfile | None = None
-    is_left_behind: bool = False
-
-    def where_it_stands(self) -> str:
-        """Return a line for people that says how far the job has come, and whether it was stopped."""
-        epochs = counted(self.epochs, "complete epoch")
-        records = counted(self.records_in, "record")
-        verb = "Stopped after" if self.status.is_terminal_state() else "At"
-        rest = " Some of it has not stopped yet, and is left behind." if self.is_left_behind else ""
-        return f"{verb} {epochs} and {records}.{rest}"
 
 
 class Turn(Protocol):
@@ -73,6 +60,12 @@ class RunningJob(Protocol):
 
     def view(self) -> Any:
         """Return the job as it is seen now: a `JobView`."""
+
+    def where_it_stands(self) -> str:
+        """Return a line for people that says how the job is doing, or how it has ended."""
+
+    def tell_end(self) -> None:
+        """Say how the job has ended on standard error, unless its own last line has told it."""
 
     def wait(self) -> JobProgress:
         """Wait until the job has ended.

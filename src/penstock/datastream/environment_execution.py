@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Self
 
@@ -523,8 +522,8 @@ class EnvironmentExecution(EnvironmentCheckpointing, EnvironmentFiles):
 
 
 def _stop(client: JobClient) -> JobExecutionResult:
-    """Stop a job that the user interrupted, and say where it stood."""
+    """Stop a job that the user interrupted, and say how far it came."""
     client.cancel().result()
     result = client.wait()
-    sys.stderr.write(f"\n{client.where_it_stands()}\n")
+    client.tell_end()
     return result

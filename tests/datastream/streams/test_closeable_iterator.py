@@ -29,6 +29,12 @@ class FakeJob:
     def view(self) -> Any:
         raise NotImplementedError
 
+    def where_it_stands(self) -> str:
+        return "job"
+
+    def tell_end(self) -> None:
+        raise NotImplementedError
+
     def wait(self) -> JobProgress:
         self.ended.wait()
         if self.error is not None:

@@ -10,7 +10,7 @@ import pytest
 
 from penstock import uncaught
 from penstock.executors.driver import interrupts
-from penstock.executors.driver.interrupts import RunningJobs, starting, take_interrupts
+from penstock.executors.driver.interrupts import RunningJobs, take_interrupts
 
 
 class FakeJob:
@@ -21,6 +21,7 @@ class FakeJob:
         self.cancelled = 0
         self.told = 0
         self.waited = 0
+        self.end: str | None = f"{name}: cancelled"
 
     def cancel(self) -> None:
         self.cancelled += 1
@@ -28,8 +29,8 @@ class FakeJob:
     def wait_briefly(self) -> None:
         self.waited += 1
 
-    def where_it_stands(self) -> str:
-        return "Stopped."
+    def untold_end(self) -> str | None:
+        return self.end
 
     def tell_failure(self) -> None:
         self.told += 1
@@ -52,7 +53,7 @@ def test_ctrl_c_cancels_what_runs_and_says_where_it_stood() -> None:
     jobs.begin(ended)
     jobs.begin(running)
     jobs.end(ended, is_failed=False)
-    assert jobs.interrupted() == "\nStopped.\n"
+    assert jobs.interrupted() == "job: cancelled\n"
     assert (ended.cancelled, running.cancelled) == (0, 1)
     assert running.waited == 1
     assert jobs.is_over
@@ -63,14 +64,25 @@ def test_of_several_jobs_each_has_a_line() -> None:
     jobs = RunningJobs()
     jobs.begin(FakeJob("one"))
     jobs.begin(FakeJob("two"))
-    assert jobs.interrupted() == "\none: Stopped.\ntwo: Stopped.\n"
+    assert jobs.interrupted() == "one: cancelled\ntwo: cancelled\n"
+
+
+def test_what_a_job_has_told_itself_is_not_told_again() -> None:
+    jobs = RunningJobs()
+    jobs.begin(job := FakeJob())
+    job.end = None
+    assert jobs.interrupted() == ""
 
 
 def test_at_the_end_of_the_program_jobs_are_cancelled_and_failures_told(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     jobs = RunningJobs()
-    running, failed, told = FakeJob("running"), FakeJob("failed"), FakeJob("told")
+    running, failed, told = (
+        FakeJob("run\nning\x1b[31m" + 100 * "x"),
+        FakeJob("failed"),
+        FakeJob("told"),
+    )
     for job in (running, failed, told):
         jobs.begin(job)
     jobs.end(failed, is_failed=True)
@@ -80,7 +92,10 @@ def test_at_the_end_of_the_program_jobs_are_cancelled_and_failures_told(
         jobs.end_all()
     assert (running.cancelled, failed.cancelled) == (1, 0)
     assert [failed.told, told.told, running.told] == [1, 0, 0]
-    assert "running was still running when the program ended" in caplog.text
+    (record,) = caplog.records
+    assert record.getMessage().isprintable()
+    assert record.getMessage().startswith("run ning [31mxxx")
+    assert "x… was still running when the program ended" in record.getMessage()
 
 
 def test_few_of_many_failures_are_kept() -> None:
@@ -130,8 +145,3 @@ class TestInterrupts:
         thread.start()
         thread.join()
         assert signal.getsignal(signal.SIGINT) is before
-
-    def test_while_a_job_is_started_is_one_line(self) -> None:
-        with pytest.raises(KeyboardInterrupt) as raised, starting():
-            raise KeyboardInterrupt
-        assert vars(raised.value) == {"penstock_line": "\nStopped before the job began.\n"}

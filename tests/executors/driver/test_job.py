@@ -393,12 +393,13 @@ class TestCancelling:
             started.job.wait_briefly()
         progress = started.job.wait()
 
-        assert (progress.status, progress.is_left_behind) == (JobStatus.CANCELED, True)
-        assert progress.where_it_stands().endswith("is left behind.")
+        assert (progress.status, started.job.view().is_left_behind) == (JobStatus.CANCELED, True)
+        assert started.job.where_it_stands().endswith("is left behind")
         may_go_on.set()
         assert refused.wait(SECONDS)
         assert started.job._done.wait(SECONDS)
-        assert not started.job.wait().is_left_behind
+        started.job.wait()
+        assert started.job.where_it_stands().startswith("job: cancelled after ")
 
     def test_can_be_asked_for_twice(self) -> None:
         def work(started: Started, stop: threading.Event) -> None:

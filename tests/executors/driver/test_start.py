@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import signal
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,9 +13,12 @@ import pytest
 from penstock.checkpoint.generations import Generation
 from penstock.checkpoint.storage import LocalStorage
 from penstock.common import Configuration, JobStatus, WatermarkStrategy
+from penstock.common.running_job import RunningJob
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.errors import JobFailedError, LocationInUseError, NoCheckpointLocationWarning
 from penstock.executors.driver.compiled_job import CompiledJob, compile_job
+from penstock.executors.driver.job import Job
+from penstock.executors.driver.observation.observed_job import ObservedJob
 from penstock.executors.driver.start import DriverSide, start
 from penstock.testing import TestingSource
 
@@ -114,3 +119,36 @@ def test_a_run_gets_a_program_that_is_profiled() -> None:
         start(program(execution__profile=is_profiled), make_run).wait()
         assert runs[-1].driver.program.is_profiled is is_profiled
         assert (runs[-1].driver.runner.profile is not None) is is_profiled
+
+
+@pytest.mark.parametrize("is_awaited", [True, False])
+def test_ctrl_c_as_a_job_begins_reaches_whoever_waits_for_it(
+    is_awaited: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log: list[str] = []
+    compiled = program()
+    compiled.request.is_awaited = is_awaited
+    seen = ObservedJob(compiled.job_id, compiled.request)
+    begin = Job.__init__
+
+    def interrupted(job: Job, *args: Any, **others: Any) -> None:
+        signal.raise_signal(signal.SIGINT)
+        begin(job, *args, **others)
+
+    monkeypatch.setattr(Job, "__init__", interrupted)
+
+    def started() -> RunningJob:
+        return start(compiled, lambda driver: Recorded(driver, log, iter([])), seen)
+
+    if is_awaited:
+        job = started()
+        with pytest.raises(KeyboardInterrupt):
+            job.wait()
+        assert job.wait().status is JobStatus.FINISHED
+    else:
+        with pytest.raises(KeyboardInterrupt):
+            started()
+        while not seen.has_ended:
+            time.sleep(0.001)
+    assert seen.has_begun
+    assert log[:1] == ["run"]

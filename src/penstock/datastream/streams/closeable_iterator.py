@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections import deque
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from penstock.common.job_client import JobClient
+from penstock.interruptible import wait_until
 from penstock.uncaught import show_as
 
 if TYPE_CHECKING:
@@ -62,15 +62,24 @@ class Results:
         Raises:
             PenstockError: What the job failed with, once all results before it are taken.
         """
-        with self._changed:
-            self._changed.wait_for(lambda: self._waiting or self._is_ended)
-            if self._waiting:
-                self._changed.notify_all()
-                return self._waiting.popleft()
-            error, self._error = self._error, None
+        found: list[Any] | None = None
+        error: BaseException | None = None
+
+        def is_there(seconds: float) -> bool:
+            nonlocal found, error
+            with self._changed:
+                self._changed.wait_for(lambda: self._waiting or self._is_ended, seconds)
+                if self._waiting:
+                    self._changed.notify_all()
+                    found = self._waiting.popleft()
+                elif self._is_ended:
+                    error, self._error = self._error, None
+                return found is not None or self._is_ended
+
+        wait_until(is_there)
         if error is not None:
             raise error
-        return None
+        return found
 
 
 class CloseableIterator:
@@ -152,4 +161,4 @@ class CloseableIterator:
         self.close()
         if isinstance(error, KeyboardInterrupt):
             show_as(error, "")
-            sys.stderr.write(f"\n{self._client.where_it_stands()}\n")
+            self._client.tell_end()

@@ -11,12 +11,13 @@ import logging
 import signal
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from types import FrameType
 from typing import Any, Final, Protocol
 
 from penstock import uncaught
+from penstock.common.plain_text import shown_name
+from penstock.executors.driver.progress.places import at_interrupt
 
 _LOG: Final = logging.getLogger("penstock")
 _MOST_FAILED: Final = 10
@@ -33,8 +34,8 @@ class OfProcess(Protocol):
     def wait_briefly(self) -> None:
         """Wait for the end of the job, which was cancelled, and leave it behind if that takes long."""
 
-    def where_it_stands(self) -> str:
-        """Return how far it has come, in a line for people."""
+    def untold_end(self) -> str | None:
+        """Return how it has ended, in a line for people; None if its own last line has told it."""
 
     def tell_failure(self) -> None:
         """Say why it has failed, if it has and nobody was told."""
@@ -108,10 +109,10 @@ class RunningJobs:
         """Cancel all jobs as Ctrl-C ends the program, and return what is to be said of it; None if none ran."""
         self.is_over = self.is_interrupted = bool(self._running)
         running = self.cancel_all()
-        lines = [job.where_it_stands() for job in running]
-        if len(running) > 1:
-            lines = [f"{job.name}: {line}" for job, line in zip(running, lines, strict=True)]
-        return "\n{}\n".format("\n".join(lines)) if running else None
+        lines = list(filter(None, (job.untold_end() for job in running)))
+        if not running:
+            return None
+        return at_interrupt("\n".join(lines)) if lines else ""
 
     def end_all(self) -> None:
         """Let no job run on when Python's own things go, and tell what nobody was told."""
@@ -120,7 +121,7 @@ class RunningJobs:
             _LOG.warning(
                 "%s was still running when the program ended, and was cancelled: "
                 "get_job_execution_result().result() of its JobClient waits for its end",
-                job.name,
+                shown_name(job.name),
             )
         for job in list(self._failed):
             job.tell_failure()
@@ -154,13 +155,3 @@ def take_interrupts() -> None:
     handler = signal.getsignal(signal.SIGINT)
     if callable(handler) and getattr(handler, "__module__", "").startswith("pyspark."):
         signal.signal(signal.SIGINT, _Interrupted(handler))
-
-
-@contextmanager
-def starting() -> Iterator[None]:
-    """Let Ctrl-C, while a job is being started inside, be told in one line."""
-    try:
-        yield
-    except KeyboardInterrupt as error:
-        uncaught.show_as(error, "\nStopped before the job began.\n")
-        raise

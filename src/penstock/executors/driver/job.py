@@ -34,7 +34,9 @@ from penstock.executors.driver.epoch_feed import EpochFeed, EpochResult
 from penstock.executors.driver.epoch_gate import GateTurn
 from penstock.executors.driver.interrupts import JOBS, take_interrupts
 from penstock.executors.driver.observation.observed_job import ObservedJob
+from penstock.executors.driver.progress.job_line import job_line, last_line
 from penstock.executors.driver.progress.late_records import LateRecordsLog, warn_of_late_records
+from penstock.executors.driver.progress.places import at_interrupt
 from penstock.executors.driver.recovery.restart_strategy import restart_strategy_of
 from penstock.executors.driver.recovery.restarts import (
     FailureLog,
@@ -48,6 +50,7 @@ from penstock.executors.driver.reports.tally import Tally
 from penstock.executors.driver.reports.task_lines import TaskLines, TaskLog
 from penstock.executors.driver.savepoints import Savepoints
 from penstock.executors.port import JobRequest
+from penstock.interruptible import wait_until
 from penstock.runtime.program import Program
 
 _LOG = logging.getLogger("penstock")
@@ -69,6 +72,9 @@ class Job:
         clean_up: Removes what nobody needs once the job has ended.
         observed: What is noted of it. Default: what nobody but its client sees.
         patience: How many seconds are waited for the end of a run of a job that is cancelled.
+
+    Attributes:
+        is_interrupted: Whether Ctrl-C came before somebody waited for its end, who is to be told.
     """
 
     def __init__(
@@ -99,6 +105,7 @@ class Job:
         self._stop = threading.Event()
         self._waits_no_longer = threading.Event()
         self._is_cancelled = False
+        self.is_interrupted = False
         self._given_up_at = math.inf
         self._is_told = False
         self._has_warned = False
@@ -151,6 +158,7 @@ class Job:
                     "committed stays.",
                 )
             self._write_savepoint(self._last_savepoint, stops=True)
+            self._observed.stops()
 
     def _write_savepoint(self, target: Storage, *, stops: bool) -> None:
         _, record = self._savepoints.check()
@@ -261,7 +269,6 @@ class Job:
             progress = self._progress
             self._observed.ended(progress.status, self._error)
             event = JobEnded(self.job_id, progress.status, progress.epochs, self._error)
-            progress.is_left_behind = False
         JOBS.end(self, is_failed=self._error is not None)
         self._observed.line.end()
         self._tell("on_job_ended", event)
@@ -286,18 +293,21 @@ class Job:
         """Wait until the job has ended.
 
         Raises:
+            KeyboardInterrupt: If Ctrl-C comes.
             WaitInListenerError: If a listener of the job calls it.
             PenstockError: What the job failed with.
         """
         self.check_may_wait()
-        # An event and not the thread: a join that Ctrl-C interrupts takes the thread for ended. The
-        # wait is bounded, so that Ctrl-C is heard in between.
+        # An event and not the thread: a join that Ctrl-C interrupts takes the thread for ended.
         take_interrupts()
+        if self.is_interrupted:
+            self.is_interrupted = False
+            raise KeyboardInterrupt
         with self._observed.line.awaited():
-            while not self._done.wait(0.1):
-                if time.monotonic() > self._given_up_at:
-                    self._leave_behind()
-                    return self.progress()
+            wait_until(self._has_ended_after)
+        if not self._done.is_set():
+            self._leave_behind()
+            return self.progress()
         if self._error is not None:
             self._note_told()
             if isinstance(self._error, PenstockError) and self._error.operator is not None:
@@ -307,26 +317,37 @@ class Job:
         self._warn_once()
         return self.progress()
 
+    def _has_ended_after(self, seconds: float) -> bool:
+        return self._done.wait(seconds) or time.monotonic() > self._given_up_at
+
     def _leave_behind(self) -> None:
         """Count as cancelled, though something still runs that does not hear of it; it commits nothing."""
         with self._lock:
             if not self._done.is_set():
                 self._progress.status = JobStatus.CANCELED
-                self._progress.is_left_behind = True
-        self._observed.became(JobStatus.CANCELED)
+                self._observed.left_behind()
         self._gate.give_up()
         JOBS.end(self, is_failed=False)
         self._observed.line.end()
 
     def wait_briefly(self) -> None:
         """Wait for the end of the job, which was cancelled, and leave it behind if that takes long."""
-        seconds = max(self._given_up_at - time.monotonic(), 0.0)
-        if not self._done.wait(min(seconds, threading.TIMEOUT_MAX)):
+        if not wait_until(self._done.wait, self._given_up_at - time.monotonic()):
             self._leave_behind()
 
     def where_it_stands(self) -> str:
-        """Return how far the job has come, in a line for people."""
-        return self.progress().where_it_stands()
+        """Return how the job is doing, or how it has ended, in a line for people."""
+        view = self.view()
+        return last_line(view) if view.status.is_terminal_state() else job_line(view)
+
+    def untold_end(self) -> str | None:
+        """Return how the job has ended, in a line for people; None if its own last line has told it."""
+        return None if self._observed.line.is_told else self.where_it_stands()
+
+    def tell_end(self) -> None:
+        """Say how the job has ended on standard error, unless its own last line has told it."""
+        if (line := self.untold_end()) is not None:
+            sys.stderr.write(at_interrupt(line))
 
     def _note_told(self) -> None:
         self._is_told = True

@@ -17,6 +17,7 @@ from penstock.executors.driver.checkpoints import Checkpoints
 from penstock.executors.driver.compiled_job import CompiledJob
 from penstock.executors.driver.epoch_feed import EpochFeed
 from penstock.executors.driver.epoch_runner import EpochRunner
+from penstock.executors.driver.interrupts import take_interrupts
 from penstock.executors.driver.job import Job
 from penstock.executors.driver.observation.observed_job import ObservedJob
 from penstock.executors.driver.planning import Planning
@@ -24,6 +25,7 @@ from penstock.executors.driver.publishing import Publisher, drop_uncommitted, op
 from penstock.executors.driver.recovery.restoring import with_key_groups_of
 from penstock.executors.driver.reporters.reporting import Reporting
 from penstock.executors.driver.reports.profile_log import ProfileLog
+from penstock.interruptible import postponed
 from penstock.runtime.program import Program
 from penstock.runtime.user_code import stack_level_of_user
 
@@ -79,17 +81,20 @@ def start(
     Raises:
         PenstockError: If the job cannot start; then it has left nothing behind.
     """
-    with _released_unless_started() as at_end:
-        return _start(job, make_run, at_end, observed or ObservedJob(job.job_id, job.request))
+    seen = observed or ObservedJob(job.job_id, job.request)
+    with _released_unless_begun(seen) as at_end:
+        return _start(job, make_run, at_end, seen)
 
 
 @contextmanager
-def _released_unless_started() -> Iterator[ExitStack]:
+def _released_unless_begun(observed: ObservedJob) -> Iterator[ExitStack]:
     taken = ExitStack()
     try:
         yield taken
     except BaseException:
-        taken.close()
+        # What Ctrl-C interrupts once it has begun ends like any other.
+        if not observed.has_begun:
+            taken.close()
         raise
 
 
@@ -131,7 +136,8 @@ def _start(
         main_classes=job.main_classes,
     )
     run = make_run(DriverSide(program, runner, checkpoints, publisher, at_end))
-    return Job(
+    begin = partial(
+        Job,
         job.job_id,
         job.request,
         program,
@@ -142,6 +148,25 @@ def _start(
         observed,
         patience=run.patience,
     )
+    return _begun(begin, is_awaited=job.request.is_awaited)
+
+
+def _begun(begin: Callable[[], Job], *, is_awaited: bool) -> Job:
+    """Return a job that has begun.
+
+    Raises:
+        KeyboardInterrupt: If Ctrl-C came meanwhile, unless whoever awaits the job is told as he does.
+    """
+    take_interrupts()
+    job: Job | None = None
+    try:
+        with postponed():
+            job = begin()
+    except KeyboardInterrupt:
+        if job is None or not is_awaited:
+            raise
+        job.is_interrupted = True
+    return job
 
 
 def _warn_of_state(job: CompiledJob) -> None:

@@ -10,7 +10,6 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from penstock.common.running_job import RunningJob
-from penstock.executors.driver.interrupts import starting
 from penstock.executors.driver.observation.running_jobs import observed
 from penstock.executors.driver.rest.outside import seen_from_outside
 from penstock.executors.driver.start import DriverSide, start
@@ -34,7 +33,7 @@ class SparkExecutor:
         Raises:
             PenstockError: If the program cannot be run.
         """
-        with starting(), observed(request) as seen, spark_errors(f"Job {request.name!r}"):
+        with observed(request) as seen, spark_errors(f"Job {request.name!r}"):
             seen_from_outside(request, by_default=True)
             job = PreparedJob(request, seen, is_cancellable=True)
             if job.compiled.has_streams:

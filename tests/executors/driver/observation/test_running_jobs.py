@@ -5,6 +5,7 @@ import weakref
 
 import pytest
 
+from penstock import uncaught
 from penstock.common import Configuration, JobStatus
 from penstock.errors import PenstockError, UserFunctionError
 from penstock.executors.driver.observation.observed_job import ObservedJob
@@ -29,6 +30,22 @@ def test_a_job_that_is_being_started_is_seen_with_what_it_does() -> None:
         assert (view.status, view.phase) == (JobStatus.CREATED, "starting Spark")
         assert view.configuration == {"my.token": "******"}
         job.ended(JobStatus.FINISHED)
+    job.line.end()
+
+
+@pytest.mark.parametrize("wish", ["on", "off"])
+def test_ctrl_c_before_it_runs_is_told_in_one_line(
+    wish: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with (
+        pytest.raises(KeyboardInterrupt) as raised,
+        observed(request(execution__progress=wish)) as job,
+    ):
+        raise KeyboardInterrupt
+    assert job.view().status is JobStatus.CANCELED
+    uncaught.BriefHook(None)(KeyboardInterrupt, raised.value, None)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "job: cancelled after 0.0 s · 0 records" in line
 
 
 def test_what_a_start_failed_with_is_seen() -> None:

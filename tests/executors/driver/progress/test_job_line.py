@@ -13,7 +13,12 @@ from tests.executors.driver.reports.views import STARTED, figures, source, summi
 from penstock.common.job_status import JobStatus
 from penstock.common.plain_text import text_width
 from penstock.executors.driver.progress.job_line import job_line, last_line
-from penstock.executors.driver.reports.job_view import ExceptionView, JobView, VertexView
+from penstock.executors.driver.reports.job_view import (
+    ExceptionView,
+    JobView,
+    SavepointView,
+    VertexView,
+)
 
 
 def plain(**others: Any) -> JobView:
@@ -198,6 +203,26 @@ class TestLastLine:
 
     def test_of_one_that_was_cancelled(self) -> None:
         found = last_line(self.ended(JobStatus.CANCELED))
+        assert found.startswith("fares: cancelled after 55 s · ")
+
+    def test_of_one_that_was_left_behind(self) -> None:
+        found = last_line(self.ended(JobStatus.CANCELED, is_left_behind=True))
+        assert found.endswith(" · some of it still runs, and is left behind")
+
+    @pytest.mark.parametrize(
+        ("savepoint", "place"),
+        [
+            (None, "checkpoint: epoch 3 in file:/checkpoints/fares, where the next start goes on"),
+            ("s3://bucket/last", "savepoint: s3://bucket/last"),
+        ],
+    )
+    def test_of_one_that_was_stopped(self, savepoint: str | None, place: str) -> None:
+        written = () if savepoint is None else (SavepointView(savepoint, 3, STARTED, 5, 80, stopped=True),)
+        found = last_line(self.ended(is_stopped=True, savepoints=written))
+        assert found == f"fares: stopped after 55 s · 86,000 records · 2 epochs · {place}"
+
+    def test_one_that_was_cancelled_as_it_stopped_was_not_stopped(self) -> None:
+        found = last_line(self.ended(JobStatus.CANCELED, is_stopped=True))
         assert found.startswith("fares: cancelled after 55 s · ")
 
     def test_the_epoch_is_that_which_was_restored_if_none_followed(self) -> None:

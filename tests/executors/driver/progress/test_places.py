@@ -152,7 +152,9 @@ def test_where_a_log_is_configured_lines_are_there(
     caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with caplog.at_level(logging.INFO, "penstock"):
-        InLog(10.0).leave("fares: finished, 100%")
+        assert InLog(10.0).leave("fares: finished, 100%")
+    with caplog.at_level(logging.WARNING, "penstock"):
+        assert not InLog(10.0).leave("clicks: finished")
     (record,) = caplog.records
     assert (record.name, record.levelname) == ("penstock", "INFO")
     assert record.getMessage() == "fares: finished, 100%"

@@ -25,8 +25,6 @@ class Heard:
         seconds: After how many seconds a job is shown anew.
     """
 
-    says_cancelled = True
-
     def __init__(self, seconds: float = 0.001) -> None:
         self.seconds = seconds
         self.shown: list[tuple[str, bool]] = []
@@ -39,12 +37,21 @@ class Heard:
         self.shown.append((view().name, is_awaited))
         self.was_shown.release()
 
-    def leave(self, text: str | None) -> None:
+    def leave(self, text: str | None) -> bool:
         self.left.append(text)
+        return text is not None
 
     def wait_until_shown(self) -> None:
         for _ in range(2):  # the first may have been under way
             assert self.was_shown.acquire(timeout=SECONDS)
+
+
+class Fares:
+    """A job that is followed."""
+
+    def __init__(self, view: Callable[[], JobView] = view) -> None:
+        self.view = view
+        self.has_ended = False
 
 
 @pytest.fixture
@@ -58,7 +65,7 @@ def places(monkeypatch: pytest.MonkeyPatch) -> list[Heard]:
 
 def test_a_job_is_shown_until_it_has_ended(places: list[Heard]) -> None:
     places.append(heard := Heard())
-    job = Followers().follow(view, Configuration())
+    job = Followers().follow(Fares(), Configuration())
     heard.wait_until_shown()
     assert heard.shown[-1] == ("fares", False)
     with job.awaited():
@@ -80,13 +87,13 @@ REST = (
 
 def test_of_a_job_that_did_not_start_nothing_is_said(places: list[Heard]) -> None:
     places.append(heard := Heard(SECONDS))
-    Followers().follow(view, Configuration()).end(has_started=False)
+    Followers().follow(Fares(), Configuration()).end(has_started=False)
     assert (heard.shown, heard.left) == ([], [None])
 
 
 def test_a_second_end_is_none(places: list[Heard]) -> None:
     places.append(heard := Heard(SECONDS))
-    job = Followers().follow(lambda: view(status=JobStatus.FINISHED), Configuration())
+    job = Followers().follow(Fares(lambda: view(status=JobStatus.FINISHED)), Configuration())
     job.end()
     job.end(has_started=False)
     (text,) = heard.left
@@ -94,11 +101,30 @@ def test_a_second_end_is_none(places: list[Heard]) -> None:
     assert text.startswith("fares: finished after 1 min")
 
 
+def test_a_job_is_followed_no_longer_than_it_runs_though_nobody_says_that_it_has_ended(
+    places: list[Heard],
+) -> None:
+    places.append(heard := Heard())
+    job = Fares()
+    followed = Followers().follow(job, Configuration())
+    heard.wait_until_shown()
+    job.view = lambda: view(status=JobStatus.FINISHED)
+    job.has_ended = True
+    assert heard.thread is not None
+    heard.thread.join(SECONDS)
+    assert not heard.thread.is_alive()
+    followed.end()
+    (text,) = heard.left
+    assert text is not None
+    assert text.startswith("fares: finished after 1 min")
+    assert followed.is_told
+
+
 def test_one_thread_follows_all_jobs_and_another_those_that_come_later(places: list[Heard]) -> None:
     first, second, third = Heard(), Heard(), Heard()
     places += [third, second, first]
     followers = Followers()
-    jobs = [followers.follow(view, Configuration()) for _ in range(2)]
+    jobs = [followers.follow(Fares(), Configuration()) for _ in range(2)]
     first.wait_until_shown()
     second.wait_until_shown()
     thread = first.thread
@@ -107,7 +133,7 @@ def test_one_thread_follows_all_jobs_and_another_those_that_come_later(places: l
         job.end()
     assert thread is not None
     thread.join(SECONDS)
-    later = followers.follow(view, Configuration())
+    later = followers.follow(Fares(), Configuration())
     third.wait_until_shown()
     assert third.thread is not thread
     later.end()
@@ -117,7 +143,7 @@ def test_a_job_that_is_shown_seldom_keeps_no_other_waiting(places: list[Heard]) 
     seldom, often = Heard(10 * SECONDS), Heard()
     places += [often, seldom]
     followers = Followers()
-    jobs = [followers.follow(view, Configuration()) for _ in range(2)]
+    jobs = [followers.follow(Fares(), Configuration()) for _ in range(2)]
     often.wait_until_shown()
     assert seldom.shown == []
     for job in jobs:
@@ -129,7 +155,7 @@ def test_no_job_fails_with_its_line(places: list[Heard], caplog: pytest.LogCaptu
         raise ValueError("there is no view")
 
     places.append(heard := Heard(SECONDS))
-    job = Followers().follow(broken, Configuration())
+    job = Followers().follow(Fares(broken), Configuration())
     with caplog.at_level(logging.WARNING, "penstock"):
         job.show()
         job.end()
@@ -141,7 +167,7 @@ def test_a_job_that_is_to_be_quiet_has_no_thread(monkeypatch: pytest.MonkeyPatch
     module = "penstock.executors.driver.progress.progress"
     monkeypatch.setattr(f"{module}.place_for", lambda _: None)
     before = threading.active_count()
-    job = Followers().follow(view, Configuration())
+    job = Followers().follow(Fares(), Configuration())
     assert threading.active_count() == before
     with job.awaited():
         job.show()

@@ -120,7 +120,7 @@ def test_a_program_hears_that_somebody_else_cancelled_its_job(
     ask.close()
 
     (error,) = found
-    assert "The job was cancelled. Stopped after" in str(error)
+    assert "The job was cancelled. totals: cancelled after" in str(error)
 
 
 def test_whoever_takes_results_hears_of_it_after_them(

@@ -185,9 +185,9 @@ def test_ctrl_c(tmp_path: Path) -> None:
                 os.killpg(run.pid, signal.SIGKILL)
 
     assert run.returncode == 7, errors
-    stood = re.search(r"Stopped after (\d+) complete epochs? and (\d+) records", errors)
+    stood = re.search(r": cancelled after [^·]+ · (\d+) records · (\d+) epochs?", errors)
     assert stood, errors
-    epochs, records = map(int, stood.groups())
+    records, epochs = map(int, stood.groups())
     assert records == 10 * epochs > 0
     assert output.splitlines()[-1] == f"after {epochs} {records} []"
     assert "Traceback" not in errors

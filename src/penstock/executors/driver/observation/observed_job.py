@@ -61,7 +61,7 @@ class ObservedJob:
         self.job_id = job_id
         self.name = request.name
         self.running: RunningJob | None = None
-        self.line = FollowedJob(self.view)
+        self.line = FollowedJob(self)
         self._configuration = request.configuration
         self._clocks = clocks or Clocks()
         self._log = EpochLog(clocks=self._clocks)
@@ -78,7 +78,7 @@ class ObservedJob:
         self._watermarks: Watermarks | None = None
         self._filters: Set[str] = frozenset()
         self._is_bounded = False
-        self._is_stopping = False
+        self._is_stopping = self._is_left_behind = False
         self._savepoints: tuple[SavepointView, ...] = ()
         self._location: str | None = None
         self._restored_from: str | None = None
@@ -155,6 +155,11 @@ class ObservedJob:
         """Note that no epoch follows."""
         self._is_stopping = True
 
+    def left_behind(self) -> None:
+        """Note that something of the job still runs, for which nobody waits."""
+        self._is_left_behind = True
+        self.became(JobStatus.CANCELED)
+
     def failed(self, error: BaseException) -> None:
         """Note what the job, or its start, failed with."""
         last = self._log.epochs[-1] if self._log.epochs else None
@@ -181,6 +186,11 @@ class ObservedJob:
             self.running = self._program = self._chains = self._watermarks = self._restart = None
             self._filters = frozenset()
             self._log, self._exceptions = EpochLog(), ExceptionLog()
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether the job runs, or has run."""
+        return self.running is not None or self.has_ended
 
     @property
     def has_ended(self) -> bool:
@@ -247,6 +257,8 @@ class ObservedJob:
             checkpoint_size=done[-1].changed_size if done else 0,
             checkpoint_duration=done[-1].duration if done else 0,
             spark_url=self._spark_url,
+            is_stopped=self._is_stopping,
+            is_left_behind=self._is_left_behind,
         )
 
     def _rests(self) -> bool:

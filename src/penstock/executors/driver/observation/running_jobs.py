@@ -9,8 +9,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
+from penstock import uncaught
 from penstock.common.job_status import JobStatus
 from penstock.executors.driver.observation.observed_job import ObservedJob
+from penstock.executors.driver.progress.job_line import last_line
+from penstock.executors.driver.progress.places import at_interrupt
 from penstock.executors.driver.progress.progress import FOLLOWERS
 from penstock.executors.port import JobRequest
 
@@ -57,9 +60,15 @@ def observed(request: JobRequest) -> Iterator[ObservedJob]:
     """Start a job inside, seen by everybody in this process; what is raised is what its start failed with."""
     job = ObservedJob(uuid.uuid4().hex, request)
     JOBS.add(job)
-    job.line = FOLLOWERS.follow(job.view, request.configuration, is_awaited=request.is_awaited)
     try:
+        job.line = FOLLOWERS.follow(job, request.configuration, is_awaited=request.is_awaited)
         yield job
+    except KeyboardInterrupt as error:
+        if not job.has_begun:
+            job.ended(JobStatus.CANCELED)
+            job.line.end()
+            uncaught.show_as(error, "" if job.line.is_told else at_interrupt(last_line(job.view())))
+        raise
     except BaseException as error:
         job.ended(JobStatus.FAILED, error)
         job.line.end(has_started=False)

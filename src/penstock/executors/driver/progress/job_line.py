@@ -62,7 +62,7 @@ def job_line(view: JobView, columns: int | None = None) -> str:
 def last_line(view: JobView) -> str:
     """Return how a job ended, in one line."""
     lasted = span_text((view.ended or view.at) - view.started)
-    line = f"{_shown(view.name, _LONGEST_NAME)}: {_ENDS.get(view.status, 'ended')} after {lasted}"
+    line = f"{_shown(view.name, _LONGEST_NAME)}: {_end(view)} after {lasted}"
     if view.status is JobStatus.FAILED and view.exceptions:
         line += f": {_failure(view.exceptions[0])}"
     parts = (
@@ -75,8 +75,14 @@ def last_line(view: JobView) -> str:
         counted(view.restarts, "restart") if view.restarts else "",
         f"{Size(view.state_size)} of state" if view.state_size else "",
         _checkpoint(view),
+        "some of it still runs, and is left behind" if view.is_left_behind else "",
     )
     return _BETWEEN.join(part for part in parts if part)
+
+
+def _end(view: JobView) -> str:
+    is_stopped = view.is_stopped and view.status is JobStatus.FINISHED
+    return "stopped" if is_stopped else _ENDS.get(view.status, "ended")
 
 
 def _parts(view: JobView) -> Iterator[str]:
@@ -186,8 +192,11 @@ def _failure(failure: ExceptionView) -> str:
 
 def _checkpoint(view: JobView) -> str:
     """Return where the last epoch is, and what it is good for."""
+    if view.savepoints and view.savepoints[-1].stopped:
+        return f"savepoint: {_shown(view.savepoints[-1].location, _LONGEST_MESSAGE)}"
+    goes_on = view.status is not JobStatus.FINISHED or view.is_stopped
     if view.checkpoint_location is None:
-        lost = view.state_size and (not view.is_bounded or view.status is not JobStatus.FINISHED)
+        lost = view.state_size and (goes_on or not view.is_bounded)
         return "no checkpoint: the next start begins anew" if lost else ""
     place = _shown(without_logins(view.checkpoint_location), _LONGEST_MESSAGE)
     committed = [epoch.number for epoch in view.epochs if epoch.failure is None]
@@ -195,4 +204,4 @@ def _checkpoint(view: JobView) -> str:
     if last is None:
         return f"no checkpoint yet in {place}"
     found = f"checkpoint: epoch {last} in {place}"
-    return found if view.status is JobStatus.FINISHED else f"{found}, where the next start goes on"
+    return found if not goes_on else f"{found}, where the next start goes on"

@@ -25,11 +25,9 @@ class Place(Protocol):
     """Where a job's line is.
 
     Attributes:
-        says_cancelled: Whether the last line says so of a job that was cancelled.
         seconds: After how many seconds it is shown anew.
     """
 
-    says_cancelled: bool
     seconds: float
 
     def show(self, view: Callable[[], JobView], *, is_awaited: bool) -> None:
@@ -40,8 +38,8 @@ class Place(Protocol):
             is_awaited: Whether somebody waits for its end.
         """
 
-    def leave(self, text: str | None) -> None:
-        """Leave the last line of a job; None if there is nothing to say of it."""
+    def leave(self, text: str | None) -> bool:
+        """Leave the last line of a job; None if there is nothing to say of it. Return whether it can be read now."""
 
 
 def place_for(configuration: Configuration) -> Place | None:
@@ -108,7 +106,6 @@ class InTerminal:
         shared: The row.
     """
 
-    says_cancelled = True
     seconds = 0.1
     _SECONDS_A_VIEW = 0.5
 
@@ -131,14 +128,14 @@ class InTerminal:
         row = self._shared.row
         row.show(place + job_line(self._view, row.columns() - len(place)))
 
-    def leave(self, text: str | None) -> None:
+    def leave(self, text: str | None) -> bool:
         self._shared.leave(self, text)
+        return text is not None
 
 
 class InNotebook:
     """A line below the cell that runs."""
 
-    says_cancelled = True
     seconds = 1.0
 
     def __init__(self) -> None:
@@ -148,8 +145,9 @@ class InNotebook:
     def show(self, view: Callable[[], JobView], *, is_awaited: bool) -> None:
         self._line.show(job_line(view()))
 
-    def leave(self, text: str | None) -> None:
+    def leave(self, text: str | None) -> bool:
         self._line.show(text or "")
+        return text is not None
 
 
 class InLog:
@@ -162,9 +160,6 @@ class InLog:
         is_always_shown: Whether they are on standard error in any case.
     """
 
-    # Who cancels is told how far the job came: by the line that Ctrl-C leaves, or a JobCancelledError.
-    says_cancelled = False
-
     def __init__(self, seconds: float, *, is_always_shown: bool = False) -> None:
         self.seconds = seconds
         self._is_always_shown = is_always_shown
@@ -172,16 +167,21 @@ class InLog:
     def show(self, view: Callable[[], JobView], *, is_awaited: bool) -> None:
         self._say(job_line(view()))
 
-    def leave(self, text: str | None) -> None:
-        if text is not None:
-            self._say(text)
+    def leave(self, text: str | None) -> bool:
+        return text is not None and self._say(text)
 
-    def _say(self, text: str) -> None:
+    def _say(self, text: str) -> bool:
         if not self._is_always_shown and _LOG.hasHandlers():
             _LOG.info("%s", text)
-            return
+            return _LOG.isEnabledFor(logging.INFO)
         with suppress(OSError, ValueError):  # nobody reads it any more
             sys.stderr.write(
                 f"{time.strftime('%y/%m/%d %H:%M:%S')} INFO penstock: {writable(text)}\n"
             )
             sys.stderr.flush()
+        return True
+
+
+def at_interrupt(text: str) -> str:
+    """Return a line as Ctrl-C leaves it: a terminal has written ^C before."""
+    return f"{chr(10) if is_terminal(sys.stderr) else ''}{writable(text)}\n"

@@ -7,10 +7,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, Protocol
 
 from penstock.common.configuration.configuration import Configuration
-from penstock.common.job_status import JobStatus
 from penstock.executors.driver.progress.job_line import last_line
 from penstock.executors.driver.progress.places import Place, place_for
 from penstock.executors.driver.reports.job_view import JobView
@@ -18,37 +17,54 @@ from penstock.executors.driver.reports.job_view import JobView
 _LOG: Final = logging.getLogger("penstock")
 
 
+class Shown(Protocol):
+    """A job, as far as is told of it."""
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it has ended."""
+
+    def view(self) -> JobView:
+        """Return the job as it is now."""
+
+
 class FollowedJob:
     """A job that is followed until it has ended.
 
     Args:
-        view: Returns the job as it is now.
+        job: The job.
         place: Where it is said how it is doing; None for nowhere.
         forget: Is called when it has ended.
         is_awaited: Whether whoever starts it waits for its end.
+
+    Attributes:
+        is_told: Whether it was said how it has ended.
     """
 
     def __init__(
         self,
-        view: Callable[[], JobView],
+        job: Shown,
         place: Place | None = None,
         forget: Callable[[FollowedJob], None] = lambda _: None,
         *,
         is_awaited: bool = False,
     ) -> None:
-        self._view = view
+        self._job = job
         self._place = place
+        self.is_told = False
         self._forget = forget
         self._waiting = int(is_awaited)
         self._lock = threading.Lock()
         self.due = time.monotonic() + (place.seconds if place else 0.0)
 
     def show(self) -> None:
-        """Say how it is doing now."""
+        """Say how it is doing now; if it has ended, and nobody has said so, how it ended."""
+        if self._job.has_ended:
+            self.end()
         with self._lock, _not_the_jobs():
             if self._place is not None:
                 self.due = time.monotonic() + self._place.seconds
-                self._place.show(self._view, is_awaited=self._waiting > 0)
+                self._place.show(self._job.view, is_awaited=self._waiting > 0)
 
     @contextmanager
     def awaited(self) -> Iterator[None]:
@@ -65,14 +81,15 @@ class FollowedJob:
         Args:
             has_started: Whether there is anything to say of it.
         """
+        # Who comes second comes back when the line is there.
         with self._lock:
             place, self._place = self._place, None
-        if place is not None:
+            if place is None:
+                return
             self._forget(self)
             with _not_the_jobs():
-                view = self._view()
-                is_told = view.status is JobStatus.CANCELED and not place.says_cancelled
-                place.leave(last_line(view) if has_started and not is_told else None)
+                text = last_line(self._job.view()) if has_started else None
+                self.is_told = place.leave(text)
 
 
 @contextmanager
@@ -94,7 +111,7 @@ class Followers:
 
     def follow(
         self,
-        view: Callable[[], JobView],
+        job: Shown,
         configuration: Configuration,
         *,
         is_awaited: bool = False,
@@ -102,20 +119,20 @@ class Followers:
         """Follow a job.
 
         Args:
-            view: Returns the job as it is now. It is called a few times a second at the most.
+            job: The job. It is looked at a few times a second at the most.
             configuration: Its configuration.
             is_awaited: Whether whoever starts it waits for its end.
         """
         place = place_for(configuration)
-        job = FollowedJob(view, place, self.forget, is_awaited=is_awaited)
+        followed = FollowedJob(job, place, self.forget, is_awaited=is_awaited)
         if place is not None:
             with self._changed:
-                self._jobs.append(job)
+                self._jobs.append(followed)
                 self._changed.notify()
                 if self._thread is None:
                     self._thread = threading.Thread(target=self._run, name="job-lines", daemon=True)
                     self._thread.start()
-        return job
+        return followed
 
     def forget(self, job: FollowedJob) -> None:
         """Follow a job no longer."""

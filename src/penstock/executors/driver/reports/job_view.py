@@ -318,6 +318,8 @@ class JobView:
         checkpoint_size: How many bytes the last epoch wrote.
         checkpoint_duration: How long the last epoch took.
         spark_url: Spark's own page; None where there is none.
+        is_stopped: Whether it was told to read on no further, and to finish what it was at.
+        is_left_behind: Whether it was cancelled and something of it still runs, as a function that does not return.
     """
 
     job_id: str
@@ -357,6 +359,8 @@ class JobView:
     checkpoint_size: int = 0
     checkpoint_duration: int = 0
     spark_url: str | None = None
+    is_stopped: bool = False
+    is_left_behind: bool = False
 
 
 _PLAIN: Final = frozenset({str, int, float, bool, type(None)})
