@@ -10,6 +10,7 @@ from typing import Final
 
 from penstock.common.configuration import options
 from penstock.common.configuration.configuration import Configuration
+from penstock.common.plain_text import shown_name
 from penstock.errors import JobCancelledError
 from penstock.executors.driver.epoch_runner import EpochRunner, RunEpoch
 from penstock.executors.driver.planning import Plans
@@ -107,5 +108,5 @@ def warn_of_end(name: str) -> None:
     _LOG.warning(
         "%s: all input was read by an earlier start, so there is nothing left to do; "
         "execution.epoch.end-of-input=false lets a job go on with what comes later",
-        name,
+        shown_name(name),
     )

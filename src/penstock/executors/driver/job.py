@@ -20,6 +20,7 @@ from penstock.common.epoch_listener import (
     JobStarted,
 )
 from penstock.common.job_status import JobStatus
+from penstock.common.plain_text import shown_name
 from penstock.common.running_job import JobProgress
 from penstock.errors import (
     EpochListenerWarning,
@@ -235,7 +236,7 @@ class Job:
         self._tell("on_epoch_completed", event)
 
     def _tell_of_restart(self, restart: Restart) -> None:
-        _LOG.warning("%s", self._failures.text(self._request.name, restart))
+        _LOG.warning("%s", self._failures.text(shown_name(self.name), restart))
         event = JobRestarting(self.job_id, restart.number, restart.delay, restart.error)
         self._tell("on_job_restarting", event)
 
@@ -357,7 +358,7 @@ class Job:
         """Say in the log why the job has failed, if it has and nobody was told."""
         if self._done.is_set() and self._error is not None and not self._is_told:
             self._note_told()
-            _LOG.error("%s has failed: %s", self.name, self._error)
+            _LOG.error("%s has failed: %s", shown_name(self.name), self._error)
 
     def _warn_once(self) -> None:
         """Warn of what the job has dropped, if it has come to its end."""

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Protocol
 
 from penstock.common.configuration.options import PROFILE
+from penstock.common.plain_text import shown_name
 from penstock.common.running_job import RunningJob
 from penstock.errors import NoCheckpointLocationWarning
 from penstock.executors.driver.checkpoints import Checkpoints
@@ -175,7 +176,7 @@ def _warn_of_state(job: CompiledJob) -> None:
     if any(spec.is_stateful for spec in operators):
         warnings.warn(
             NoCheckpointLocationWarning(
-                f"The streaming job {job.request.name!r} has state and no checkpoint location: when it ends, "
+                f"The streaming job {shown_name(job.request.name)!r} has state and no checkpoint location: when it ends, "
                 "by whatever cause, it can only begin anew.\n\nHint: Set execution.checkpointing.dir to "
                 "a folder that the driver and all workers reach."
             ),

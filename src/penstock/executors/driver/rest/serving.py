@@ -17,7 +17,7 @@ from typing import Final
 
 from penstock.common.configuration import options
 from penstock.common.configuration.configuration import Configuration
-from penstock.common.plain_text import one_line
+from penstock.common.plain_text import shown_name
 from penstock.errors import PortInUseError
 from penstock.executors.driver import interrupts
 from penstock.executors.driver.observation.running_jobs import JOBS
@@ -89,10 +89,10 @@ class Serving:
             served = self._served
             if served is None:
                 served = self._served = self._open(configuration)
-                _say(f"Job {one_line(name)!r}: {served.address}", configuration)
+                _say(f"Job {shown_name(name)!r}: {served.address}", configuration)
             else:
                 served = self._served = _with_token(served, configuration)
-                _LOG.info("Job %r: %s", name, served.address)
+                _LOG.info("Job %r: %s", shown_name(name), served.address)
         return served.address
 
     def _open(self, configuration: Configuration) -> _Served:
