@@ -266,7 +266,7 @@ def shown(job: Running) -> Iterator[None]:
     ):
         os.close(reading)
         with redirect_stderr(terminal):
-            line = FOLLOWERS.follow(job.observed.view, Configuration(), is_awaited=True)
+            line = FOLLOWERS.follow(job.observed, Configuration(), is_awaited=True)
             yield
             line.end()
         process.terminate()

@@ -217,7 +217,11 @@ class TestLastLine:
         ],
     )
     def test_of_one_that_was_stopped(self, savepoint: str | None, place: str) -> None:
-        written = () if savepoint is None else (SavepointView(savepoint, 3, STARTED, 5, 80, stopped=True),)
+        written = (
+            ()
+            if savepoint is None
+            else (SavepointView(savepoint, 3, STARTED, 5, 80, stopped=True),)
+        )
         found = last_line(self.ended(is_stopped=True, savepoints=written))
         assert found == f"fares: stopped after 55 s · 86,000 records · 2 epochs · {place}"
 
