@@ -23,12 +23,14 @@ class PenstockError(Exception):
         operator: The name of the operator whose function met the error; None if it was not met in one.
         record: The text of the record that function was called with, shortened; None if there was none.
         user_traceback: The traceback of that function as text, without frames of penstock's; None if there is none.
+        user_class: The class of what that function raised, as tracebacks name it; None if it is the error's own.
         user_line: The user's own line that it failed in, as `rides.py:14 in fare`; None if that is not known.
     """
 
     operator: str | None = None
     record: str | None = None
     user_traceback: str | None = None
+    user_class: str | None = None
     user_line: str | None = None
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:

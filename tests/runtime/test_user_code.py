@@ -229,6 +229,13 @@ class TestFunctionFailure:
         assert (type(copy), str(copy)) == (UserFunctionError, str(failure))
         assert (copy.operator, copy.record) == ("Map", "'x'")
         assert (copy.user_traceback, copy.user_line) == (failure.user_traceback, failure.user_line)
+        assert copy.user_class == "ZeroDivisionError"
+
+    def test_names_the_users_class_as_its_traceback_does(self) -> None:
+        failure = failure_of(lambda: json.loads("no json"))
+
+        assert failure.user_class == "json.decoder.JSONDecodeError"
+        assert f"\n{failure.user_class}: " in str(failure.user_traceback)
 
     def test_knows_the_users_own_line(self) -> None:
         def parse() -> None:

@@ -207,8 +207,15 @@ def described_failure(
     failure.operator = operator
     failure.record = record
     failure.user_traceback = "".join(lines)
+    failure.user_class = _name_of(type(error))
     failure.user_line = _users_line(traceback.extract_tb(frames))
     return failure
+
+
+def _name_of(cls: type[BaseException]) -> str:
+    """Return the name of a class of exceptions as tracebacks have it."""
+    is_known = cls.__module__ in {"builtins", "__main__"}
+    return cls.__qualname__ if is_known else f"{cls.__module__}.{cls.__qualname__}"
 
 
 def _placed(

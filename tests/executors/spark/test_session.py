@@ -26,6 +26,7 @@ from pyspark.sql import SparkSession
 from penstock.common import Configuration
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.errors import JarsNotLoadedError
+from penstock.executors.driver.observation.running_jobs import JOBS
 
 configuration = Configuration().set_string("spark.master", "local[1]")
 configuration.set_string("spark.ui.enabled", "true").set_string("spark.ui.port", "0")
@@ -43,7 +44,7 @@ try:
     env.execute()
 except JarsNotLoadedError as error:
     jars.append(error.message)
-print(json.dumps([found, spark.sparkContext.uiWebUrl, jars]))
+print(json.dumps([found, spark.sparkContext.uiWebUrl, jars, JOBS.jobs()[0].view().spark_url]))
 """
 
 
@@ -87,9 +88,10 @@ def test_the_configuration_says_who_works_and_where_the_page_is(tmp_path: Path) 
         check=True,
         env=environment,
     )
-    found, page, (loaded, missing) = json.loads(run.stdout.splitlines()[-1])
+    found, page, (loaded, missing), seen = json.loads(run.stdout.splitlines()[-1])
     assert found == ["other"]
     assert page.startswith("http://127.0.0.1:")
+    assert seen == page
     assert loaded.endswith("/one.jar")
     assert str(jars[1]) in missing
     assert str(jars[0]) not in missing

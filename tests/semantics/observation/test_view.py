@@ -96,7 +96,7 @@ def test_a_poison_record_is_one_exception_that_came_often(
     assert (view.status, view.phase, view.restarts) == (JobStatus.FAILED, "failed", 2)
     (found,) = view.exceptions
     assert (found.operator, found.record, found.times, found.epoch) == ("Fail", "4", 3, 1)
-    assert found.message == "ValueError: four"
+    assert (found.name, found.message) == ("ValueError", "ValueError: four")
     assert found.traceback.startswith("Traceback")
     assert "raise ValueError" in found.traceback
     assert found.vertex_id in {vertex.vertex_id for vertex in view.vertices}

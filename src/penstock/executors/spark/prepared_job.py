@@ -27,6 +27,7 @@ from penstock.executors.spark.kafka.connector import (
 )
 from penstock.executors.spark.kafka.groups import ConsumerGroups, ReadTopics
 from penstock.executors.spark.kafka.package import connector_package
+from penstock.executors.spark.page.description import page_of
 from penstock.executors.spark.session import cores_of, is_built_here, session
 from penstock.executors.spark.shipping import ship_code, ship_files, ship_interpreter
 from penstock.executors.spark.sinks import SparkCommitter, spark_sinks
@@ -77,6 +78,8 @@ class PreparedJob:
         self._take_topics()
         with seen.doing("starting Spark"):
             self.spark = session(request.engine, request.configuration, self._packages)
+        seen.runs_on(page_of(self.spark))
+        self._seen = seen
         self._cores = cores_of(self.spark)
         self._note = note_of(self.job_id) if is_cancellable else None
         readings = self._readings()
@@ -124,6 +127,7 @@ class PreparedJob:
     def take_new_session(self) -> None:
         """Go over to another session: the one that the job had has ended."""
         self.spark = session(None, self.request.configuration, self._packages)
+        self._seen.runs_on(page_of(self.spark))
         self.sources = _spark_sources(self.compiled.graph, self.compiled.program, self._readings())
         self._ship()
 

@@ -29,6 +29,14 @@ def test_an_exception_has_operator_record_and_the_users_traceback() -> None:
     assert (found.epoch, found.times) == (3, 1)
 
 
+def test_its_name_is_that_of_the_users_class() -> None:
+    log = ExceptionLog()
+    error = poison("1")
+    error.user_class = "ValueError"
+    log.add(error, 7, 3)
+    assert [found.name for found in log.views()] == ["ValueError"]
+
+
 def test_the_same_in_a_row_is_counted_and_the_newest_comes_first() -> None:
     log = ExceptionLog()
     for epoch in range(3):

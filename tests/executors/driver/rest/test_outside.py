@@ -84,6 +84,12 @@ def test_a_job_is_seen_saved_and_stopped(
     assert Path(saved["operation"]["location"].removeprefix("file://")).is_dir()
     assert ask(f"/jobs/{job_id}/status").body == {"status": "RUNNING"}
 
+    latest = ask(f"/jobs/{job_id}/checkpoints").body["latest"]["savepoint"]
+    assert latest["is_savepoint"] is True
+    assert latest["external_path"] == saved["operation"]["location"]
+    history = ask(f"/jobs/{job_id}/checkpoints").body["history"]
+    assert [one["id"] for one in history if one["is_savepoint"]] == [latest["id"]]
+
     begun = ask(f"/jobs/{job_id}/checkpoints", "POST", {})
     found = wait_for_result(ask, f"/jobs/{job_id}/checkpoints/{begun.body['request-id']}")
     latest = ask(f"/jobs/{job_id}/checkpoints").body["latest"]["completed"]

@@ -18,6 +18,7 @@ from tests.executors.driver.rest.shapes import differences, shape
 
 from penstock.common.job_status import JobStatus
 from penstock.executors.driver.reports import recent_log
+from penstock.executors.driver.reports.job_view import ExceptionView, SavepointView
 
 FLINK = json.loads(Path(__file__).with_name("flink_answers.json").read_text())
 NAMES = {
@@ -222,3 +223,26 @@ def test_without_the_library_for_prometheus_the_answer_says_so(
 
     assert reply.status == 501
     assert "penstock[metrics]" in reply.body["errors"][0]
+
+
+def test_a_failure_says_of_which_record_it_was_and_how_often_it_came() -> None:
+    failure = ExceptionView(
+        1, "ValueError", "no", "Traceback: no", "Sum", views.SUM_ID, "'x'", 7, 3
+    )
+    with served(ShownJob(views.view(exceptions=(failure,)))) as client:
+        (found,) = client(f"/jobs/{views.JOB_ID}/exceptions").body["exceptionHistory"]["entries"]
+
+    assert (found["exceptionName"], found["taskName"]) == ("ValueError", "Sum -> Sink: out")
+    labels = {"operator": "Sum", "record": "'x'", "epoch": "7", "times": "3", "message": "no"}
+    assert found["failureLabels"] == labels
+
+
+def test_a_savepoint_is_a_checkpoint_that_has_a_place_of_its_own() -> None:
+    savepoint = SavepointView("/s/savepoint-1", 3, views.STARTED + 13_000, 40, 80)
+    with served(ShownJob(views.view(savepoints=(savepoint,)))) as client:
+        latest = client(f"/jobs/{views.JOB_ID}/checkpoints").body["latest"]
+
+    assert (latest["savepoint"]["id"], latest["savepoint"]["state_size"]) == (3, 80)
+    assert latest["savepoint"]["checkpoint_type"] == "SAVEPOINT"
+    assert latest["savepoint"]["external_path"] == "/s/savepoint-1"
+    assert latest["completed"]["external_path"] == "file:/c/3"

@@ -57,7 +57,7 @@ class ExceptionLog:
         operator = getattr(error, "operator", None) or None
         return ExceptionView(
             happened,
-            type(error).__name__,
+            getattr(error, "user_class", None) or type(error).__name__,
             without_secrets(first_line_of(error)),
             without_secrets(_text(error)),
             operator,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Set
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Final
 
 from penstock.common.configuration import options
@@ -207,7 +208,8 @@ class ObservedJob:
         vertices = () if self._chains is None else self._chains.views(noted)
         samples = () if self._chains is None else self._chains.samples(noted)
         event_time = EventTime() if self._watermarks is None else self._watermarks.seen(noted)
-        epochs = tuple(self._epoch(epoch) for epoch in noted.epochs)
+        saved = {savepoint.epoch for savepoint in self._savepoints}
+        epochs = tuple(self._epoch(epoch, saved) for epoch in noted.epochs)
         restored = noted.restored
         done = [epoch for epoch in epochs if epoch.failure is None]
         sources = [vertex for vertex in vertices if vertex.is_source]
@@ -284,10 +286,13 @@ class ObservedJob:
             return "waiting for the first records"
         return f"first epoch, {int(self._clocks.seconds() - running.begun)} s"
 
-    def _epoch(self, epoch: NotedEpoch) -> EpochView:
+    def _epoch(self, epoch: NotedEpoch, saved: Set[int]) -> EpochView:
+        is_savepoint = epoch.number in saved and epoch.failure is None
         if epoch.view is not None:
+            if epoch.view.is_savepoint < is_savepoint:
+                epoch.view = replace(epoch.view, is_savepoint=True)
             return epoch.view
-        found = self._epoch_now(epoch)
+        found = replace(self._epoch_now(epoch), is_savepoint=is_savepoint)
         if epoch.is_over:
             # Measured: nine tenths of the time of a picture went into epochs that were over.
             epoch.view = found

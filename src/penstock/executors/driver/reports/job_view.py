@@ -184,7 +184,7 @@ class EpochView:
         state_size: How many bytes the files of all state have.
         changed_size: How many bytes of them it wrote.
         location: Where its metadata is; None where no checkpoint location is set.
-        is_savepoint: Whether it was written as a savepoint.
+        is_savepoint: Whether a savepoint was written of it.
         failure: What it failed with, in one line; None of an epoch that was committed.
         state_sizes: The bytes of state of each chain, by vertex id.
     """
@@ -232,7 +232,7 @@ class ExceptionView:
 
     Attributes:
         happened: When.
-        name: The class of the exception.
+        name: The class of the exception: of one that a function of the user raised, that one's.
         message: What it says.
         traceback: The user's own frames, as Python shows them; the whole text of a named error else.
         operator: The operator; None where none is to blame.

@@ -16,6 +16,14 @@ from penstock.common.plain_text import fitted
 _LONGEST: Final = 200
 
 
+def page_of(spark: SparkSession) -> str | None:
+    """Return where Spark's page is; None where it has none, and under Spark Connect, which does not know."""
+    if isinstance(spark, SparkSession):
+        with suppress(Exception):  # as below
+            return spark.sparkContext.uiWebUrl
+    return None
+
+
 def describe(spark: SparkSession, *parts: str) -> None:
     """Say what the calling thread has Spark do from now on; under Spark Connect nothing is said.
 

@@ -18,7 +18,6 @@ def checkpoints(view: JobView) -> dict[str, Any]:
     """Return the last hundred epochs, newest first, and what they took."""
     newest = list(reversed(view.epochs))
     completed = [epoch for epoch in newest if epoch.failure is None]
-    savepoints = [epoch for epoch in completed if epoch.is_savepoint]
     failed = [epoch for epoch in newest if epoch.failure is not None]
     return {
         "counts": {
@@ -31,7 +30,7 @@ def checkpoints(view: JobView) -> dict[str, Any]:
         "summary": _summary(completed),
         "latest": {
             "completed": _first(completed, view),
-            "savepoint": _first(savepoints, view),
+            "savepoint": _last_savepoint(view),
             "failed": _first(failed, view),
             "restored": _restored(view),
         },
@@ -54,6 +53,24 @@ def _summary(completed: Sequence[EpochView]) -> dict[str, Any]:
 
 def _first(epochs: Sequence[EpochView], view: JobView) -> dict[str, Any] | None:
     return _checkpoint(epochs[0], view) if epochs else None
+
+
+def _last_savepoint(view: JobView) -> dict[str, Any] | None:
+    """Return the last savepoint as the checkpoint that it is in Flink; its epoch may be none of the last hundred."""
+    if not view.savepoints:
+        return None
+    last = view.savepoints[-1]
+    known = next((epoch for epoch in reversed(view.epochs) if epoch.number == last.epoch), None)
+    written = EpochView(
+        last.epoch,
+        last.started,
+        last.duration,
+        state_size=last.size,
+        changed_size=last.size,
+        is_savepoint=True,
+        state_sizes={} if known is None else known.state_sizes,
+    )
+    return {**_checkpoint(written, view), "external_path": last.location}
 
 
 def _restored(view: JobView) -> dict[str, Any] | None:

@@ -161,6 +161,14 @@ def exceptions(view: JobView, most: int = _MOST_EXCEPTIONS) -> dict[str, Any]:
 
 def _exception(found: ExceptionView, view: JobView) -> dict[str, Any]:
     chains = {vertex.vertex_id: vertex.name for vertex in view.vertices}
+    # Labels are Flink's place for what else is known of a failure.
+    labels = {
+        "operator": found.operator,
+        "record": found.record,
+        "epoch": found.epoch,
+        "times": found.times,
+        "message": found.message,
+    }
     return {
         "exceptionName": found.name,
         "stacktrace": found.traceback,
@@ -168,7 +176,7 @@ def _exception(found: ExceptionView, view: JobView) -> dict[str, Any]:
         "taskName": chains.get(found.vertex_id or "") or found.operator,
         "endpoint": None,
         "taskManagerId": TASK_MANAGER,
-        "failureLabels": {},
+        "failureLabels": {name: str(label) for name, label in labels.items() if label is not None},
     }
 
 
