@@ -76,11 +76,11 @@ _OF_REQUESTS = "(process_request_thread)"
 class Scale:
     """How much of everything: rounds, and for how many seconds a side is measured in each."""
 
-    rounds: int = 7
-    seconds: float = 10
+    rounds: int = 5
+    seconds: float = 5
 
 
-QUICK = Scale(rounds=1, seconds=5)
+QUICK = Scale(rounds=1)
 
 
 @dataclass(frozen=True)
