@@ -28,11 +28,6 @@ from penstock.errors import SavepointError, UnclaimedStateError, UserFunctionErr
 from penstock.testing import TestingSource, local_environment
 
 
-@pytest.fixture(autouse=True)
-def _short_polls(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("penstock.executors.driver.job._POLL_SECONDS", 0.001)
-
-
 @pytest.fixture
 def name(request: pytest.FixtureRequest) -> str:
     return str(request.node.name)

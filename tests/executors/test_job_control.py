@@ -43,11 +43,6 @@ from penstock.executors.driver.savepoints import Savepoints
 from penstock.testing import TestingSource, local_environment
 
 
-@pytest.fixture(autouse=True)
-def _short_polls(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("penstock.executors.driver.job._POLL_SECONDS", 0.001)
-
-
 @pytest.fixture
 def name(request: pytest.FixtureRequest) -> str:
     return str(request.node.name)

@@ -31,11 +31,6 @@ SECONDS = 30
 """How long a test waits for what comes at once, if all is well."""
 
 
-@pytest.fixture(autouse=True)
-def _short_polls(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("penstock.executors.driver.job._POLL_SECONDS", 0.001)
-
-
 def _program() -> Program:
     builder = ProgramBuilder()
     source = builder.source([[1]])

@@ -27,8 +27,7 @@ from penstock.testing import TestingSource, local_environment
 
 @pytest.fixture(autouse=True)
 def _short_polls(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("job", "epoch_loop"):
-        monkeypatch.setattr(f"penstock.executors.driver.{module}._POLL_SECONDS", 0.001)
+    monkeypatch.setattr("penstock.executors.driver.epoch_loop._POLL_SECONDS", 0.001)
 
 
 @pytest.fixture

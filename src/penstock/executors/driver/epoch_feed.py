@@ -63,8 +63,12 @@ class EpochFeed:
         """Let whoever waits for the next one wait no longer."""
         self._results.put(None)
 
-    def next(self, seconds: float = 0.0) -> News | None:
-        """Return what nobody has taken yet and came first; None if there is none for some seconds."""
+    def next(self, seconds: float | None = 0.0) -> News | None:
+        """Return what nobody has taken yet and came first; None if there is none for some seconds.
+
+        Args:
+            seconds: How long is waited for it; None for as long as it takes, or until it is woken.
+        """
         try:
             return self._results.get(timeout=seconds)
         except queue.Empty:

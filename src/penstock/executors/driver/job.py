@@ -55,7 +55,6 @@ from penstock.interruptible import wait_until
 from penstock.runtime.program import Program
 
 _LOG = logging.getLogger("penstock")
-_POLL_SECONDS = 0.02
 
 
 class Job:
@@ -200,7 +199,7 @@ class Job:
             self._tell("on_job_started", JobStarted(self.job_id, self._request.name))
             while True:
                 ended = self._ended.is_set()
-                seconds = 0.0 if ended else _POLL_SECONDS
+                seconds = 0.0 if ended else None
                 while (result := self._feed.next(seconds)) is not None:
                     if isinstance(result, Restart):
                         self._tell_of_restart(result)
