@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import dataclasses
 import logging
+from typing import Any
 
 import pytest
 from tests.executors.driver.rest.page import views
@@ -9,6 +10,8 @@ from tests.executors.driver.rest.page.browser import Browser
 from tests.executors.driver.rest.page.driver import SAVEPOINT, Driver, MovingJob
 
 from penstock.errors import SavepointError
+from penstock.executors.driver.rest.exchange import Answer
+from penstock.executors.driver.rest.shared_views import SharedViews
 
 pytestmark = pytest.mark.browser
 
@@ -210,3 +213,22 @@ def test_a_driver_that_was_started_anew_has_other_jobs(driver: Driver, browser: 
     browser.click("#gone a", "See the jobs that it has")
     browser.one(".jobs a", "another")
     browser.until(lambda: not browser.all("body.gone"), "colours")
+
+
+def test_what_the_browser_has_already_is_not_sent_again(
+    driver: Driver, browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = []
+    answer = SharedViews.answer
+
+    def noted(views: SharedViews, *arguments: Any) -> Answer:
+        answers.append(answer(views, *arguments))
+        return answers[-1]
+
+    monkeypatch.setattr(SharedViews, "answer", noted)
+    shown = views.clicks(300)
+    monkeypatch.setattr(driver.job, "now", lambda: shown)
+    browser.open(driver.address + JOB)
+    browser.until(lambda: [one.status for one in answers[:3]] == [200, 304, 304], "304 twice")
+    browser.shows("12 operators in 6 chains")
+    assert browser.complaints() == []
