@@ -105,7 +105,7 @@ def test_a_job_is_looked_at_twice_a_second_however_often_the_wheel_turns() -> No
     with screen() as terminal:
         clock = Clock()
         shared = SharedRow(TerminalRow(clock), clock)
-        job = InTerminal(shared, clock)
+        job = InTerminal(shared, clock, Clock())
         rows = set()
         for _ in range(100):
             job.show(counted, is_awaited=True)
@@ -113,6 +113,27 @@ def test_a_job_is_looked_at_twice_a_second_however_often_the_wheel_turns() -> No
             clock.now += 0.1
         job.leave(None)
     assert 16 <= len(calls) <= 21
+    assert len(rows) == 10
+
+
+def test_one_that_takes_long_to_look_at_is_looked_at_seldom_and_the_wheel_turns_on() -> None:
+    calls = []
+    clock, spent = Clock(), Clock()
+
+    def slow() -> JobView:
+        calls.append(clock.now)
+        spent.now += 0.025
+        return view()
+
+    with screen() as terminal:
+        job = InTerminal(SharedRow(TerminalRow(clock), clock), clock, spent)
+        rows = set()
+        for _ in range(200):
+            job.show(slow, is_awaited=True)
+            rows.add(terminal.rows()[0][:1])
+            clock.now += 0.1
+        job.leave(None)
+    assert calls == pytest.approx([0.0, 5.0, 10.0, 15.0], abs=0.5)
     assert len(rows) == 10
 
 

@@ -76,6 +76,24 @@ def test_the_longer_a_view_takes_the_longer_it_is_shown(asks_for_json: bool) -> 
     assert job.asked * 0.05 / 100 == pytest.approx(0.005)
 
 
+def test_a_page_of_metrics_takes_a_hundredth_of_the_time() -> None:
+    clock, spent, made = Clock(), Clock(), []
+    shared = SharedViews(clock, spent)
+
+    def page() -> bytes:
+        spent.now += 0.1
+        made.append(clock.now)
+        return b"%d" % len(made)
+
+    found = set()
+    for _ in range(100):
+        found.add(shared.metrics(page))
+        clock.now += 5
+    assert len(found) == len(made) == 50
+    shared.forget()
+    assert shared.metrics(page) == b"51"
+
+
 def test_that_a_job_begins_and_ends_is_seen_at_once() -> None:
     job, shared = CountedJob(), SharedViews(Clock())
     assert shared.view(job).status is JobStatus.RUNNING

@@ -16,6 +16,7 @@ from penstock.executors.driver.progress.job_line import job_line
 from penstock.executors.driver.progress.notebook import NotebookLine, is_notebook
 from penstock.executors.driver.progress.terminal import TerminalRow, is_terminal, writable
 from penstock.executors.driver.reports.job_view import JobView
+from penstock.executors.driver.reports.pace import Pace
 
 _LOG: Final = logging.getLogger("penstock")
 _SECONDS_A_TURN: Final = 3.0
@@ -104,29 +105,45 @@ class InTerminal:
 
     Args:
         shared: The row.
+        clock: Tells the time, in seconds.
+        spent: Tells how many seconds of a processor the thread has taken.
     """
 
     seconds = 0.1
     _SECONDS_A_VIEW = 0.5
 
-    def __init__(self, shared: SharedRow, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        shared: SharedRow,
+        clock: Callable[[], float] = time.monotonic,
+        spent: Callable[[], float] = time.thread_time,
+    ) -> None:
         self._shared = shared
-        self._clock = clock
         self._view: JobView | None = None
-        self._seen = 0.0
+        self._pace = Pace(self._SECONDS_A_VIEW, clock, spent)
+        self._line: tuple[int, str] | None = None
         self._is_shell = hasattr(sys, "ps1")
         shared.enter(self)
 
     def show(self, view: Callable[[], JobView], *, is_awaited: bool) -> None:
         if self._is_shell and not is_awaited:
             return
-        place, now = self._shared.place_of(self), self._clock()
+        place = self._shared.place_of(self)
         if place is None:
             return
-        if self._view is None or now - self._seen >= self._SECONDS_A_VIEW:
-            self._view, self._seen = view(), now
         row = self._shared.row
-        row.show(place + job_line(self._view, row.columns() - len(place)))
+        row.show(place + self._text(view, row.columns() - len(place)))
+
+    def _text(self, view: Callable[[], JobView], columns: int) -> str:
+        """Return the line; one that was made stays while it says the same, and only the wheel before it turns."""
+        if self._view is None or self._pace.is_due:
+            with self._pace.making():
+                self._view = view()
+            self._line = None
+        if self._line is None or self._line[0] != columns:
+            with self._pace.adding():
+                self._line = columns, job_line(self._view, columns)
+        return self._line[1]
 
     def leave(self, text: str | None) -> bool:
         self._shared.leave(self, text)

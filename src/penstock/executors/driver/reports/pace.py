@@ -11,10 +11,11 @@ _TIMES: Final = 200
 
 
 class Pace:
-    """Says when something is to be made anew: so seldom that it takes a two hundredth of a processor at the most.
+    """Says when something is to be made anew: so seldom that it takes little of a processor.
 
     Args:
         least_s: How many seconds at least what was made is good for.
+        times: For how many times as long as it took it is good. Default: 200, half a percent of a processor.
         clock: Returns seconds that never go back.
         spent: Returns the seconds of a processor that the thread has taken.
     """
@@ -24,8 +25,11 @@ class Pace:
         least_s: float,
         clock: Callable[[], float] = time.monotonic,
         spent: Callable[[], float] = time.thread_time,
+        *,
+        times: int = _TIMES,
     ) -> None:
         self._least_s = least_s
+        self._times = times
         self._clock = clock
         self._spent = spent
         self._made: float | None = None
@@ -34,7 +38,7 @@ class Pace:
     @property
     def is_due(self) -> bool:
         """Whether it is to be made anew."""
-        good_for = max(self._least_s, _TIMES * self._cost)
+        good_for = max(self._least_s, self._times * self._cost)
         return self._made is None or self._clock() - self._made >= good_for
 
     @contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple
 
 from penstock.errors import MetricsLibraryNotFoundError
@@ -26,6 +26,7 @@ from penstock.executors.driver.rest.exchange import Answer, Request, RequestRefu
 from penstock.executors.driver.rest.operations import Operations
 from penstock.executors.driver.rest.shared_views import SharedViews
 from penstock.executors.driver.rest.watched_job import JobsOfProcess
+from penstock.metrics import ReportedMetric
 
 _Handler = Callable[[Call], Any]
 """Returns an `Answer`, or what is said as JSON."""
@@ -59,16 +60,17 @@ def _metrics_of_subtask(call: Call) -> Any:
 
 
 def _page_for_prometheus(call: Call) -> Answer:
-    running = [view for view in call.views if not view.status.is_terminal_state()]
     try:
-        page = prometheus_page(
-            metric
-            for view in running
-            for metric in Naming(ScopeFormats()).reported(metrics_of(view))
-        )
+        page = call.shared_views.metrics(lambda: prometheus_page(_reported(call)))
     except MetricsLibraryNotFoundError as error:
         raise RequestRefusedError(501, str(error)) from error
     return Answer(page, content_type=CONTENT_TYPE)
+
+
+def _reported(call: Call) -> Iterator[ReportedMetric]:
+    for view in call.views:
+        if not view.status.is_terminal_state():
+            yield from Naming(ScopeFormats()).reported(metrics_of(view))
 
 
 def _exceptions(call: Call) -> Any:

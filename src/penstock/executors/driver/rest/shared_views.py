@@ -18,6 +18,7 @@ from penstock.executors.driver.rest.exchange import Answer, Request
 from penstock.executors.driver.rest.watched_job import WatchedJob
 
 _LEAST_SECONDS: Final = 0.5
+_TIMES_OF_METRICS: Final = 100
 
 
 @dataclass
@@ -61,11 +62,29 @@ class SharedViews:
         self._spent = spent
         self._lock = threading.Lock()
         self._shared: WeakKeyDictionary[WatchedJob, _Shared] = WeakKeyDictionary()
+        self._metrics_lock = threading.Lock()
+        self._metrics: bytes | None = None
+        # Of hundreds of subtasks it takes longer than all views: who asks each five seconds may get it twice.
+        self._metrics_pace = Pace(0.0, clock, spent, times=_TIMES_OF_METRICS)
 
     def forget(self) -> None:
         """Show nothing again of what was said: somebody has steered a job."""
         with self._lock:
             self._shared = WeakKeyDictionary()
+            self._metrics = None
+
+    def metrics(self, page: Callable[[], bytes]) -> bytes:
+        """Return the page of metrics of all jobs.
+
+        Args:
+            page: Makes it.
+        """
+        with self._metrics_lock:
+            found = self._metrics
+            if found is None or self._metrics_pace.is_due:
+                with self._metrics_pace.making():
+                    found = self._metrics = page()
+            return found
 
     def view(self, job: WatchedJob) -> JobView:
         """Return the view of a job."""
