@@ -64,7 +64,7 @@ class WatchedFeed(EpochFeed):
         self.read = [threading.Event() for _ in range(10)]
         self._given: News | None = None
 
-    def next(self, seconds: float = 0.0) -> News | None:
+    def next(self, seconds: float | None = 0.0) -> News | None:
         # The client is done with an epoch when it asks for the next one.
         if isinstance(self._given, EpochResult):
             self.read[self._given.record.number].set()
