@@ -54,8 +54,8 @@ class Recent(Generic[T]):
         ...     recent.begin(second)
         ...     count += 50
         ...     recent.changed(second + 1)
-        >>> recent.span(130.0)
-        Span(base=1000, since=120.0, seconds=10.0)
+        >>> recent.span(130)
+        Span(base=1000, since=120, seconds=10.0)
     """
 
     def __init__(self, counts: Callable[[], T]) -> None:

@@ -31,14 +31,15 @@ def shown_name(name: str, longest: int = _LONGEST_JOB) -> str:
 
     Args:
         name: The name.
-        longest: How many letters' room there is.
+        longest: How many letters' room there is, and how many there are at most.
 
     Example:
         >>> shown_name("Source: <numbers> -> Map")
         'Source: (numbers) -> Map'
     """
     parts = (part.translate(_HARMLESS) for part in one_line(name).split(_ARROW))
-    return fitted(_ARROW.join(parts), longest) or "unnamed"
+    # Marks take no room, but what is sent to the page is not to grow with them.
+    return fitted(_ARROW.join(parts), longest)[:longest] or "unnamed"
 
 
 def level_names(program: Program) -> list[str]:
