@@ -27,6 +27,10 @@ class TaskPlace:
     parallelism: int = 1
     epoch: int | None = None
 
+    def copied(self) -> TaskPlace:
+        """Return the same place, which stays so: that of an operator changes with the epoch."""
+        return TaskPlace(self.job_id, self.operator, self.subtask, self.parallelism, self.epoch)
+
     def __str__(self) -> str:
         """Return it as users read it, as in `Map (1/4), epoch 3`."""
         subtask = "" if self.subtask is None else f" ({self.subtask + 1}/{self.parallelism})"

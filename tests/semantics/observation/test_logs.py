@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import threading
 import warnings
 from pathlib import Path
@@ -13,9 +14,12 @@ import pytest
 from tests.semantics.conftest import NewEnvironment
 
 from penstock.common import Time, WatermarkStrategy
+from penstock.common.watermark_strategy import TimestampAssigner
 from penstock.datastream import (
     AsyncDataStream,
     AsyncFunction,
+    EpochCompleted,
+    EpochListener,
     KeyedProcessFunction,
     MapFunction,
     RuntimeContext,
@@ -115,6 +119,101 @@ def test_each_subtask_has_its_lines(
     assert {record.operator for record in found} == {"keyed"}  # type: ignore[attr-defined]
     times = [record.created for record in found]
     assert times == sorted(times)
+
+
+class Broken(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        raise OSError("the disk is full")
+
+
+@pytest.fixture
+def _broken() -> Any:
+    handler = Broken()
+    LOG.addHandler(handler)
+    yield
+    LOG.removeHandler(handler)
+
+
+@pytest.mark.usefixtures("_broken")
+def test_a_handler_that_fails_fails_no_job(
+    new_environment: NewEnvironment, capsys: pytest.CaptureFixture[str]
+) -> None:
+    usual = logging.Logger.handle
+    env = new_environment()
+    env.from_collection([1, 2]).map(log_and_pass).print()
+    env.execute()
+
+    found = capsys.readouterr()
+    assert found.out == "1\n2\n"
+    assert found.err.count("OSError: the disk is full") == 1
+    assert logging.Logger.handle is usual
+    with pytest.raises(OSError, match="disk"):
+        LOG.error("no function logs this")
+
+
+class Stamping(TimestampAssigner):
+    def extract_timestamp(self, value: int, record_timestamp: int | None) -> int:
+        LOG.info("read %d", value)
+        return value
+
+
+def test_sources_and_sinks_log(
+    new_environment: NewEnvironment, caplog: pytest.LogCaptureFixture
+) -> None:
+    env = new_environment()
+    strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(Stamping())
+    numbers = env.from_source(TestingSource([[1]]), strategy, "numbers")
+    numbers.add_sink(lambda value: LOG.info("wrote %d", value)).name("out")
+    env.execute()
+
+    found = [(record.getMessage(), vars(record)["operator"]) for record in lines_of(caplog)]
+    assert found == [("read 1", "Source: numbers"), ("wrote 1", "Sink: out")]
+
+
+class Quieter(EpochListener):
+    def on_epoch_completed(self, event: EpochCompleted) -> None:
+        LOG.setLevel(logging.ERROR)
+
+
+@pytest.mark.parametrize("executor", [pytest.param("spark", marks=pytest.mark.spark)])
+@pytest.mark.usefixtures("_levels")
+def test_a_level_that_changes_while_a_job_runs_holds_from_the_next_epoch_on(
+    new_environment: NewEnvironment, caplog: pytest.LogCaptureFixture
+) -> None:
+    env = new_environment()
+    env.add_epoch_listener(Quieter())
+    source = TestingSource([[number] for number in range(1, 9)])
+    numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers")
+    numbers.map(log_and_pass).print()
+    env.execute()
+
+    found = [record.getMessage() for record in lines_of(caplog)]
+    assert found[0] == "got 1"
+    assert "got 8" not in found
+
+
+class DieOnce(MapFunction):
+    def __init__(self, marker: Path) -> None:
+        self.marker = marker
+
+    def map(self, value: int) -> int:
+        LOG.info("got %d", value)
+        if not self.marker.exists():
+            self.marker.touch()
+            os._exit(1)
+        return value
+
+
+@pytest.mark.parametrize("executor", [pytest.param("spark", marks=pytest.mark.spark)])
+def test_lines_of_a_task_that_spark_tries_again_come_once(
+    new_environment: NewEnvironment, caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    env = new_environment()
+    env.from_collection([1, 2]).map(DieOnce(tmp_path / "died")).name("dies").print()
+    env.execute()
+
+    found = [(record.getMessage(), vars(record)["task"]) for record in lines_of(caplog)]
+    assert found == [("got 1", "dies (1/1), epoch 0"), ("got 2", "dies (1/1), epoch 0")]
 
 
 class OnTimer(KeyedProcessFunction):
@@ -320,6 +419,7 @@ def _levels() -> Any:
     yield
     quiet.setLevel(logging.NOTSET)
     loud.setLevel(logging.NOTSET)
+    LOG.setLevel(logging.NOTSET)
     logging.disable(logging.NOTSET)
 
 

@@ -6,6 +6,7 @@ import copy
 import logging
 import pickle
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -87,6 +88,29 @@ def test_a_warning_that_is_an_error_is_logged(caplog: pytest.LogCaptureFixture) 
     )
     TaskLog().show(TaskLines([line]))
     assert caplog.messages == ["old fares"]
+
+
+class Broken(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        raise OSError("the disk is full")
+
+
+@pytest.fixture
+def _broken() -> Iterator[None]:
+    handler = Broken()
+    logging.getLogger("shop").addHandler(handler)
+    yield
+    logging.getLogger("shop").removeHandler(handler)
+
+
+@pytest.mark.usefixtures("_broken")
+def test_a_handler_that_fails_is_told_of_once(
+    caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = [line_of(text, level=logging.ERROR) for text in ("one", "two")]
+    TaskLog().show(TaskLines(lines))
+    assert capsys.readouterr().err.count("OSError: the disk is full") == 1
+    assert RECENT_LOG.lines()[-1]["message"] == "two"
 
 
 def test_a_record_of_this_process_can_go_on() -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import logging
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.runtime.task.logs.lines import line_of
+from tests.runtime.task.logs.lines import PLACE, line_of, record_of
 
 from penstock.runtime.task.logs.gathered_lines import GatheredLines
+from penstock.runtime.task.logs.log_line import WaitingLine
 
 
 @given(st.integers(1, 60), st.lists(st.sampled_from(["a", "b"]), max_size=120))
@@ -52,6 +54,42 @@ def test_long_lines_are_fewer() -> None:
         "… and",
         "xxxxx",
     ]
+
+
+def test_of_a_flood_only_what_is_shown_is_formatted() -> None:
+    formatted: list[str] = []
+
+    class Record(logging.LogRecord):
+        def getMessage(self) -> str:  # noqa: N802 - it is logging's name
+            formatted.append(super().getMessage())
+            return formatted[-1]
+
+    gathered = GatheredLines(20)
+    for number in range(1_000):
+        record = Record("shop", logging.INFO, "shop.py", 3, "line %d", (number,), None)
+        assert WaitingLine.can_wait(record)
+        gathered.add(WaitingLine(record, PLACE))
+    made = gathered.all()
+    assert len(made) == 21
+    assert [line.attributes["args"] for line in made[-2:]] == [(998,), (999,)]
+    assert str(made[-1]).endswith("INFO shop: [clean (2/4), epoch 7] line 999")
+    assert len(formatted) <= 21
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        record_of("%s", [1]),
+        record_of(ValueError("x")),
+        record_of("x" * 2_000),
+        record_of("%s", "x" * 2_000),
+        record_of("x", user="me"),
+        record_of("x", exc_info=(ValueError, ValueError(), None)),
+    ],
+    ids=["object", "no text", "long", "long argument", "extra", "exception"],
+)
+def test_what_may_change_or_is_long_is_made_at_once(record: logging.LogRecord) -> None:
+    assert not WaitingLine.can_wait(record)
 
 
 @given(st.lists(st.integers(0, 30), max_size=60))

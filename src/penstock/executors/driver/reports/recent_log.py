@@ -6,7 +6,7 @@ import itertools
 import logging
 import threading
 from collections import deque
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from penstock.common.configuration.secrets import without_secrets
 
@@ -17,6 +17,25 @@ OF_TASK: Final = "task"
 """What a record has beside its usual attributes if a task logged it: which one, in words."""
 
 _EXCEPTIONS: Final = logging.Formatter()
+
+
+class _Line(NamedTuple):
+    """A line: see `RecentLog.lines`."""
+
+    job_id: str | None
+    number: int
+    at: int
+    level: str
+    logger: str
+    message: str
+    operator: str | None
+    subtask: int | None
+    epoch: int | None
+
+    def shown(self) -> dict[str, Any]:
+        found = self._asdict()
+        del found["job_id"]
+        return {**found, "message": without_secrets(self.message)}
 
 
 class RecentLog:
@@ -34,7 +53,7 @@ class RecentLog:
         self._most_lines = most_lines
         self._most_characters = most_characters
         self._longest = min(longest, most_characters)
-        self._lines: deque[tuple[str | None, dict[str, Any]]] = deque()
+        self._lines: deque[_Line] = deque()
         self._characters = 0
         self._numbers = itertools.count(1)
         self._lock = threading.Lock()
@@ -42,6 +61,7 @@ class RecentLog:
     def add(
         self,
         record: logging.LogRecord,
+        text: str | None = None,
         *,
         job_id: str | None = None,
         operator: str | None = None,
@@ -52,26 +72,22 @@ class RecentLog:
 
         Args:
             record: What was logged.
+            text: Its message. Default: what the record says itself.
             job_id: The job that logged it. Default: none, so that it is shown for all of them.
             operator: The operator whose function logged it. Default: none did.
             subtask: The index of its subtask.
             epoch: The number of the epoch.
         """
-        message = self._cut(_text_of(record))
-        line = {
-            "at": int(record.created * 1000),
-            "level": record.levelname,
-            "logger": record.name,
-            "message": message,
-            "operator": operator,
-            "subtask": subtask,
-            "epoch": epoch,
-        }
+        message = self._cut(_text_of(record, text))
+        at, level, logger = int(record.created * 1000), record.levelname, record.name
         with self._lock:
-            self._lines.append((job_id, {"number": next(self._numbers), **line}))
+            number = next(self._numbers)
+            self._lines.append(
+                _Line(job_id, number, at, level, logger, message, operator, subtask, epoch)
+            )
             self._characters += len(message)
             while len(self._lines) > self._most_lines or self._characters > self._most_characters:
-                self._characters -= len(self._lines.popleft()[1]["message"])
+                self._characters -= len(self._lines.popleft().message)
 
     def _cut(self, message: str) -> str:
         if len(message) <= self._longest:
@@ -93,11 +109,11 @@ class RecentLog:
         with self._lock:
             # Whoever asks again and again knows nearly all of them.
             newest_first = reversed(self._lines)
-            found = list(itertools.takewhile(lambda one: one[1]["number"] > after, newest_first))
+            found = list(itertools.takewhile(lambda line: line.number > after, newest_first))
         return [
-            {**line, "message": without_secrets(line["message"])}
-            for owner, line in reversed(found)
-            if job_id is None or owner in (None, job_id)
+            line.shown()
+            for line in reversed(found)
+            if job_id is None or line.job_id in (None, job_id)
         ]
 
     def listen(self) -> None:
@@ -117,10 +133,10 @@ class RecentLog:
         return True
 
 
-def _text_of(record: logging.LogRecord) -> str:
+def _text_of(record: logging.LogRecord, text: str | None) -> str:
     """Return the message, with traceback and stack; that something is wrong with it is no reason to fail."""
     try:
-        text = record.getMessage()
+        text = record.getMessage() if text is None else text
     except Exception as error:  # noqa: BLE001 - arguments may raise whatever they like
         text = f"{record.msg} (its arguments cannot be shown: {type(error).__name__})"
     if record.exc_text:

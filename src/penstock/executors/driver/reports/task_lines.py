@@ -6,9 +6,11 @@ import contextlib
 import logging
 import sys
 import threading
+import traceback
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 from penstock.executors.driver.reports.recent_log import OF_TASK, RECENT_LOG
@@ -37,6 +39,7 @@ class TaskLog:
 
     def __init__(self) -> None:
         self._warned: set[tuple[Any, ...]] = set()
+        self._errors = HandlerErrors()
 
     def show(self, told: TaskLines) -> None:
         """Have lines handled as if they were logged here, by loggers of the same names."""
@@ -44,7 +47,7 @@ class TaskLog:
             if line.warning is not None:
                 self._warn(line, *line.warning)
             else:
-                _handle(line, has_failed=told.has_failed)
+                self._handle(line, has_failed=told.has_failed)
 
     def _warn(self, line: LogLine, module: str, name: str) -> None:
         """Warn of what a function was warned of, once for all its subtasks."""
@@ -62,7 +65,42 @@ class TaskLog:
             )
         except Warning:
             # A filter has made an error of it, but nobody here could catch that.
-            _handle(line, has_failed=False)
+            self._handle(line, has_failed=False)
+
+    def _handle(self, line: LogLine, *, has_failed: bool) -> None:
+        logger = logging.getLogger(line.logger)
+        if not logger.isEnabledFor(line.level):
+            return
+        place = line.place
+        record = _record_of(line)
+        shown = attributes_of(place, has_failed=has_failed)
+        for name, value in shown.items():
+            vars(record).setdefault(name, value)
+        if place is None:
+            RECENT_LOG.add(record)
+        else:
+            _note(record, place)
+            if not logger.hasHandlers():
+                record.msg, record.args = told_with_place(record.getMessage(), shown[OF_TASK]), None
+        try:
+            logger.handle(record)
+        except Exception as error:  # noqa: BLE001 - it is the user's code
+            self._errors.tell(error, record)
+
+
+class HandlerErrors:
+    """Tells on standard error what filters and handlers of the log raise, which is no reason to fail a job."""
+
+    def __init__(self) -> None:
+        self._told: set[tuple[object, ...]] = set()
+        self._handler = logging.Handler()
+
+    def tell(self, error: Exception, record: logging.LogRecord) -> None:
+        """Tell what one raised that was given a line; the same is told once."""
+        *_, (frame, line) = traceback.walk_tb(error.__traceback__)
+        if (key := (type(error), frame.f_code, line)) not in self._told:
+            self._told.add(key)
+            self._handler.handleError(record)
 
 
 def _class_of(module: str, name: str) -> type[Warning]:
@@ -77,24 +115,6 @@ def _module_at(path: str) -> str:
     return "__main__" if path == main else path.removesuffix(".py")
 
 
-def _handle(line: LogLine, *, has_failed: bool) -> None:
-    logger = logging.getLogger(line.logger)
-    if not logger.isEnabledFor(line.level):
-        return
-    place = line.place
-    record = _record_of(line)
-    shown = attributes_of(place, has_failed=has_failed)
-    for name, value in shown.items():
-        vars(record).setdefault(name, value)
-    if place is None:
-        RECENT_LOG.add(record)
-    else:
-        _note(record, place)
-        if not logger.hasHandlers():
-            record.msg, record.args = told_with_place(record.getMessage(), shown[OF_TASK]), None
-    logger.handle(record)
-
-
 def _record_of(line: LogLine) -> logging.LogRecord:
     """Return a record as this process makes them, with all that the worker's had."""
     told = line.attributes
@@ -107,9 +127,10 @@ def _record_of(line: LogLine) -> logging.LogRecord:
     return record
 
 
-def _note(record: logging.LogRecord, place: TaskPlace) -> None:
+def _note(record: logging.LogRecord, place: TaskPlace, text: str | None = None) -> None:
     RECENT_LOG.add(
         record,
+        text,
         job_id=place.job_id,
         operator=place.operator,
         subtask=place.subtask,
@@ -121,9 +142,17 @@ def attributes_of(place: TaskPlace | None, *, has_failed: bool = False) -> dict[
     """Return what a record has beside its usual attributes."""
     if place is None:
         return dict.fromkeys(_OF_PLACE)
+    place_now = (place.operator, place.subtask, place.parallelism, place.epoch)
+    return {**_attributes_at(*place_now, has_failed=has_failed)}
+
+
+@lru_cache(maxsize=256)
+def _attributes_at(
+    operator: str | None, subtask: int | None, parallelism: int, epoch: int | None, has_failed: bool
+) -> Mapping[str, Any]:
     failed = ", which failed" if has_failed else ""
-    values = place.operator, place.subtask, place.epoch, f"{place}{failed}"
-    return dict(zip(_OF_PLACE, values, strict=True))
+    place = TaskPlace(None, operator, subtask, parallelism, epoch)
+    return dict(zip(_OF_PLACE, (operator, subtask, epoch, f"{place}{failed}"), strict=True))
 
 
 class TaskLogRecord(logging.LogRecord):
@@ -137,12 +166,12 @@ class TaskLogRecord(logging.LogRecord):
         args: As for any record.
     """
 
-    __slots__ = ("_is_noted", "_place")
+    __slots__ = ("_is_noted", "_place", "_tells_place")
 
     def __init__(self, place: TaskPlace, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._place = place
-        self._is_noted = False
+        self._is_noted = self._tells_place = False
 
     def __getattr__(self, name: str) -> Any:
         if name in _OF_PLACE:
@@ -151,15 +180,22 @@ class TaskLogRecord(logging.LogRecord):
 
     def getMessage(self) -> str:  # noqa: N802 - it is logging's name
         """Return the message; where no handler is configured, with who logged it."""
-        for name, value in attributes_of(self._place).items():
-            vars(self).setdefault(name, value)
-        if not self._is_noted:
-            self._is_noted = True
-            _note(self, self._place)
+        if self._is_noted:
+            text = super().getMessage()
+        else:
+            text = self._noted()
+        return told_with_place(text, vars(self)[OF_TASK]) if self._tells_place else text
+
+    def _noted(self) -> str:
+        """Say where it is from, keep it for the job's page, and return its message."""
+        self._is_noted = True
+        given = vars(self).copy()
+        vars(self).update(attributes_of(self._place))
+        vars(self).update(given)
+        self._tells_place = not logging.getLogger(self.name).hasHandlers()
         text = super().getMessage()
-        if logging.getLogger(self.name).hasHandlers():
-            return text
-        return told_with_place(text, vars(self)[OF_TASK])
+        _note(self, self._place, text)
+        return text
 
 
 class _RecordFactory:
@@ -171,6 +207,7 @@ class _RecordFactory:
 
     def __init__(self, usual: Callable[..., logging.LogRecord]) -> None:
         self.usual = usual
+        self.guard = _Guard()
 
     def __call__(self, *args: Any, **kwargs: Any) -> logging.LogRecord:
         place = current_place()
@@ -181,6 +218,29 @@ class _RecordFactory:
             vars(record).update(attributes_of(place))
             _note(record, place)
         return record
+
+
+class _Guard:
+    """Keeps what filters and handlers raise from functions that log something."""
+
+    def __init__(self) -> None:
+        errors = HandlerErrors()
+        self._usual = usual = logging.Logger.handle
+
+        def handle(self: logging.Logger, record: logging.LogRecord) -> None:
+            try:
+                usual(self, record)
+            except Exception as error:
+                if not hasattr(record, OF_TASK):
+                    raise
+                errors.tell(error, record)
+
+        self._own = logging.Logger.handle = handle  # type: ignore[method-assign]
+
+    def leave(self) -> None:
+        """Leave it to the program again, unless somebody else has taken it over."""
+        if logging.Logger.handle is self._own:
+            logging.Logger.handle = self._usual  # type: ignore[method-assign]
 
 
 _LOCK: Final = threading.Lock()
@@ -203,5 +263,7 @@ def places_in_records() -> Iterator[None]:
     finally:
         with _LOCK:
             _INSTALLED.pop()
+            if not _INSTALLED:
+                factory.guard.leave()
             if not _INSTALLED and logging.getLogRecordFactory() is factory:
                 logging.setLogRecordFactory(factory.usual)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import sys
+from enum import Enum
+from functools import lru_cache
 from types import FrameType
+from typing import Final
 
 from penstock.runtime.program import Vertex
 from penstock.runtime.task.carrier import Carrier
@@ -13,19 +16,40 @@ from penstock.runtime.task.subtask import Subtask
 from penstock.runtime.task_place import TaskPlace, place_in_context
 
 
+class _Role(Enum):
+    """What a frame may tell by the file of its code."""
+
+    NOTHING = "nothing"
+    OPERATOR = "operator"
+    TASK = "task"
+
+
+_TASKS: Final = frozenset(sys.modules[owner.__module__].__file__ for owner in (Subtask, Carrier))
+
+
+@lru_cache(maxsize=4096)
+def _role(filename: str) -> _Role:
+    # To look into a frame takes longer than all else, and most are the user's, or of another file than these two.
+    if filename in _TASKS:
+        return _Role.TASK
+    return _Role.NOTHING if isinstance(place_of(filename), Place) else _Role.OPERATOR
+
+
 def current_place() -> TaskPlace | None:
     """Return whom the running code works for: the innermost operator on its stack, or what its context says."""
     operator: str | None = None
     task: Subtask | None = None
     frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - so Python documents it
     while frame is not None:
-        if not isinstance(place_of(frame.f_code.co_filename), Place):
+        role = _role(frame.f_code.co_filename)
+        if role is _Role.TASK:
             owner = _self_of(frame)
             if isinstance(owner, Subtask):
                 task = owner
             elif isinstance(owner, Carrier):
                 return _of_carrier(owner, frame, task, operator)
-            operator = operator or operator_at(frame)
+        if operator is None and role is not _Role.NOTHING:
+            operator = operator_at(frame)
         frame = frame.f_back
     # Who closes functions at the end of a job is no carrier.
     return place_in_context() if task is None else task.place(operator)

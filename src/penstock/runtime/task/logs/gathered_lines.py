@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections import deque
+from collections.abc import Sequence
 from typing import Final
 
-from penstock.runtime.task.logs.log_line import LogLine
+from penstock.runtime.task.logs.log_line import LogLine, WaitingLine
 
 _MOST_CHARACTERS: Final = 1_000_000
 _SHARE_OF_LAST: Final = 10
@@ -26,35 +27,45 @@ class GatheredLines:
         self._most_first = most - most // _SHARE_OF_LAST
         self._most_characters = most_characters
         self._first: list[LogLine] = []
-        self._last: deque[LogLine] = deque()
+        self._last: deque[LogLine | WaitingLine] = deque()
         self._most_last = most // _SHARE_OF_LAST
         self._characters = 0
-        self._left_out: dict[str, tuple[int, LogLine]] = {}
+        self._left_out: dict[str, tuple[int, LogLine | WaitingLine]] = {}
 
-    def add(self, line: LogLine) -> None:
-        """Add a line."""
+    @property
+    def takes_first(self) -> bool:
+        """Whether the next line is one of the first, which are all kept."""
         has_room = len(self._first) < self._most_first and self._characters < self._most_characters
-        if has_room and not self._last and not self._left_out:
-            self._first.append(line)
-            self._characters += line.size
+        return has_room and not self._last and not self._left_out
+
+    def add(self, line: LogLine | WaitingLine) -> None:
+        """Add a line."""
+        if self.takes_first:
+            made = line.made()
+            self._first.append(made)
+            self._characters += made.size
             return
         self._last.append(line)
         if len(self._last) > self._most_last:
             self._leave_out(self._last.popleft())
 
-    def _leave_out(self, line: LogLine) -> None:
+    def _leave_out(self, line: LogLine | WaitingLine) -> None:
         count, worst = self._left_out.get(line.logger, (0, line))
         self._left_out[line.logger] = count + 1, max(worst, line, key=lambda found: found.level)
 
     def all(self) -> list[LogLine]:
         """Return the lines, and how many were left out of each logger."""
-        return [*self._first, *map(self._counted, self._left_out.values()), *self._last]
+        last = [line.made() for line in self._last]
+        counted = [self._counted(*found, last) for found in self._left_out.values()]
+        return [*self._first, *counted, *last]
 
-    def _counted(self, found: tuple[int, LogLine]) -> LogLine:
+    def _counted(
+        self, count: int, waiting: LogLine | WaitingLine, last: Sequence[LogLine]
+    ) -> LogLine:
         """Return a line that stands for those that were left out: with the level of the worst of them."""
-        count, worst = found
+        worst = waiting.made()
         text = f"… and {count:,} more line{'s' * (count > 1)} of the logger {worst.logger!r}"
-        created = self._last[0].created if self._last else worst.created
+        created = last[0].created if last else worst.created
         return dataclasses.replace(
             worst,
             attributes={

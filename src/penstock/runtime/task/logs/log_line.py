@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import logging
 from dataclasses import dataclass
 from typing import Any, Final
@@ -10,6 +9,7 @@ from typing import Any, Final
 from penstock.runtime.task_place import TaskPlace
 
 _LONGEST: Final = 10_000
+_SHORT: Final = 1_000
 _STANDARD: Final = {*vars(logging.makeLogRecord({})), "message", "asctime", "taskName"}
 _TEXTS: Final = logging.Formatter()
 _WHOLE: Final = logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s")
@@ -48,6 +48,10 @@ class LogLine:
         """When it was logged, in seconds since 1970."""
         return self.attributes["created"]  # type: ignore[no-any-return]
 
+    def made(self) -> LogLine:
+        """Return the line: itself."""
+        return self
+
     @property
     def size(self) -> int:
         """About how many characters it has."""
@@ -74,8 +78,7 @@ class LogLine:
         attributes["stack_info"] = _cut(record.stack_info or "") or None
         attributes.pop("message", None)
         attributes.pop("asctime", None)
-        # An operator's place changes with the epoch.
-        return cls(attributes, copy.copy(place), warning)
+        return cls(attributes, None if place is None else place.copied(), warning)
 
     def __str__(self) -> str:
         """Return it as workers write it to their own standard error."""
@@ -83,6 +86,47 @@ class LogLine:
         if self.place is not None:
             record.msg, record.args = told_with_place(record.getMessage(), self.place), None
         return _WHOLE.format(record)
+
+
+class WaitingLine:
+    """A line that is made when somebody wants to see it: of a flood nearly all are only counted.
+
+    Args:
+        record: The record, of which `can_wait` is true.
+        place: Who logged it; None where nobody knows.
+    """
+
+    __slots__ = ("_place", "_record")
+
+    def __init__(self, record: logging.LogRecord, place: TaskPlace | None) -> None:
+        self._record = record
+        self._place = None if place is None else place.copied()
+
+    @staticmethod
+    def can_wait(record: logging.LogRecord) -> bool:
+        """Whether a record says the same later, and takes little memory until then."""
+        return (
+            not record.exc_info
+            and not record.stack_info
+            and type(record.msg) is str
+            and _is_plain(record.args)
+            and _is_short(record)
+            and _STANDARD.issuperset(vars(record))
+        )
+
+    @property
+    def logger(self) -> str:
+        """The name of the logger."""
+        return self._record.name
+
+    @property
+    def level(self) -> int:
+        """Its level, as a number."""
+        return self._record.levelno
+
+    def made(self) -> LogLine:
+        """Return the line."""
+        return LogLine.of(self._record, self._place)
 
 
 def told_with_place(message: str, place: object) -> str:
@@ -117,6 +161,12 @@ def _cut(text: str) -> str:
 def _is_plain(args: Any) -> bool:
     values = args.values() if isinstance(args, dict) else args or ()
     return all(type(value) in _PLAIN for value in values)
+
+
+def _is_short(record: logging.LogRecord) -> bool:
+    args = record.args
+    texts = [record.msg, *(args.values() if isinstance(args, dict) else args or ())]
+    return sum(len(text) for text in texts if isinstance(text, str)) <= _SHORT
 
 
 def _portable(value: Any) -> Any:

@@ -19,7 +19,7 @@ from penstock.runtime.task.carrier import Carrier
 from penstock.runtime.task.logs.current_place import current_place
 from penstock.runtime.task.logs.gathered_lines import GatheredLines
 from penstock.runtime.task.logs.log_levels import LogLevels
-from penstock.runtime.task.logs.log_line import WARNINGS, LogLine
+from penstock.runtime.task.logs.log_line import WARNINGS, LogLine, WaitingLine
 from penstock.runtime.task.message import Message
 from penstock.runtime.task_place import TaskPlace
 
@@ -107,16 +107,22 @@ class WorkerLog(logging.Handler):
         settings = self._settings
         if settings is None:
             return
-        line = LogLine.of(record, place := self._place(), warning)
+        place = self._place()
+        owner = () if place is None else (place.job_id, place.epoch, place.operator, place.subtask)
+        gathered = self._gathered.get(owner)
+        takes_first = gathered is None or gathered.takes_first
+        line: LogLine | WaitingLine
+        if not (takes_first or settings.echoes or warning) and WaitingLine.can_wait(record):
+            line = WaitingLine(record, place)
+        else:
+            line = LogLine.of(record, place, warning)
         if settings.echoes:
-            _echo(line)
+            _echo(line.made())
         with self._guard:
-            owner = (
-                () if place is None else (place.job_id, place.epoch, place.operator, place.subtask)
-            )
-            if owner not in self._gathered:
-                self._gathered[owner] = GatheredLines(settings.most_lines)
-            self._gathered[owner].add(line)
+            gathered = self._gathered.get(owner)
+            if gathered is None:
+                gathered = self._gathered[owner] = GatheredLines(settings.most_lines)
+            gathered.add(line)
 
     def _place(self) -> TaskPlace | None:
         """Return who logs; in a thread that a function has started, as far as there is only one task that can."""
