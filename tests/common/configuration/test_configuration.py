@@ -130,6 +130,9 @@ class TestOptions:
             ("pipeline.object-reuse", "maybe"),
             ("pipeline.auto-watermark-interval", "10 parsec"),
             ("rest.port", "65536"),
+            ("rest.bind-port", "0-999999999999"),
+            ("rest.bind-port", "8090-8081"),
+            ("rest.bind-port", "-1"),
         ],
     )
     def test_refuse_a_value_when_it_is_set(self, key: str, value: str) -> None:

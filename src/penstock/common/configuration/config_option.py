@@ -55,9 +55,10 @@ class Ports(str):
         found: list[int] = []
         for part in self.split(","):
             first, _, last = (text.strip() for text in part.partition("-"))
-            found += range(int(first), int(last or first) + 1)
-        if not found or min(found) < 0 or max(found) > _LAST_PORT:
-            raise ValueError(self)
+            lowest, highest = int(first), int(last or first)
+            if not 0 <= lowest <= highest <= _LAST_PORT:
+                raise ValueError(self)
+            found += range(lowest, highest + 1)
         return found
 
 

@@ -34,6 +34,9 @@ def status_for(access: Access, method: str = "GET", **headers: str) -> int:
         ("127.0.0.1.evil.example", 403),
         ("10.0.0.7:8081", 403),
         ("[::1", 403),
+        ("127.0.0.2:8081", 200),
+        ("[::ffff:127.0.0.1]:8081", 200),
+        ("[::ffff:10.0.0.7]:8081", 403),
     ],
 )
 def test_on_loopback_only_its_names_are_answered(host: str, status: int) -> None:

@@ -246,3 +246,14 @@ def test_a_savepoint_is_a_checkpoint_that_has_a_place_of_its_own() -> None:
     assert latest["savepoint"]["checkpoint_type"] == "SAVEPOINT"
     assert latest["savepoint"]["external_path"] == "/s/savepoint-1"
     assert latest["completed"]["external_path"] == "file:/c/3"
+
+
+def test_in_a_plan_the_name_of_an_operator_is_no_html() -> None:
+    source = views.source()
+    (operator,) = source.operators
+    named = dataclasses.replace(operator, name="<img src=x onerror=alert(1)>")
+    vertex = dataclasses.replace(source, operators=(named,))
+    with served(ShownJob(views.view(vertices=(vertex,)))) as client:
+        (node,) = client(f"/jobs/{views.JOB_ID}/plan").body["plan"]["nodes"]
+
+    assert node["description"] == "&lt;img src=x onerror=alert(1)&gt;<br/>"

@@ -6,6 +6,7 @@ import logging
 import socket
 import threading
 import time
+import urllib.request
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
@@ -15,7 +16,7 @@ from tests.executors.driver.rest.client import Client, ShownJob
 
 from penstock.common import Configuration
 from penstock.common.job_status import JobStatus
-from penstock.errors import PortInUseError
+from penstock.errors import InvalidConfigurationValueError, PortInUseError
 from penstock.executors.driver.rest import serving as module
 from penstock.executors.driver.rest.serving import Serving
 
@@ -93,9 +94,37 @@ def test_ports_that_are_named_are_the_only_ones(serving: Serving, taken: int) ->
     assert port_of(address) == free
 
 
-def test_an_address_that_is_not_this_machine_s_is_refused(serving: Serving) -> None:
-    with pytest.raises(PortInUseError, match=r"192\.0\.2\.1"):
-        serving.serve("one", settings(rest_bind__address="192.0.2.1", rest_port="0"))
+@pytest.mark.parametrize(
+    "address", ["192.0.2.1", "nowhere.invalid", "127.0.0.1.1", "a" * 70, "x y"]
+)
+def test_an_address_that_is_not_this_machine_s_is_refused(
+    serving: Serving, caplog: pytest.LogCaptureFixture, address: str
+) -> None:
+    with pytest.raises(InvalidConfigurationValueError, match=f"'{address}'(.|\n)*Hint: "):
+        serving.serve("one", settings(rest_bind__address=address, rest_port="0"))
+    assert "token" not in caplog.text
+
+
+@pytest.mark.parametrize("address", ["127.0.0.2", "[::1]", "::1", "::ffff:127.0.0.1"])
+def test_all_of_loopback_is_this_machine(
+    serving: Serving, caplog: pytest.LogCaptureFixture, address: str
+) -> None:
+    try:
+        place = serving.serve("one", settings(rest_bind__address=address, rest_port="0"))
+    except InvalidConfigurationValueError:
+        pytest.skip(f"this machine has no {address}")
+
+    assert "token" not in caplog.text
+    with urllib.request.urlopen(f"{place}/jobs", timeout=30) as found:
+        assert found.status == 200
+
+
+@pytest.mark.parametrize("token", [" ", "   ", "a b", "pässword", "a\nb"])
+def test_a_token_that_nobody_can_send_is_refused(serving: Serving, token: str) -> None:
+    with pytest.raises(InvalidConfigurationValueError, match=r"rest\.token") as raised:
+        serving.serve("one", settings(rest_token=token))
+    assert token.strip() == "" or token not in str(raised.value)
+    assert serving.address is None
 
 
 def test_beyond_loopback_a_token_is_missed(

@@ -13,7 +13,6 @@ from urllib.parse import urlsplit
 from penstock.executors.driver.rest.exchange import Request, RequestRefusedError
 
 _READING: Final = frozenset({"GET", "HEAD"})
-_HERE: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 @dataclass(frozen=True)
@@ -72,9 +71,21 @@ class Access:
             )
 
     def _is_own(self, name: str) -> bool:
-        if name in _HERE or name == (self.address or "").lower():
+        if is_loopback(name) or name == (self.address or "").lower():
             return True
         return not self.is_loopback and (_is_number(name) or name in _own_names())
+
+
+def is_loopback(name: str) -> bool:
+    """Return whether only this machine reaches a name, or an address without brackets."""
+    if name.lower() == "localhost":
+        return True
+    try:
+        address = ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    inner = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return (inner or address).is_loopback
 
 
 def _name(host: str) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import ipaddress
+import errno
 import logging
 import math
 import os
 import signal
+import socket
 import sys
 import threading
 import time
@@ -18,10 +19,10 @@ from typing import Final
 from penstock.common.configuration import options
 from penstock.common.configuration.configuration import Configuration
 from penstock.common.plain_text import shown_name
-from penstock.errors import PortInUseError
+from penstock.errors import InvalidConfigurationValueError, PenstockError, PortInUseError
 from penstock.executors.driver import interrupts
 from penstock.executors.driver.observation.running_jobs import JOBS
-from penstock.executors.driver.rest.access import Access
+from penstock.executors.driver.rest.access import Access, is_loopback
 from penstock.executors.driver.rest.routes import Api
 from penstock.executors.driver.rest.server import RestServer
 
@@ -82,8 +83,9 @@ class Serving:
             Where it is seen.
 
         Raises:
-            PortInUseError: If none of the ports is free that `rest.bind-port` names, or the address cannot be
-                listened on.
+            PortInUseError: If none of the ports is free that `rest.bind-port` names.
+            InvalidConfigurationValueError: If `rest.bind-address` is none of this machine, or nobody could send
+                `rest.token`.
         """
         with self._lock:
             served = self._served
@@ -96,24 +98,20 @@ class Serving:
         return served.address
 
     def _open(self, configuration: Configuration) -> _Served:
-        host = configuration.get(options.REST_BIND_ADDRESS)
+        host = configuration.get(options.REST_BIND_ADDRESS).removeprefix("[").removesuffix("]")
         name = configuration.get(options.REST_ADDRESS)
-        token = configuration.get(options.REST_TOKEN) or None
-        access = Access(token, name, is_loopback=_is_loopback(host))
+        token = _token(configuration)
+        access = Access(token, name, is_loopback=is_loopback(host))
+        try:
+            api = Api(JOBS.jobs)
+            server = RestServer(api, access, host, self._ports(configuration))
+        except (OSError, ValueError) as error:
+            raise _cannot_listen(host, error) from error
         if not access.is_loopback and token is None:
             _LOG.warning(
                 "The REST API listens on %s without a token: whoever reaches it can stop jobs. Set rest.token.",
                 host,
             )
-        try:
-            api = Api(JOBS.jobs)
-            server = RestServer(api, access, host, self._ports(configuration))
-        except (OSError, OverflowError) as error:
-            raise PortInUseError(
-                f"The REST API cannot listen on {host}, at the ports that rest.bind-port or rest.port asks for: "
-                f"{error}.",
-                hint="Name other ports, or set rest.enabled to false.",
-            ) from error
         wanted = configuration.get(options.REST_PORT)
         if wanted not in (None, 0, server.port) and not configuration.get(options.REST_BIND_PORT):
             _LOG.warning("Port %d is taken: the REST API is at port %d.", wanted, server.port)
@@ -181,7 +179,7 @@ def _is_busy() -> bool:
 
 def _with_token(served: _Served, configuration: Configuration) -> _Served:
     """Return the server with the token of a further job, if none was asked for before."""
-    token = configuration.get(options.REST_TOKEN) or None
+    token = _token(configuration)
     if token in (None, served.access.token):
         return served
     if served.access.token is not None:
@@ -194,12 +192,35 @@ def _with_token(served: _Served, configuration: Configuration) -> _Served:
     return replace(served, access=access)
 
 
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    with suppress(ValueError):
-        return ipaddress.ip_address(host).is_loopback
-    return False
+def _token(configuration: Configuration) -> str | None:
+    """Return what requests have to send; None for nothing.
+
+    Raises:
+        InvalidConfigurationValueError: If no header can hold it.
+    """
+    token = configuration.get(options.REST_TOKEN) or None
+    if token is None or (token.isascii() and token.isprintable() and " " not in token):
+        return token
+    raise InvalidConfigurationValueError(
+        "The value of rest.token cannot be sent in the header of a request.",
+        hint="Take letters, digits and signs of ASCII, without spaces.",
+    )
+
+
+def _cannot_listen(host: str, error: OSError | ValueError) -> PenstockError:
+    is_of_address = isinstance(error, socket.gaierror | ValueError) or error.errno in (
+        errno.EADDRNOTAVAIL,
+        errno.EAFNOSUPPORT,
+    )
+    if is_of_address:
+        return InvalidConfigurationValueError(
+            f"The REST API cannot listen on rest.bind-address, {host!r}: {error}.",
+            hint="Give an address of this machine: 127.0.0.1 for itself alone, 0.0.0.0 for all it has.",
+        )
+    return PortInUseError(
+        f"The REST API cannot listen on {host}, at the ports that rest.bind-port or rest.port asks for: {error}.",
+        hint="Name other ports, or set rest.enabled to false.",
+    )
 
 
 def _shown(host: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from html import escape
 from typing import Any, Final
 
 from penstock.common.configuration.options import OBJECT_REUSE, RESTART_STRATEGY
@@ -115,7 +116,7 @@ def _node(vertex: VertexView) -> dict[str, Any]:
         "operator": "",
         "operator_strategy": "",
         "description": "".join(
-            f"{'' if place == 0 else '+- '}{operator.name}<br/>"
+            f"{'' if place == 0 else '+- '}{escape(operator.name)}<br/>"
             for place, operator in enumerate(vertex.operators)
         ),
         "optimizer_properties": {},
