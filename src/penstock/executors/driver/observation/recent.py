@@ -54,7 +54,7 @@ class Recent(Generic[T]):
         ...     recent.begin(second)
         ...     count += 50
         ...     recent.changed(second + 1)
-        >>> recent.span(130)
+        >>> recent.span(130.0)
         Span(base=1000, since=120, seconds=10.0)
     """
 
