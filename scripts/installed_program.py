@@ -57,7 +57,8 @@ def check_installation() -> None:
     """Nothing is installed but the package and what tells of it, typed, and with its license."""
     package = Path(penstock.__file__).parent
     assert package.is_relative_to(sys.prefix), f"penstock comes from {package}"
-    assert (package / "py.typed").is_file(), "py.typed is missing"
+    for name in ("py.typed", "metrics/grafana_dashboard.json"):
+        assert (package / name).is_file(), f"{name} is missing"
     installed = distribution("penstock")
     assert installed.version == penstock.__version__
     assert installed.metadata["License-Expression"] == "Apache-2.0"

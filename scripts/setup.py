@@ -37,6 +37,12 @@ EXTRAS = {
 }
 # Targets whose packages an installation for the first one brings along.
 BRINGS = {"check": ("test", "docs", "demo", "bench"), "test": ("demo", "bench")}
+# What tests ask that no Python package has, with Debian's packages of it.
+PROGRAMS = {
+    "chromedriver": ("chromium-driver",),
+    "chromium": ("chromium", "fonts-dejavu-core"),
+    "prometheus": ("prometheus",),
+}
 
 
 def main() -> None:
@@ -48,7 +54,7 @@ def main() -> None:
             install(target)
             if "test" in (target, *BRINGS.get(target, ())):
                 fetch_kafka()
-                install_browser()
+                install_programs()
             for name in (target, *BRINGS.get(target, ())):
                 stamp(name).write_text(fingerprint())
 
@@ -104,18 +110,21 @@ def fetch_kafka() -> None:
     subprocess.run([VENV / "bin" / "python", "-m", "scripts.kafka_jars"], cwd=ROOT, check=False)
 
 
-def install_browser() -> None:
-    """Without it the tests that need one say that they are skipped."""
-    if all(map(shutil.which, ("chromium", "chromedriver"))):
+def install_programs() -> None:
+    """Without them the tests that need one say that they are skipped."""
+    missing = [name for name in PROGRAMS if shutil.which(name) is None]
+    if not missing:
         return
     if shutil.which("apt-get") is None or os.geteuid() != 0:
         print(
-            "There is no Chromium, and only root on Debian can have one installed here", flush=True
+            f"There is no {' and no '.join(missing)}, which some tests ask, and only root on Debian can have it "
+            "installed here",
+            flush=True,
         )
         return
-    print("Installing a Chromium for the tests (once)", flush=True)
+    print(f"Installing {' and '.join(missing)} for the tests (once)", flush=True)
     quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    packages = ["chromium", "chromium-driver", "fonts-dejavu-core"]
+    packages = sorted({package for name in missing for package in PROGRAMS[name]})
     for command in (["update"], ["install", "--yes", "--no-install-recommends", *packages]):
         subprocess.run(
             ["apt-get", "-qq", *command], env=quiet, stdout=subprocess.DEVNULL, check=False
