@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from penstock.cli.jobs.commands import add_commands
 from penstock.cli.jobs.serving import add_command
+from penstock.cli.layout import harmless
 from penstock.cli.listing import list_epochs
 from penstock.cli.showing import show
 from penstock.cli.verifying import verify
@@ -40,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         code: int = options.run(options)
     except PenstockError as error:
-        sys.stderr.write(f"{error}\n")
+        sys.stderr.write(f"{harmless(str(error))}\n")
         return 1 if isinstance(error, JobsRefusedError) else 2
     return code
 

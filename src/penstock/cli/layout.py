@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -12,8 +13,17 @@ from penstock.runtime.timestamp import MAX_TIMESTAMP, MIN_TIMESTAMP
 
 
 def write(text: str = "") -> None:
-    """Write a line."""
-    sys.stdout.write(f"{text}\n")
+    """Write a line, with escapes for what a terminal would take for commands: names are whatever their owners like."""
+    sys.stdout.write(f"{harmless(text)}\n")
+
+
+def harmless(text: str) -> str:
+    """Return a text of one line or more with escapes for all that is not printed."""
+    return text if text.isprintable() else "".join(map(_escaped, text))
+
+
+def _escaped(letter: str) -> str:
+    return letter if letter.isprintable() or letter == "\n" else json.dumps(letter)[1:-1]
 
 
 def write_table(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:

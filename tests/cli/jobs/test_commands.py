@@ -155,3 +155,20 @@ def test_a_token_is_sent_from_the_command_or_from_the_environment(
         assert run("list", "--address", where, "--token", "abc")[0] == 0
         monkeypatch.setenv("PENSTOCK_TOKEN", "abc")
         assert run("list", "--address", where)[0] == 0
+
+
+def test_a_name_gives_the_terminal_no_commands(run: Run) -> None:
+    name = "red \x1b[31m \x9b2J \u202e \ud800 \n jobs"
+    with served(ShownJob(views.view(name=name))) as client:
+        address = f"127.0.0.1:{client.port}"
+        shown = [
+            run(*words, "--address", address)
+            for words in (["list"], ["list", "--json"], ["show", "red"])
+        ]
+        shown.append(run("show", "none", "--address", address))
+
+    for _, out, errors in shown:
+        assert all(letter.isprintable() for letter in (out + errors).replace("\n", ""))
+        assert "red" in out + errors
+    assert "\\u001b[31m" in shown[0][1]
+    assert json.loads(shown[1][1])[0]["name"] == name

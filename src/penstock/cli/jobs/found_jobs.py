@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
+from penstock.cli.jobs.port_owners import is_own_port
 from penstock.cli.jobs.rest_client import RestClient
 from penstock.errors import JobsNotReachableError, JobsRefusedError, UnknownJobError
 
@@ -43,7 +44,7 @@ def found_jobs(address: str | None, token: str | None) -> list[FoundJob]:
 
     Args:
         address: The address. Default: those at the ports 8081 to 8100 of this machine.
-        token: What `rest.token` is set to there.
+        token: What `rest.token` is set to there. Without an address it is sent to programs of this user alone.
 
     Raises:
         JobsNotReachableError: If nothing answers.
@@ -56,7 +57,8 @@ def found_jobs(address: str | None, token: str | None) -> list[FoundJob]:
     refused: JobsRefusedError | None = None
     for port in PORTS:
         try:
-            found += _jobs_of(RestClient(f"http://127.0.0.1:{port}", token, _SECONDS_TO_LOOK))
+            own = token if is_own_port(port) else None
+            found += _jobs_of(RestClient(f"http://127.0.0.1:{port}", own, _SECONDS_TO_LOOK))
             answers += 1
         except JobsNotReachableError:
             continue

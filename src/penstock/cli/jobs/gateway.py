@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote, urlencode, urlsplit
@@ -41,10 +42,14 @@ class Gateway:
 
     Args:
         drivers: Their addresses, as "127.0.0.1:8081". Those where none is are asked in vain each time.
+        is_trusted: Tells of a driver whether it is given the tokens that are sent. Default: all are.
     """
 
-    def __init__(self, drivers: Iterable[str]) -> None:
+    def __init__(
+        self, drivers: Iterable[str], is_trusted: Callable[[str], bool] | None = None
+    ) -> None:
         self._drivers = tuple(dict.fromkeys(drivers))
+        self._is_trusted = is_trusted
         self._of_jobs: dict[str, str] = {}
         self._threads = ThreadPoolExecutor(max(1, len(self._drivers)), "drivers")
 
@@ -82,7 +87,7 @@ class Gateway:
         driver = self._of_jobs.get(job_id)
         if driver is not None:
             try:
-                return _pass_on(request, driver)
+                return self._pass_on(request, driver)
             except ConnectionRefusedError:
                 del self._of_jobs[job_id]
         asked = Request("GET", "/jobs", headers=request.headers)
@@ -90,7 +95,7 @@ class Gateway:
         for found in answers:
             self._of_jobs |= {str(job["id"]): found.driver for job in found.body["jobs"]}
         if job_id in self._of_jobs:
-            return _pass_on(request, self._of_jobs[job_id])
+            return self._pass_on(request, self._of_jobs[job_id])
         if refusal is not None:
             raise refusal
         gone = "" if driver is None else f": its driver, at {driver}, has ended"
@@ -101,7 +106,7 @@ class Gateway:
         refusal = RequestRefusedError(404, "No driver knows of it.")
         for driver in self._drivers:
             with suppress(ConnectionRefusedError):
-                answer = _pass_on(request, driver)
+                answer = self._pass_on(request, driver)
                 if answer.status not in _KNOWS_NOTHING:
                     return answer
                 if answer.status == 401:
@@ -112,7 +117,7 @@ class Gateway:
         self, request: Request, key: str
     ) -> tuple[list[_Found], RequestRefusedError | None]:
         """Ask all drivers, and return what those answer that are there, and what is to be said if one wants a token."""
-        ask = partial(_asked, request)
+        ask = partial(self._asked, request)
         answers = dict(zip(self._drivers, self._threads.map(ask, self._drivers), strict=True))
         found = [
             _Found(driver, body)
@@ -126,20 +131,27 @@ class Gateway:
         ]
         return found, refusals[0] if refusals else None
 
+    def _asked(self, request: Request, driver: str) -> Answer | None:
+        """Return what a driver answers; None where there is none."""
+        try:
+            return self._pass_on(request, driver, _SECONDS_TO_LOOK)
+        except (OSError, RequestRefusedError):
+            return None
+
+    def _pass_on(self, request: Request, driver: str, seconds: float = _SECONDS) -> Answer:
+        if "authorization" in request.headers and self._is_trusted and not self._is_trusted(driver):
+            others = {
+                name: text for name, text in request.headers.items() if name != "authorization"
+            }
+            request = replace(request, headers=others)
+        return _pass_on(request, driver, seconds)
+
 
 def _wants_token(driver: str, answer: Answer) -> RequestRefusedError:
     return RequestRefusedError(401, f"The driver at {driver} wants its rest.token.", answer.headers)
 
 
-def _asked(request: Request, driver: str) -> Answer | None:
-    """Return what a driver answers; None where there is none."""
-    try:
-        return _pass_on(request, driver, _SECONDS_TO_LOOK)
-    except (OSError, RequestRefusedError):
-        return None
-
-
-def _pass_on(request: Request, driver: str, seconds: float = _SECONDS) -> Answer:
+def _pass_on(request: Request, driver: str, seconds: float) -> Answer:
     """Pass a request on to a driver, and return its answer.
 
     Raises:

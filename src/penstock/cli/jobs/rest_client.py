@@ -80,7 +80,10 @@ def _refused(address: str, status: int, found: Any) -> JobsRefusedError:
     said = "; ".join(str(error).partition("\n")[0] for error in errors or [f"status {status}"])
     hint = None
     if status == http.client.UNAUTHORIZED:
-        hint = "Give the token with --token, or in the environment variable PENSTOCK_TOKEN."
+        hint = (
+            "Give the token with --token, or in the environment variable PENSTOCK_TOKEN. To a driver of another "
+            "user it is sent only if --address names the driver."
+        )
     elif "savepoint-dir" in said:
         hint = "Name a folder with --to, or set execution.checkpointing.savepoint-dir."
     return JobsRefusedError(f"{address} refuses: {said}", hint=hint)

@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 from penstock.cli.jobs.found_jobs import PORTS
+from penstock.cli.jobs.port_owners import is_own_port
 from penstock.cli.layout import write
 from penstock.errors import PortInUseError
 
@@ -27,7 +28,7 @@ def serve_jobs(options: argparse.Namespace) -> int:
     from penstock.executors.driver.rest.server import RestServer
 
     drivers = options.driver or [f"{_HOST}:{port}" for port in PORTS if port != options.port]
-    gateway = Gateway(drivers)
+    gateway = Gateway(drivers, None if options.driver else _is_own)
     try:
         server = RestServer(gateway, Access(), _HOST, [options.port])
     except OSError as error:
@@ -42,6 +43,10 @@ def serve_jobs(options: argparse.Namespace) -> int:
     server.close()
     gateway.close()
     return 0
+
+
+def _is_own(driver: str) -> bool:
+    return is_own_port(int(driver.rpartition(":")[2]))
 
 
 def add_command(subjects: Any) -> None:
