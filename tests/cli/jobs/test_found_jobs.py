@@ -9,8 +9,11 @@ from tests.executors.driver.reports import views
 from tests.executors.driver.rest.client import ShownJob, served
 
 from penstock.cli.jobs import found_jobs
+from penstock.cli.jobs.gateway import Gateway
+from penstock.common.job_status import JobStatus
 from penstock.errors import JobsNotReachableError, JobsRefusedError, UnknownJobError
 from penstock.executors.driver.rest.access import Access
+from penstock.executors.driver.rest.server import RestServer
 
 
 def look_at(monkeypatch: pytest.MonkeyPatch, *ports: int) -> None:
@@ -59,3 +62,29 @@ def test_the_beginning_of_a_name_is_enough_if_no_other_begins_with_it(
             found_jobs.find_job("cli", None, None)
         with pytest.raises(UnknownJobError, match="There is no job ''"):
             found_jobs.find_job("", None, None)
+
+
+def test_of_many_jobs_a_few_are_named_those_that_run_first() -> None:
+    ended = [
+        ShownJob(views.view(job_id=f"{number:032x}", name="old", status=JobStatus.FINISHED))
+        for number in range(20)
+    ]
+    with served(*ended, ShownJob()) as client, pytest.raises(UnknownJobError) as raised:
+        found_jobs.find_job("none", f"127.0.0.1:{client.port}", None)
+
+    hint = str(raised.value.hint)
+    assert hint.startswith(f"There are {views.JOB_ID} (fares, RUNNING), ")
+    assert hint.count("FINISHED") == 3
+    assert hint.endswith("and 17 more: penstock list --all shows them.")
+
+
+def test_a_job_that_is_shown_at_two_ports_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    with served(ShownJob()) as one:
+        gateway = Gateway([f"127.0.0.1:{one.port}"])
+        server = RestServer(gateway, Access(), "127.0.0.1", [0])
+        look_at(monkeypatch, one.port, server.port)
+        (found,) = found_jobs.found_jobs(None, None)
+        server.close()
+        gateway.close()
+
+    assert found.client.address.endswith(str(one.port))

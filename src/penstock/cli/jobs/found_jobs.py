@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from penstock.cli.jobs.port_owners import is_own_port
 from penstock.cli.jobs.rest_client import RestClient
+from penstock.common.plain_text import fitted, one_line
 from penstock.errors import JobsNotReachableError, JobsRefusedError, UnknownJobError
 
 PORTS: Final = range(8081, 8101)
 """Where drivers are usually: the first that is free from 8081 on."""
 _SECONDS_TO_LOOK: Final = 2.0
+_MOST_SHOWN: Final = 4
+_LONGEST_NAME: Final = 40
 ENDED: Final = frozenset({"FINISHED", "CANCELED", "FAILED", "SUSPENDED"})
 """The states that nothing follows."""
 
@@ -71,7 +75,8 @@ def found_jobs(address: str | None, token: str | None) -> list[FoundJob]:
             f"No job is seen at the ports {PORTS[0]} to {PORTS[-1]} of this machine.",
             hint="A job says where it is seen when it starts. Name that place with --address.",
         )
-    return found
+    # What `penstock jobs` shows at one of the ports is found twice.
+    return list({job.job_id: job for job in reversed(found)}.values())[::-1]
 
 
 def _jobs_of(client: RestClient) -> list[FoundJob]:
@@ -102,11 +107,20 @@ def find_job(wanted: str, address: str | None, token: str | None) -> FoundJob:
         meant = [job for job in meant if not job.has_ended] or meant
     if len(meant) == 1:
         return meant[0]
-    known = ", ".join(f"{job.job_id} ({job.overview['name']})" for job in meant or jobs)
     what = f"Several jobs are meant by {wanted!r}." if meant else f"There is no job {wanted!r}."
-    raise UnknownJobError(
-        what, hint=f"There {'is' if len(meant or jobs) == 1 else 'are'} {known or 'none'}."
-    )
+    raise UnknownJobError(what, hint=_known(meant or jobs))
+
+
+def _known(jobs: Sequence[FoundJob]) -> str:
+    """Return which jobs there are, in a sentence: a few of them, those that run first."""
+    ordered = sorted(jobs, key=lambda job: job.has_ended)
+    shown = [
+        f"{job.job_id} ({fitted(one_line(job.overview['name']), _LONGEST_NAME)}, {job.overview['state']})"
+        for job in ordered[:_MOST_SHOWN]
+    ]
+    if more := len(jobs) - len(shown):
+        shown.append(f"and {more} more: penstock list --all shows them")
+    return f"There {'is' if len(jobs) == 1 else 'are'} {', '.join(shown) or 'none'}."
 
 
 def _is_beginning(text: str, *names: str) -> bool:
