@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import pytest
-from confluent_kafka import KafkaError, Producer
+from confluent_kafka import KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 from tests.datastream.connectors.kafka.sinks import sink_of
@@ -137,6 +137,39 @@ def test_any_other_error_ends_the_reading(connect: Callable[[FakeClient], Epochs
 
     with pytest.raises(SinkTopicError):
         topic.read(waits=False)
+
+
+class Stuck(FakeClient):
+    """Asks what no longer runs: the controller, or a leader."""
+
+    def describe_topics(self, wanted: Any, **options: Any) -> dict[str, Future[Any]]:
+        found: Future[Any] = Future()
+        found.set_exception(KafkaException(KafkaError(KafkaError._TIMED_OUT)))
+        return {NAME: found}
+
+
+class Broken(FakeClient):
+    """Answers so when its connection breaks."""
+
+    def list_offsets(self, wanted: dict[Any, Any], **options: Any) -> dict[Any, Future[Any]]:
+        found: Future[Any] = Future()
+        found.set_result(SimpleNamespace(offset=-1))
+        return dict.fromkeys(wanted, found)
+
+
+@pytest.mark.parametrize("first", [Stuck, Broken])
+def test_another_client_asks_when_one_got_no_answer(
+    first: type[FakeClient], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    messages = [Message("first/sink", 3), Message(code=KafkaError._PARTITION_EOF)]
+    admins = [first([]), FakeClient([])]
+
+    def new_client(kind: str, properties: Mapping[str, Any]) -> FakeClient:
+        return admins.pop(0) if kind == "AdminClient" else FakeClient(messages)
+
+    monkeypatch.setattr(epochs_topic, "new_client", new_client)
+    assert EpochsTopic(TARGET).read().sent == {"first/sink": 3}
+    assert not admins
 
 
 class Program:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
 from contextlib import closing, suppress
 from functools import cached_property
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 from penstock.datastream.connectors.kafka.failures import failure, missing
 from penstock.datastream.connectors.kafka.target import KafkaTarget
@@ -26,6 +27,8 @@ _SETTINGS: Final = {
     "segment.bytes": str(1 << 20),
     "min.cleanable.dirty.ratio": "0.1",
 }
+
+T = TypeVar("T")
 
 
 class Epochs(NamedTuple):
@@ -114,14 +117,27 @@ class EpochsTopic:
         self.__dict__.pop("_admin", None)
 
     def _is_there(self) -> bool:
-        def ask(seconds: float) -> Any:
-            return self._admin.list_topics(timeout=seconds)
-
-        target = self._target
         try:
-            return self.name in waited(ask, target.patience, "topics", target.place).topics
+            found = self._asked(lambda admin, seconds: admin.list_topics(timeout=seconds))
         except kafka_client().KafkaException as error:
-            raise failure(error.args[0], target) from error
+            raise failure(error.args[0], self._target) from error
+        return self.name in found.topics
+
+    def _asked(self, ask: Callable[[Any, float], T]) -> T:
+        """Return what a client answers.
+
+        A client keeps to the controller and the leaders that it knew, whether or not they still run. So after a failure
+        another one asks.
+        """
+
+        def once(seconds: float) -> T:
+            try:
+                return ask(self._admin, seconds)
+            except kafka_client().KafkaException:
+                self.close()
+                raise
+
+        return waited(once, self._target.patience, "topics", self._target.place)
 
     def read(self, *, waits: bool = True) -> Epochs:
         """Return which epochs were sent.
@@ -161,19 +177,18 @@ class EpochsTopic:
         """Return the topic's id, and how many partitions it has; a broker may hear late of a topic that is new."""
         client, deadline = kafka_client(), time.monotonic() + min(patience, _HEARD_SECONDS)
 
-        def ask(seconds: float) -> Any:
+        def ask(admin: Any, seconds: float) -> Any:
             wanted = client.TopicCollection([self.name])
-            return self._admin.describe_topics(wanted, request_timeout=seconds)[self.name].result()
+            return admin.describe_topics(wanted, request_timeout=seconds)[self.name].result()
 
-        target = self._target
         while True:
             try:
-                found = waited(ask, target.patience, "topics", target.place)
+                found = self._asked(ask)
             except client.KafkaException as error:
                 if error.args[0].code() != client.KafkaError.UNKNOWN_TOPIC_OR_PART:
-                    raise failure(error.args[0], target) from error
+                    raise failure(error.args[0], self._target) from error
                 if time.monotonic() >= deadline:
-                    raise missing(self.name, target) from error
+                    raise missing(self.name, self._target) from error
                 time.sleep(_RETRY_SECONDS)
             else:
                 return str(found.topic_id), len(found.partitions)
@@ -182,12 +197,21 @@ class EpochsTopic:
         """Return where partitions end, open transactions included."""
         client = kafka_client()
         latest = client.admin.OffsetSpec.latest()
-        found = self._admin.list_offsets(
-            {client.TopicPartition(self.name, number): latest for number in range(count)},
-            isolation_level=client.IsolationLevel.READ_UNCOMMITTED,
-            request_timeout=self._target.patience,
-        )
-        return {one.partition: int(future.result().offset) for one, future in found.items()}
+
+        def ask(admin: Any, seconds: float) -> dict[int, int]:
+            answers = admin.list_offsets(
+                {client.TopicPartition(self.name, number): latest for number in range(count)},
+                isolation_level=client.IsolationLevel.READ_UNCOMMITTED,
+                request_timeout=seconds,
+            )
+            found = {one.partition: int(answer.result().offset) for one, answer in answers.items()}
+            if min(found.values()) < 0:
+                # So the client answers when the connection breaks.
+                error = client.KafkaError
+                raise client.KafkaException(error(error._TRANSPORT))  # noqa: SLF001 - a public name
+            return found
+
+        return self._asked(ask)
 
     def _read(self, consumer: Any, ends: dict[int, int]) -> dict[str, int]:
         found: dict[str, int] = {}
