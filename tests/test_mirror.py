@@ -22,7 +22,7 @@ OTHERS = {
     "crash": "faults two_drivers",
     "datastream": """async_servers event_timers file_exactly_once file_growth idleness keyed_states
         processing_timers promises pyflink_names random_pipelines random_timers_and_states timestamps
-        watermarks""",
+        unanswered watermarks""",
     "executors": """async_servers available_now changed_windows cluster columnar_windows data_frames
         event_time going_on interrupts job_control large_records lost_worker metric_reporters old_checkpoints packed_files
         peak_state

@@ -214,6 +214,9 @@ class SinkWriter(ABC):
         """Return the processing time (milliseconds) at which an epoch is due even without records."""
         return None
 
+    def interrupt(self) -> None:  # noqa: B027 - most wait for nobody
+        """Wait for nobody any longer, but fail with a JobCancelledError; called from another thread."""
+
     def close(self) -> None:  # noqa: B027
         """Let go of everything; what was not prepared is given up."""
 
@@ -263,6 +266,12 @@ class Committer(ABC):
             committables: What was prepared in the epoch; may be empty.
         """
         return {}
+
+    def cancel(self) -> None:  # noqa: B027
+        """Hear that the job is cancelled: what waits for somebody is to end at once, with a JobCancelledError.
+
+        Another thread may be in any other method. What was not published is when the job starts again.
+        """
 
     def close(self) -> None:  # noqa: B027
         """Let go of everything; called when the job ends, however it does."""

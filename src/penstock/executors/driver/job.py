@@ -138,7 +138,7 @@ class Job:
             )
             self._write_last_savepoint()
         except BaseException as error:  # noqa: BLE001 - the waiting client raises it
-            self._error = error
+            self._error = self._error or error
         finally:
             # Who asked for a savepoint before that gets it.
             with self._gate.between():

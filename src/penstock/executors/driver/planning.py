@@ -56,6 +56,7 @@ class Planning:
         self._planners: dict[int, Planner] = {}
         self._read: Mapping[int, ReadSoFar] = {}
         self._plans: dict[int, Plan] = {}
+        self._is_cancelled = False
 
     @property
     def kinds(self) -> Mapping[int, str]:
@@ -90,6 +91,8 @@ class Planning:
             return Plan((), read.state, is_over=True)
         if number not in self._planners:
             self._planners[number] = self._sources[number].planner()
+            if self._is_cancelled:
+                self.cancel()
         return self._planners[number].plan(read.state, self._parallelism[number])
 
     def committed(self, read: Mapping[int, ReadSoFar]) -> None:
@@ -97,6 +100,12 @@ class Planning:
         for number, planner in self._planners.items():
             if number in read:
                 planner.committed(read[number].state)
+
+    def cancel(self) -> None:
+        """Let planners that wait for somebody end at once, as the job is cancelled; called by another thread."""
+        self._is_cancelled = True
+        for planner in list(self._planners.values()):
+            planner.cancel()
 
     def close(self) -> None:
         """Let go of what planners hold open."""

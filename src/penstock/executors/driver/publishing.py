@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from penstock.checkpoint.epoch_record import EpochRecord, JobRecord, OperatorRecord
 from penstock.checkpoint.open_files import OpenFile
 from penstock.checkpoint.storage import open_storage
-from penstock.errors import PenstockError, SinkError, UnclaimedOutputError
+from penstock.errors import JobCancelledError, PenstockError, SinkError, UnclaimedOutputError
 from penstock.graph.job_graph import JobGraph
 from penstock.runtime.operators.two_phase_commit import TwoPhaseCommitOperator
 from penstock.runtime.sinks import (
@@ -120,6 +120,11 @@ class Publisher:
                 # Of a fork the files that are there are those of another history.
                 _guarded(sink, what, partial(sink.committer.clean_up, context))
 
+    def cancel(self) -> None:
+        """Let committers that wait for somebody end at once, as the job is cancelled; called by another thread."""
+        for sink in self._sinks.values():
+            sink.committer.cancel()
+
     def close(self) -> None:
         """Close the committers, all of them also if one cannot be closed."""
         with ExitStack() as stack:
@@ -210,7 +215,7 @@ def drop_uncommitted(sinks: Mapping[str, PublishedSink], uncommitted: Uncommitte
 def _guarded(sink: PublishedSink, what: str, step: Callable[[], None]) -> None:
     try:
         step()
-    except SinkError:
+    except (JobCancelledError, SinkError):
         raise
     except FAILURES as error:
         raise described_failure(error, sink.name, what) from error

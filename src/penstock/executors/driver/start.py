@@ -137,6 +137,12 @@ def _start(
         main_classes=job.main_classes,
     )
     run = make_run(DriverSide(program, runner, checkpoints, publisher, at_end))
+
+    def interrupt() -> None:
+        planning.cancel()
+        publisher.cancel()
+        run.interrupt()
+
     begin = partial(
         Job,
         job.job_id,
@@ -144,7 +150,7 @@ def _start(
         program,
         feed,
         run,
-        run.interrupt,
+        interrupt,
         at_end.close,
         observed,
         patience=run.patience,

@@ -43,6 +43,10 @@ class SourceOperator(TimestampsAndWatermarksOperator):
         self.as_block: Callable[[list[Any]], Block] | None = None
         self._is_plain = strategy is None or strategy == WatermarkStrategy.no_watermarks()
 
+    def interrupt(self) -> None:
+        if isinstance(self.source, PlannedSource):
+            self.source.interrupt()
+
     @property
     def reads_columns(self) -> bool:
         """Whether it makes use of rows that come as columns."""

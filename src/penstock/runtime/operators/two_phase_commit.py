@@ -6,7 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from penstock.errors import InvalidArgumentError, SinkError, ValueNotSerializableError
+from penstock.errors import (
+    InvalidArgumentError,
+    JobCancelledError,
+    SinkError,
+    ValueNotSerializableError,
+)
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.exchange.elements import Block
 from penstock.runtime.job_pickle import dumps, loads
@@ -45,6 +50,7 @@ class TwoPhaseCommitOperator(StreamOperator):
         self._writer: SinkWriter | None = None
         self._snapshots: list[bytes] = []
         self._is_between_epochs = False
+        self._is_interrupted = False
 
     @property
     def wants_wake_ups(self) -> bool:
@@ -74,6 +80,8 @@ class TwoPhaseCommitOperator(StreamOperator):
 
     def _create(self) -> None:
         self._writer = writer = self.sink.create_writer(self._context)
+        if self._is_interrupted:
+            writer.interrupt()
         if self._snapshots:
             writer.restore(self._snapshots)
 
@@ -92,7 +100,7 @@ class TwoPhaseCommitOperator(StreamOperator):
             else:
                 for value, timestamp in zip(rest, block.timestamps, strict=True):
                     write(value, timestamp)
-        except SinkError:
+        except (JobCancelledError, SinkError):
             raise
         except FAILURES as error:
             raise function_failure(error, self.name, failing_record(block, rest)) from error
@@ -148,6 +156,11 @@ class TwoPhaseCommitOperator(StreamOperator):
         assert self._writer is not None
         return self._writer.next_wake_up()
 
+    def interrupt(self) -> None:
+        self._is_interrupted = True
+        if (writer := self._writer) is not None:
+            writer.interrupt()
+
     def close(self) -> None:
         writer, self._writer = self._writer, None
         if writer is not None:
@@ -163,7 +176,7 @@ class TwoPhaseCommitOperator(StreamOperator):
     def _guarded(self, what: str, step: Callable[[], T]) -> T:
         try:
             return step()
-        except SinkError:
+        except (JobCancelledError, SinkError):
             raise
         except FAILURES as error:
             raise described_failure(error, self.name, what) from error

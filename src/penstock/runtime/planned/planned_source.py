@@ -66,6 +66,9 @@ class Planner(ABC):
             state: That of its plan.
         """
 
+    def cancel(self) -> None:  # noqa: B027 - most wait for nobody
+        """Hear that the job is cancelled: what waits for somebody is to end at once. Another thread may be in `plan`."""
+
     @abstractmethod
     def close(self) -> None:
         """Let go of what it holds open."""
@@ -104,3 +107,6 @@ class PlannedSource(ABC):
     @abstractmethod
     def read(self, content: Any) -> Iterator[Block | Watermark]:
         """Yield the records of a piece, and the watermarks among them if it knows of any."""
+
+    def interrupt(self) -> None:  # noqa: B027 - most wait for nobody
+        """Let what is read no longer wait for somebody, but fail; called from another thread."""

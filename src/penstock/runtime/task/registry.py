@@ -82,6 +82,8 @@ class Tasks:
         self._is_interrupted = True
         for subtask in list(self._subtasks.values()):
             subtask.interrupt()
+        for head in list(self._heads.values()):
+            head.interrupt()
 
     def head_prototype(self, vertex: Vertex) -> StreamOperator:
         """Return the prototype of a vertex's first operator."""
@@ -89,6 +91,8 @@ class Tasks:
             self._heads[vertex.index] = job_pickle.load_code(
                 vertex.operators[0].prototype, self.own_classes
             )
+            if self._is_interrupted:
+                self._heads[vertex.index].interrupt()
         return self._heads[vertex.index]
 
     def discard(self, vertex: int, sender: int) -> None:

@@ -27,9 +27,11 @@ from penstock.errors import (
     SinkNotWritableError,
     SinkTopicError,
 )
+from penstock.runtime.planned.kafka.cancellation import Cancellation
 from penstock.runtime.sinks import CommitContext, Committer, Uncommitted
 
 _ABORT_SECONDS: Final = 10.0
+_CANCELLED_ABORT_SECONDS: Final = 0.3
 
 
 class NothingToCommit(Committer):
@@ -54,7 +56,8 @@ class RecordsCommitter(Committer):
 
     def __init__(self, target: KafkaTarget) -> None:
         self._target = target
-        self._topic = EpochsTopic(target)
+        self._cancellation = Cancellation()
+        self._topic = EpochsTopic(target, self._cancellation)
         self._senders: dict[int, Sender] = {}
         self._sent: dict[str, int] = {}
         self._topic_id = ""
@@ -105,7 +108,11 @@ class RecordsCommitter(Committer):
         wanted = {*range(self._target.transactions_per_epoch), *shares}
         for share in sorted(wanted | {one for one in known if one is not None}):
             sender = self._new_sender(self._target.transactional_id(sink_id, share))
-            sender.fence()
+            try:
+                sender.fence()
+            except BaseException:
+                sender.close()
+                raise
             if share in wanted:
                 self._senders[share] = sender
         self._topic_id, self._sent = self._topic.read()
@@ -127,7 +134,7 @@ class RecordsCommitter(Committer):
                 raise
 
     def _new_sender(self, transactional_id: str) -> Sender:
-        return Sender(self._target, **{"transactional.id": transactional_id})
+        return Sender(self._target, self._cancellation, **{"transactional.id": transactional_id})
 
     def _note(self, context: CommitContext, keys: Collection[str]) -> None:
         """Note beside the checkpoints which topic remembers epochs, before anything is sent.
@@ -167,14 +174,14 @@ class RecordsCommitter(Committer):
         key: str,
         all_sent: Barrier,
     ) -> None:
-        producer, began = sender.producer, time.monotonic()
+        began = time.monotonic()
         timeout = self._target.transaction_timeout
         try:
             with sender.errors():
-                producer.begin_transaction()
+                sender.producer.begin_transaction()
                 for records, subtask in self._parts(committables, context):
                     sender.send(records, subtask)
-                    producer.poll(0)
+                    sender.producer.poll(0)
                     sender.check()
                 marker = KafkaRecord(
                     self._topic.name, b"%d" % context.epoch, key.encode(), partition=0
@@ -185,11 +192,11 @@ class RecordsCommitter(Committer):
                     sender.flush()
                     all_sent.wait()
                 what = f"the commit of epoch {context.epoch}"
-                waited(sender.commit, timeout, what, self._target.place)
+                waited(sender.commit, timeout, what, self._target.place, self._cancellation)
         except Exception as error:
             # What could not be delivered says more than that the transaction has failed of it.
             with suppress(Exception):  # A producer that was fenced raises that again.
-                producer.poll(0)
+                sender.producer.poll(0)
             try:
                 if not isinstance(error, ProducerFencedError):
                     sender.check()
@@ -197,8 +204,11 @@ class RecordsCommitter(Committer):
                     raise self._too_slow(context) from error
             finally:
                 # Left open, it would keep readers of its topics waiting until its time is up.
+                is_hurried = self._cancellation.is_cancelled
                 with suppress(Exception):
-                    producer.abort_transaction(_ABORT_SECONDS)
+                    sender.producer.abort_transaction(
+                        _CANCELLED_ABORT_SECONDS if is_hurried else _ABORT_SECONDS
+                    )
             raise
 
     def _too_slow(self, context: CommitContext) -> SinkError:
@@ -243,6 +253,10 @@ class RecordsCommitter(Committer):
                 self._target.place,
                 f"the topic {self._topic.name} of its sink says",
             )
+
+    def cancel(self) -> None:
+        """Wait for Kafka no longer: what is not sent is when the job starts again."""
+        self._cancellation.cancel()
 
     def close(self) -> None:
         """Give up what is not sent, forget what was, and end the clients."""

@@ -13,10 +13,11 @@ from penstock.datastream.connectors.kafka.failures import failure, missing
 from penstock.datastream.connectors.kafka.target import KafkaTarget
 from penstock.datastream.connectors.kafka.waiting import waited
 from penstock.errors import SinkNotWritableError, SinkTopicError
+from penstock.runtime.planned.kafka.cancellation import Cancellation
 from penstock.runtime.planned.kafka.client import kafka_client, new_client
 
 _LOG: Final = logging.getLogger("penstock")
-_POLL_SECONDS: Final = 1.0
+_POLL_SECONDS: Final = 0.1
 _RETRY_SECONDS: Final = 0.2
 _HEARD_SECONDS: Final = 10.0
 """After how long each broker has heard of a topic that is new."""
@@ -62,10 +63,12 @@ class EpochsTopic:
 
     Args:
         target: Where it is.
+        cancellation: Ends what waits for Kafka. Default: nothing does.
     """
 
-    def __init__(self, target: KafkaTarget) -> None:
+    def __init__(self, target: KafkaTarget, cancellation: Cancellation | None = None) -> None:
         self._target = target
+        self._cancellation = cancellation or Cancellation()
         self.name = target.topic_of_epochs
 
     def create(self) -> None:
@@ -82,7 +85,7 @@ class EpochsTopic:
         patience = self._target.patience
         future = self._admin.create_topics([topic], operation_timeout=patience)[self.name]
         try:
-            future.result()
+            self._cancellation.answer(future)
         except client.KafkaException as error:
             if error.args[0].code() != client.KafkaError.TOPIC_ALREADY_EXISTS:
                 raise SinkNotWritableError(
@@ -99,7 +102,7 @@ class EpochsTopic:
         with suppress(client.KafkaException):
             patience = self._target.patience
             found = self._admin.describe_configs([resource], request_timeout=patience)
-            policy = found[resource].result()["cleanup.policy"].value
+            policy = self._cancellation.answer(found[resource])["cleanup.policy"].value
             if policy != _SETTINGS["cleanup.policy"]:
                 raise SinkTopicError(
                     f"The topic {self.name!r}, in which a sink remembers the epochs that it has sent to "
@@ -113,17 +116,21 @@ class EpochsTopic:
         return new_client("AdminClient", self._target.connection)
 
     def close(self) -> None:
-        """End the client, which nobody else has; another one is made when it is needed."""
+        """End the client, which nobody else has, no frame either; another one is made when it is needed."""
         self.__dict__.pop("_admin", None)
 
     def _is_there(self) -> bool:
         try:
-            found = self._asked(lambda admin, seconds: admin.list_topics(timeout=seconds))
+            found = self._asked(
+                lambda seconds: self._cancellation.asked(
+                    lambda share: self._admin.list_topics(timeout=share), seconds
+                )
+            )
         except kafka_client().KafkaException as error:
             raise failure(error.args[0], self._target) from error
         return self.name in found.topics
 
-    def _asked(self, ask: Callable[[Any, float], T]) -> T:
+    def _asked(self, ask: Callable[[float], T]) -> T:
         """Return what a client answers.
 
         A client keeps to the controller and the leaders that it knew, whether or not they still run. So after a failure
@@ -132,12 +139,13 @@ class EpochsTopic:
 
         def once(seconds: float) -> T:
             try:
-                return ask(self._admin, seconds)
+                return ask(seconds)
             except kafka_client().KafkaException:
                 self.close()
                 raise
 
-        return waited(once, self._target.patience, "topics", self._target.place)
+        target = self._target
+        return waited(once, target.patience, "topics", target.place, self._cancellation)
 
     def read(self, *, waits: bool = True) -> Epochs:
         """Return which epochs were sent.
@@ -167,7 +175,11 @@ class EpochsTopic:
             try:
                 ends = self._ends(count) if waits else dict.fromkeys(range(count), 0)
                 # A consumer that has no connection yet would look for the beginning half a second later.
-                consumer.get_watermark_offsets(partitions[0], self._target.patience)
+                self._asked(
+                    lambda seconds: self._cancellation.asked(
+                        lambda share: consumer.get_watermark_offsets(partitions[0], share), seconds
+                    )
+                )
                 consumer.assign(partitions)
                 return Epochs(topic_id, self._read(consumer, ends))
             except client.KafkaException as error:
@@ -177,9 +189,10 @@ class EpochsTopic:
         """Return the topic's id, and how many partitions it has; a broker may hear late of a topic that is new."""
         client, deadline = kafka_client(), time.monotonic() + min(patience, _HEARD_SECONDS)
 
-        def ask(admin: Any, seconds: float) -> Any:
+        def ask(seconds: float) -> Any:
             wanted = client.TopicCollection([self.name])
-            return admin.describe_topics(wanted, request_timeout=seconds)[self.name].result()
+            answers = self._admin.describe_topics(wanted, request_timeout=seconds)
+            return self._cancellation.answer(answers[self.name])
 
         while True:
             try:
@@ -189,7 +202,7 @@ class EpochsTopic:
                     raise failure(error.args[0], self._target) from error
                 if time.monotonic() >= deadline:
                     raise missing(self.name, self._target) from error
-                time.sleep(_RETRY_SECONDS)
+                self._cancellation.rest(_RETRY_SECONDS)
             else:
                 return str(found.topic_id), len(found.partitions)
 
@@ -198,13 +211,16 @@ class EpochsTopic:
         client = kafka_client()
         latest = client.admin.OffsetSpec.latest()
 
-        def ask(admin: Any, seconds: float) -> dict[int, int]:
-            answers = admin.list_offsets(
+        def ask(seconds: float) -> dict[int, int]:
+            answers = self._admin.list_offsets(
                 {client.TopicPartition(self.name, number): latest for number in range(count)},
                 isolation_level=client.IsolationLevel.READ_UNCOMMITTED,
                 request_timeout=seconds,
             )
-            found = {one.partition: int(answer.result().offset) for one, answer in answers.items()}
+            found = {
+                one.partition: int(self._cancellation.answer(answer).offset)
+                for one, answer in answers.items()
+            }
             if min(found.values()) < 0:
                 # So the client answers when the connection breaks.
                 error = client.KafkaError
@@ -218,6 +234,7 @@ class EpochsTopic:
         left = set(ends)
         deadline = time.monotonic() + self._target.transaction_timeout + self._target.patience
         while left:
+            self._cancellation.check()
             message = consumer.poll(_POLL_SECONDS)
             if message is not None:
                 error = message.error()

@@ -14,9 +14,11 @@ from penstock.datastream.connectors.kafka.staged_records import Fields
 from penstock.datastream.connectors.kafka.target import KafkaTarget
 from penstock.datastream.connectors.kafka.waiting import Waiting, waited
 from penstock.errors import SinkError, SinkNotReachableError, SinkNotWritableError
+from penstock.runtime.planned.kafka.cancellation import Cancellation
 from penstock.runtime.planned.kafka.client import LOGGER, kafka_client, new_client
 
 _ROOM_SECONDS: Final = 0.1
+_FLUSH_SECONDS: Final = 0.1
 _ANSWER_SECONDS: Final = 1.0
 _ANY: Final = -1
 """The partition that the client chooses."""
@@ -33,7 +35,8 @@ class Sender:
 
     Args:
         target: Where to.
-        settings: More settings of the producer.
+        cancellation: Ends what waits for Kafka. Default: nothing does.
+        **settings: More settings of the producer.
 
     Attributes:
         producer: The producer.
@@ -43,7 +46,10 @@ class Sender:
         KafkaPropertyError: If the client does not know a setting, or does not take its value.
     """
 
-    def __init__(self, target: KafkaTarget, **settings: str) -> None:
+    def __init__(
+        self, target: KafkaTarget, cancellation: Cancellation | None = None, **settings: str
+    ) -> None:
+        self._cancellation = cancellation or Cancellation()
         self._client = kafka_client()
         self._target = target
         self._failed: list[tuple[Any, Any]] = []
@@ -64,15 +70,22 @@ class Sender:
         Raises:
             SinkError: If Kafka does not let it, or does not answer.
         """
+        asked = self._cancellation.asked
 
         def connect(seconds: float) -> None:
-            self.producer.list_topics(timeout=seconds)
+            asked(lambda share: self.producer.list_topics(timeout=share), seconds)
+
+        def init(seconds: float) -> None:
+            self.producer.init_transactions(seconds)
+
+        def take_over(seconds: float) -> None:
+            asked(init, seconds, goes_on=True)
 
         patience, place = self._target.patience, self._target.place
         with self.errors():
             # A producer that has no connection yet would look for a coordinator half a second later.
-            waited(connect, patience, "brokers", place)
-            waited(self.producer.init_transactions, patience, "a transactional id", place)
+            waited(connect, patience, "brokers", place, self._cancellation)
+            waited(take_over, patience, "a transactional id", place, self._cancellation)
 
     def send(self, records: Iterable[Fields], subtask: int) -> None:
         """Send records; whether they arrive shows later.
@@ -120,7 +133,10 @@ class Sender:
         count = self._partitions.get(topic)
         if count is None:
             with self.errors():
-                known = self.producer.list_topics(topic, self._target.patience).topics[topic]
+                found = self._cancellation.asked(
+                    lambda share: self.producer.list_topics(topic, share), self._target.patience
+                )
+                known = found.topics[topic]
             if known.error is not None:
                 raise failure(known.error, self._target)
             count = self._partitions[topic] = len(known.partitions)
@@ -133,7 +149,7 @@ class Sender:
             SinkError: If something could not be sent.
         """
         waiting = Waiting("an epoch's records", self._target.place)
-        while (left := self.producer.flush(1)) > 0:
+        while (left := self.producer.flush(_FLUSH_SECONDS)) > 0:
             self.check()
             self._tell(waiting, left)
         self.check()
@@ -152,12 +168,16 @@ class Sender:
             SinkError: If one is not, or Kafka does not answer.
         """
         with self.errors():  # A topic that is asked for by its name may be made.
-            known = self.producer.list_topics(timeout=_ANSWER_SECONDS).topics
+            found = self._cancellation.asked(
+                lambda share: self.producer.list_topics(timeout=share), _ANSWER_SECONDS
+            )
+        known = found.topics
         for topic in sorted(self._topics - known.keys()):
             raise missing(topic, self._target)
 
     def check(self) -> None:
-        """Raise an error if something could not be sent."""
+        """Raise an error if something could not be sent, or the job is cancelled."""
+        self._cancellation.check()
         if self._is_stopped:
             raise SinkNotWritableError(
                 f"What else is sent to {self._target.place} has failed.",
@@ -188,9 +208,13 @@ class Sender:
 
     def commit(self, seconds: float) -> None:
         """Commit the transaction, within some seconds."""
+
+        def commit(share: float) -> None:
+            self.producer.commit_transaction(share)
+
         self.check()
         try:
-            self.producer.commit_transaction(seconds)
+            self._cancellation.asked(commit, seconds, goes_on=True)
         except self._client.KafkaException as error:
             if error.args[0].name() in _OF_NO_TOPIC:
                 with suppress(SinkNotReachableError):
@@ -211,7 +235,7 @@ class Sender:
             raise failure(error.args[0], self._target) from error
 
     def close(self) -> None:
-        """Give up what is not sent, and end the client, which nobody else has."""
+        """Give up what is not sent, and end the client, which nobody else has: no frame of an error's traceback."""
         producer, self.producer = self.producer, None
         with suppress(Exception):
             producer.purge()

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Final, TypeVar
 
+from penstock.runtime.planned.kafka.cancellation import Cancellation
 from penstock.runtime.planned.kafka.client import is_away, kafka_client
 
 _LOG: Final = logging.getLogger("penstock")
@@ -47,7 +48,13 @@ class Waiting:
         return True
 
 
-def waited(step: Callable[[float], T], patience: float, what: str, place: str) -> T:
+def waited(
+    step: Callable[[float], T],
+    patience: float,
+    what: str,
+    place: str,
+    cancellation: Cancellation | None = None,
+) -> T:
     """Return what a step returns, which is done again while Kafka is away.
 
     Args:
@@ -55,8 +62,10 @@ def waited(step: Callable[[float], T], patience: float, what: str, place: str) -
         patience: After how many seconds what it raises is final.
         what: What it is, for the log.
         place: Where Kafka is, for the log.
+        cancellation: Ends it between two steps. Default: nothing does.
 
     Raises:
+        JobCancelledError: If it is cancelled.
         KafkaException: What the step has raised at last.
     """
     waiting = Waiting(what, place)
@@ -68,4 +77,6 @@ def waited(step: Callable[[float], T], patience: float, what: str, place: str) -
             if not is_away(reason) or waiting.seconds >= patience:
                 raise
         waiting.tell(reason.str())
+        if cancellation is not None:
+            cancellation.check()
         time.sleep(_RETRY_SECONDS)

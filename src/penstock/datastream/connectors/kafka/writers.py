@@ -18,6 +18,7 @@ from penstock.datastream.connectors.kafka.sender import Sender
 from penstock.datastream.connectors.kafka.staged_records import Fields, staged
 from penstock.datastream.connectors.kafka.target import KafkaTarget
 from penstock.errors import SinkRowError
+from penstock.runtime.planned.kafka.cancellation import Cancellation
 from penstock.runtime.sinks import SinkWriter, WriterContext
 from penstock.runtime.timestamp import MAX_TIMESTAMP
 from penstock.runtime.user_code import record_text
@@ -189,7 +190,8 @@ class SendingWriter(_RecordsWriter):
 
     def __init__(self, target: KafkaTarget, context: WriterContext) -> None:
         super().__init__(target, context)
-        self._sender = Sender(target)
+        self._cancellation = Cancellation()
+        self._sender = Sender(target, self._cancellation)
 
     def _take(self, records: Iterable[Fields], size: int) -> None:
         self._sender.send(records, self._subtask)
@@ -198,6 +200,10 @@ class SendingWriter(_RecordsWriter):
         """Wait until Kafka has all of them: then the epoch may be committed."""
         self._sender.flush()
         return []
+
+    def interrupt(self) -> None:
+        """Wait for Kafka no longer."""
+        self._cancellation.cancel()
 
     def close(self) -> None:
         """Give up what is not sent."""

@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, Final
 
 from penstock.errors import KafkaAccessError, KafkaTopicNotFoundError
+from penstock.runtime.planned.kafka.cancellation import Cancellation
 from penstock.runtime.planned.kafka.client import (
     CONSUMER_DEFAULTS,
     connection_properties,
@@ -91,10 +92,14 @@ class KafkaBroker(Broker):
 
     Args:
         properties: The consumer's properties, as librdkafka has them.
+        cancellation: Ends what waits for it. Default: nothing does.
     """
 
-    def __init__(self, properties: Mapping[str, Any]) -> None:
+    def __init__(
+        self, properties: Mapping[str, Any], cancellation: Cancellation | None = None
+    ) -> None:
         self._client = kafka_client()
+        self._cancellation = cancellation or Cancellation()
         self._servers = properties.get("bootstrap.servers")
         self._trouble: Any = None
         self._is_stale = False
@@ -110,7 +115,7 @@ class KafkaBroker(Broker):
         self._group: ConsumerGroup | None = None
         if (name := properties.get("group.id")) is not None:
             self._group = ConsumerGroup(
-                lambda: new_client("AdminClient", own), name, _ANSWER_SECONDS
+                lambda: new_client("AdminClient", own), name, _ANSWER_SECONDS, self._cancellation
             )
 
     def _note(self, error: Any) -> None:
@@ -119,12 +124,17 @@ class KafkaBroker(Broker):
     def partitions(self) -> Mapping[str, Sequence[int]]:
         self._refresh()
         with self._errors_about("topics"):
-            found = self._admin.list_topics(timeout=_ANSWER_SECONDS)
+            found = self._list(_ANSWER_SECONDS)
         return {
             name: sorted(topic.partitions)
             for name, topic in found.topics.items()
             if topic.error is None
         }
+
+    def _list(self, seconds: float) -> Any:
+        return self._cancellation.asked(
+            lambda share: self._admin.list_topics(timeout=share), seconds
+        )
 
     def ids(self, topics: Collection[str]) -> Mapping[str, str]:
         if not topics:
@@ -136,7 +146,7 @@ class KafkaBroker(Broker):
         for name, answer in answers.items():
             gone = suppress(KafkaTopicNotFoundError, KafkaAccessError)
             with gone, self._errors_about(f"topic {name}"):
-                topic_id = answer.result().topic_id
+                topic_id = self._cancellation.answer(answer).topic_id
                 # Brokers that know of no ids answer with 0.
                 if topic_id.get_most_significant_bits() or topic_id.get_least_significant_bits():
                     found[name] = str(topic_id)
@@ -181,7 +191,7 @@ class KafkaBroker(Broker):
         for asked, answer in answers.items():
             one = KafkaTopicPartition(asked.topic, asked.partition)
             with self._errors_about(str(one)):
-                offset = answer.result().offset
+                offset = self._cancellation.answer(answer).offset
                 if offset < least:
                     # So the client answers when the connection breaks.
                     error = self._client.KafkaError
@@ -198,7 +208,7 @@ class KafkaBroker(Broker):
             return
         with self._errors_about("its topics"):
             if self._listing is None:
-                self._admin.list_topics(timeout=_REFRESH_SECONDS)
+                self._list(_REFRESH_SECONDS)
             elif self._listing.done():
                 self._listing.result()
             else:
@@ -215,9 +225,7 @@ class KafkaBroker(Broker):
             self._is_stale = True
             self._failed = error.args[0]
             if is_passing(self._failed) and (self._listing is None or self._listing.done()):
-                self._listing = self._waiting.submit(
-                    self._admin.list_topics, timeout=_REFRESH_SECONDS
-                )
+                self._listing = self._waiting.submit(self._list, _REFRESH_SECONDS)
             raise failure(self._failed, about, self._servers, self._trouble) from error
         self._trouble = None
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Future, wait
 from typing import Any, Final
 
+from penstock.runtime.planned.kafka.cancellation import Cancellation
 from penstock.runtime.planned.kafka.client import kafka_client
 from penstock.runtime.planned.kafka.failures import is_passing
 from penstock.runtime.planned.kafka.offsets import KafkaTopicPartition, Offsets
@@ -15,6 +16,7 @@ from penstock.runtime.planned.kafka.offsets import KafkaTopicPartition, Offsets
 _LOG: Final = logging.getLogger("penstock")
 _RETRY_SECONDS: Final = 0.5
 _LAST_COMMIT_SECONDS: Final = 5.0
+_CANCELLED_COMMIT_SECONDS: Final = 0.3
 
 
 class ConsumerGroup:
@@ -26,12 +28,20 @@ class ConsumerGroup:
         connect: Returns a new AdminClient.
         name: The group's id.
         seconds: How long an answer may take.
+        cancellation: Ends what waits for one. Default: nothing does.
 
     Attributes:
         name: The group's id.
     """
 
-    def __init__(self, connect: Callable[[], Any], name: str, seconds: float) -> None:
+    def __init__(
+        self,
+        connect: Callable[[], Any],
+        name: str,
+        seconds: float,
+        cancellation: Cancellation | None = None,
+    ) -> None:
+        self._cancellation = cancellation or Cancellation()
         self._connect = connect
         self._admin: Any = None
         self.name = name
@@ -56,7 +66,7 @@ class ConsumerGroup:
         )
         client = kafka_client()
         try:
-            found = answers[self.name].result().topic_partitions
+            found = self._cancellation.answer(answers[self.name]).topic_partitions
         except client.KafkaException:
             self._admin = None
             raise
@@ -129,8 +139,12 @@ class ConsumerGroup:
 
     def close(self) -> None:
         """Wait a while for what is to be committed, and let go of the client."""
-        end = time.monotonic() + _LAST_COMMIT_SECONDS
-        while (self._under_way or self._to_commit) and time.monotonic() < end:
+        begun = time.monotonic()
+        while self._under_way or self._to_commit:
+            is_hurried = self._cancellation.is_cancelled
+            most = _CANCELLED_COMMIT_SECONDS if is_hurried else _LAST_COMMIT_SECONDS
+            if time.monotonic() - begun >= most:
+                break
             wait([self._answer], timeout=0.1)
             self.look()
         # It ends with its last reference.

@@ -13,6 +13,7 @@ from penstock.errors import (
     KafkaTopicNotFoundError,
 )
 from penstock.runtime.planned.kafka.broker import Broker
+from penstock.runtime.planned.kafka.cancellation import Cancellation
 from penstock.runtime.planned.kafka.offsets import (
     KafkaOffsetResetStrategy,
     KafkaOffsetsInitializer,
@@ -78,7 +79,8 @@ class KafkaPlanner(Planner):
         connect: Returns the broker.
         release: Called when nothing is planned any more.
         clock: The time, in seconds.
-        rest: Waits for some seconds.
+        rest: Waits for some seconds. Default: until the job is cancelled, if that comes before.
+        cancellation: Ends what waits for the broker. Default: one of its own.
     """
 
     def __init__(
@@ -87,13 +89,15 @@ class KafkaPlanner(Planner):
         connect: Callable[[], Broker],
         release: Callable[[], None] = lambda: None,
         clock: Callable[[], float] = time.monotonic,
-        rest: Callable[[float], None] = time.sleep,
+        rest: Callable[[float], None] | None = None,
+        cancellation: Cancellation | None = None,
     ) -> None:
         self._reading = reading
         self._connect = connect
         self._release = release
         self._clock = clock
-        self._rest = rest
+        self._cancellation = cancellation or Cancellation()
+        self._rest = rest or self._cancellation.rest
         self._broker: Broker | None = None
         self._subscribed: set[KafkaTopicPartition] | None = None
         self._later_stops: dict[KafkaTopicPartition, int | None] = {}
@@ -342,6 +346,9 @@ class KafkaPlanner(Planner):
                 if (one := KafkaTopicPartition(topic, partition)) in subscribed
             }
         )
+
+    def cancel(self) -> None:
+        self._cancellation.cancel()
 
     def close(self) -> None:
         broker, self._broker = self._broker, None

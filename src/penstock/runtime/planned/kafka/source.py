@@ -17,6 +17,7 @@ from penstock.errors import (
 )
 from penstock.runtime.exchange.elements import BLOCK_SIZE, Block
 from penstock.runtime.planned.kafka.broker import KafkaBroker
+from penstock.runtime.planned.kafka.cancellation import Cancellation
 from penstock.runtime.planned.kafka.client import client_properties, kafka_client
 from penstock.runtime.planned.kafka.consumers import CONSUMERS, Lent
 from penstock.runtime.planned.kafka.failures import failure, is_refusal
@@ -68,6 +69,7 @@ class KafkaRecords(PlannedSource):
         self._servers = self.properties.get("bootstrap.servers")
         self._is_of_pattern = reading.subscription.pattern is not None
         self._owner = uuid.uuid4().hex
+        self._cancellation = Cancellation()
         self.is_bounded = is_bounded
         stopping = reading.stopping
         ends_at_once = stopping is not None and stopping.is_known_at_start and reading.most is None
@@ -84,11 +86,16 @@ class KafkaRecords(PlannedSource):
 
     def planner(self) -> Planner:
         properties = self.client_properties
+        cancellation = Cancellation()
         return KafkaPlanner(
             self.reading,
-            lambda: KafkaBroker(properties),
+            lambda: KafkaBroker(properties, cancellation),
             lambda: CONSUMERS.close(self._owner),
+            cancellation=cancellation,
         )
+
+    def interrupt(self) -> None:
+        self._cancellation.cancel()
 
     def read(self, content: Any) -> Iterator[Block]:
         piece = Range(*content)
@@ -110,6 +117,7 @@ class KafkaRecords(PlannedSource):
         position = piece.begin
         heard = time.monotonic()
         while position < piece.end:
+            self._cancellation.check()
             before = position
             found = []
             first = consumer.poll(_WAIT_SECONDS)
@@ -143,13 +151,15 @@ class KafkaRecords(PlannedSource):
     def _seek(consumer: Any, piece: Range, offset: int) -> None:
         consumer.assign([kafka_client().TopicPartition(piece.topic, piece.partition, offset)])
 
-    @staticmethod
-    def _why_silent(lent: Lent, piece: Range) -> Any:
+    def _why_silent(self, lent: Lent, piece: Range) -> Any:
         """Return the error that explains why nothing comes, or None: that a topic is gone, the client waits out."""
         if lent.trouble and is_refusal(lent.trouble[0]):
             return lent.trouble[0]
         with suppress(kafka_client().KafkaException):
-            return lent.consumer.list_topics(piece.topic, _WAIT_SECONDS).topics[piece.topic].error
+            found = self._cancellation.asked(
+                lambda share: lent.consumer.list_topics(piece.topic, share), _WAIT_SECONDS
+            )
+            return found.topics[piece.topic].error
         return None
 
     def _after(self, error: Any, piece: Range, position: int) -> int:
@@ -185,7 +195,9 @@ class KafkaRecords(PlannedSource):
         """
         partition = kafka_client().TopicPartition(piece.topic, piece.partition)
         try:
-            first, end = consumer.get_watermark_offsets(partition, timeout=_SUSPICIOUS_SECONDS)
+            first, end = self._cancellation.asked(
+                lambda share: consumer.get_watermark_offsets(partition, share), _SUSPICIOUS_SECONDS
+            )
         except kafka_client().KafkaException as error:
             goes_on = self._after(error.args[0], piece, position)
         else:
