@@ -136,6 +136,10 @@ class WorkerLostError(JobFailedError):
     """Raised when a Python worker or an executor died more often than Spark tries a task: killed, say."""
 
 
+class WorkerPythonError(JobFailedError):
+    """Raised when Python workers cannot run a program: their Python is of another version, or lacks a package."""
+
+
 class RecordTooLargeError(PenstockError):
     """Raised when a record is larger, in pickled form, than what can go from one process to another."""
 

@@ -18,12 +18,18 @@ from penstock.errors import (
     SourceNotReadableError,
     SparkTooOldError,
     WorkerLostError,
+    WorkerPythonError,
 )
 from penstock.executors.spark import memory_signs
 from penstock.executors.spark.failures import as_penstock_error
 from penstock.executors.spark.memory_signs import MemorySigns
 from penstock.executors.spark.versions import check_pyspark, check_session
 from penstock.executors.targets import executor_for
+
+DAEMON_DIED = (
+    "EOFException occurred while reading the port number from pyspark.daemon's stdout and terminated with "
+    "code: 137"
+)
 
 
 def test_an_error_of_penstock_is_found_behind_those_of_spark() -> None:
@@ -53,8 +59,10 @@ def test_an_error_of_penstock_is_found_behind_those_of_spark() -> None:
             KafkaOffsetNotFoundError,
             "EARLIEST",
         ),
-        ("ModuleNotFoundError: No module named 'pyarrow'", JobFailedError, "PYSPARK_PYTHON"),
-        ("[PYTHON_VERSION_MISMATCH] 3.9, 3.11", JobFailedError, "PYSPARK_PYTHON"),
+        ("ModuleNotFoundError: No module named 'pyarrow'", WorkerPythonError, "PYSPARK_PYTHON"),
+        ("[PYTHON_VERSION_MISMATCH] 3.9, 3.11", WorkerPythonError, "PYSPARK_PYTHON"),
+        ("/usr/bin/python3: No module named pyspark", WorkerPythonError, "PYSPARK_PYTHON"),
+        ('Cannot run program "python9": error=2', WorkerPythonError, "PYSPARK_PYTHON"),
         ("[JAVA_GATEWAY_EXITED] Java gateway process exited", JobFailedError, "pyspark-shell"),
         ("No such file or directory: '/x/./bin/spark-submit'", JobFailedError, "SPARK_HOME"),
         ("[PARSE_SYNTAX_ERROR] Syntax error at or near 'x'", JobFailedError, "the schema"),
@@ -88,6 +96,16 @@ def test_what_spark_raises_gets_a_name_and_a_hint(
             "Lost task: ExecutorLostFailure (executor 1 exited) Reason: killed\nDriver stacktrace:",
             "An executor",
             "ExecutorLostFailure (executor 1 exited) Reason: killed",
+        ),
+        (
+            f"Caused by: org.apache.spark.SparkException: {DAEMON_DIED}..",
+            "A Python worker",
+            DAEMON_DIED,
+        ),
+        (
+            "org.apache.spark.SparkException: Python worker failed to connect back.",
+            "A Python worker",
+            "Python worker failed to connect back",
         ),
     ],
 )

@@ -9,7 +9,14 @@ from pathlib import Path
 import pytest
 
 from penstock.common import Configuration
-from penstock.executors.spark.interpreter import ArchiveAt, archive_of, interpreter_for
+from penstock.errors import WorkerPythonError
+from penstock.executors.driver.recovery.restarts import is_worth_restarting
+from penstock.executors.spark.interpreter import (
+    ArchiveAt,
+    archive_of,
+    check_interpreter,
+    interpreter_for,
+)
 
 
 @pytest.fixture
@@ -55,3 +62,47 @@ def test_elsewhere_it_is_what_the_program_says(archive: Path) -> None:
     assert interpreter_for(configured(str(archive), "/usr/bin/python"), is_local=True) == (
         "/usr/bin/python"
     )
+
+
+def script(folder: Path, text: str) -> str:
+    found = folder / f"python-{abs(hash(text))}"
+    found.write_text(f"#!/bin/sh\n{text}\n")
+    found.chmod(0o700)
+    return str(found)
+
+
+def test_this_interpreter_runs_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("subprocess.run", None)
+    check_interpreter(sys.executable, "Job 'x'")
+
+
+@pytest.mark.parametrize(
+    "text", [f'exec "{sys.executable}" "$@"', "exit 1", "echo hello", 'echo "No idea" >&2']
+)
+def test_one_that_is_like_it_or_does_not_say_is_taken(text: str, tmp_path: Path) -> None:
+    check_interpreter(script(tmp_path, text), "Job 'x'")
+
+
+def test_one_that_is_not_there_is_for_spark_to_name(tmp_path: Path) -> None:
+    check_interpreter(str(tmp_path / "none"), "Job 'x'")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        # Without the packages that are installed.
+        (f'exec "{sys.executable}" -I -S "$@"', "has no module 'pyarrow'."),
+        ("echo 3.6", f"is Python 3.6, and this is 3.{sys.version_info[1]}."),
+    ],
+)
+def test_one_that_cannot_run_programs_is_refused_at_once(
+    text: str, said: str, tmp_path: Path
+) -> None:
+    command = script(tmp_path, text)
+    with pytest.raises(WorkerPythonError) as raised:
+        check_interpreter(command, "Job 'x'")
+    assert raised.value.message == (
+        f"Job 'x' cannot run with the Python of the workers: {command!r} {said}"
+    )
+    assert "PYSPARK_PYTHON" in str(raised.value.hint)
+    assert not is_worth_restarting(raised.value)

@@ -14,6 +14,7 @@ from penstock.errors import (
     PenstockError,
     SourceNotReadableError,
     WorkerLostError,
+    WorkerPythonError,
 )
 from penstock.executors.spark.memory_signs import shows_memory
 
@@ -21,7 +22,10 @@ _UNREADABLE = re.compile(
     r"Connection refused|ConnectException|UnknownHostException|PATH_NOT_FOUND|FileNotFoundException|"
     r"Permission denied|AccessControlException|CANNOT_READ_FILE|NoRouteToHost"
 )
-_OTHER_PYTHON = re.compile(r"PYTHON_VERSION_MISMATCH|ModuleNotFoundError: No module named '[^']*'")
+_OTHER_PYTHON = re.compile(
+    r"[^\n]*PYTHON_VERSION_MISMATCH[^\n]*|ModuleNotFoundError: No module named '[^']*'|"
+    r"[^\n]*: No module named \w+|Cannot run program \"[^\"\n]*\"[^\n]*"
+)
 _NO_JAVA_PROCESS = re.compile(r"JAVA_GATEWAY_EXITED|/bin/spark-submit'")
 _NO_SCHEMA = re.compile(r"PARSE_SYNTAX_ERROR|UNSUPPORTED_DATATYPE")
 _OF_KAFKA = {
@@ -48,10 +52,6 @@ _OF_KAFKA = {
 }
 """What Spark's connector for Kafka fails with."""
 _HINTS = {
-    _OTHER_PYTHON: (
-        "The workers run another Python than this one: name it in PYSPARK_PYTHON before the "
-        "SparkSession is built, and install there what the program imports."
-    ),
     _NO_JAVA_PROCESS: (
         "Spark did not start; what it printed above says why. SPARK_HOME has to be unset or the folder of "
         "a whole Spark, and PYSPARK_SUBMIT_ARGS to end with pyspark-shell."
@@ -59,7 +59,11 @@ _HINTS = {
     _NO_SCHEMA: "Fix the SQL or the schema, such as 'item string, pieces int'.",
 }
 _LENGTH = 2000
-_LOST_WORKER = re.compile(r"Python worker exited unexpectedly|ExecutorLostFailure[^\n]*")
+_LOST_WORKER = re.compile(
+    r"Python worker (exited unexpectedly|failed to connect back)|ExecutorLostFailure[^\n]*|"
+    r"Python daemon failed to launch worker|"
+    r"EOFException occurred while reading the port number from pyspark\.daemon's stdout[^\n.]*"
+)
 _JAVA_FRAMES = re.compile(r"\n\s+(at \S+\(.*\)|\.\.\. \d+ more)(?=\n|$)")
 _MOST_CHAINS = 10
 
@@ -78,6 +82,9 @@ def as_penstock_error(error: BaseException, what: str, chains: Sequence[str] = (
             return found
         found = found.__cause__ or found.__context__
     text = str(error)
+    python = _OTHER_PYTHON.search(text)
+    if python is not None:
+        return other_python(what, python.group(0).strip())
     lost = _LOST_WORKER.search(text)
     if lost is not None:
         return _worker_lost(lost.group(0), what, chains, is_memory=shows_memory(text))
@@ -99,6 +106,20 @@ def as_penstock_error(error: BaseException, what: str, chains: Sequence[str] = (
     return JobFailedError(f"{what} was failed by Spark: {shown}", hint=hint)
 
 
+def other_python(what: str, why: str) -> WorkerPythonError:
+    """Return the error of a job whose workers have a Python that cannot run it.
+
+    Args:
+        what: What was being done, as in "Job 'x'".
+        why: What is wrong with that Python.
+    """
+    return WorkerPythonError(
+        f"{what} cannot run with the Python of the workers: {why}",
+        hint="Name the Python to run in python.executable, or in PYSPARK_PYTHON before the SparkSession is built, and "
+        "install there what the program imports, with pyarrow.",
+    )
+
+
 def is_of_spark(error: BaseException) -> bool:
     """Whether an error is one of pyspark's, or came as it is from Java."""
     return type(error).__module__.partition(".")[0] in {"pyspark", "py4j"}
@@ -111,7 +132,7 @@ def _worker_lost(
         " ..." if len(chains) > _MOST_CHAINS else ""
     )
     ran = f"while it ran operators of {names}" if chains else "while it ran operators"
-    who = "A Python worker" if said.startswith("Python") else "An executor"
+    who = "An executor" if said.startswith("ExecutorLost") else "A Python worker"
     again = "With a checkpoint location a job that is started again goes on from its last epoch."
     if is_memory:
         return WorkerLostError(

@@ -19,6 +19,7 @@ from penstock.executors.driver.observation.observed_job import ObservedJob
 from penstock.executors.port import JobRequest
 from penstock.executors.spark.frames.aggregation import aggregated
 from penstock.executors.spark.frames.epoch_frames import EpochFrames, SparkSource
+from penstock.executors.spark.interpreter import check_interpreter
 from penstock.executors.spark.interruption import note_of
 from penstock.executors.spark.kafka.connector import (
     ConnectorTopics,
@@ -28,7 +29,13 @@ from penstock.executors.spark.kafka.connector import (
 from penstock.executors.spark.kafka.groups import ConsumerGroups, ReadTopics
 from penstock.executors.spark.kafka.package import connector_package
 from penstock.executors.spark.page.description import page_of
-from penstock.executors.spark.session import cores_of, is_built_here, session
+from penstock.executors.spark.session import (
+    cores_of,
+    has_local_workers,
+    interpreter_of,
+    is_built_here,
+    session,
+)
 from penstock.executors.spark.shipping import ship_code, ship_files, ship_interpreter
 from penstock.executors.spark.sinks import SparkCommitter, spark_sinks
 from penstock.graph.job_graph import JobGraph
@@ -78,6 +85,8 @@ class PreparedJob:
         self._take_topics()
         with seen.doing("starting Spark"):
             self.spark = session(request.engine, request.configuration, self._packages)
+            if has_local_workers(self.spark):
+                check_interpreter(interpreter_of(self.spark), self.title)
         seen.runs_on(page_of(self.spark))
         self._seen = seen
         self._cores = cores_of(self.spark)

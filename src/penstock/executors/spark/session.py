@@ -81,6 +81,11 @@ def interpreter_of(spark: SparkSession) -> str:
     return built or spark.conf.get("spark.pyspark.python", default) or default
 
 
+def has_local_workers(spark: SparkSession) -> bool:
+    """Whether a session has its workers on this machine, and starts them as this process would."""
+    return local_cores(spark.conf.get("spark.master", "") or "") is not None
+
+
 def _remark_on_interpreter(spark: SparkSession, configuration: Configuration) -> None:
     """Say so, once for each, where a job names an interpreter that its session does not start workers with."""
     wanted, own = configuration.get(PYTHON_EXECUTABLE), interpreter_of(spark)

@@ -13,6 +13,7 @@ from penstock.errors import (
     JobCancelledError,
     JobFailedError,
     LocationInUseError,
+    PenstockError,
     RocksDBNotFoundError,
     UserFunctionError,
 )
@@ -175,6 +176,12 @@ TRACEBACK = 'Traceback (most recent call last):\n  File "rides.py", line 14, in 
 )
 def test_a_failure_is_told_in_one_line(error: Exception, summary: str) -> None:
     assert summary_of(error) == summary
+
+
+def test_a_line_that_only_announces_the_cause_is_not_all() -> None:
+    error = PenstockError("Spark failed it: from the Python worker:\nTraceback:\nKeyError: 'x'\n")
+    assert summary_of(error) == "Spark failed it: from the Python worker: KeyError: 'x'"
+    assert summary_of(PenstockError("It failed:")) == "It failed:"
 
 
 def test_a_long_record_is_shortened() -> None:

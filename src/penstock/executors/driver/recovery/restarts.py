@@ -32,6 +32,7 @@ from penstock.errors import (
     UnclaimedStateError,
     UnsupportedOperationError,
     UserFunctionError,
+    WorkerPythonError,
 )
 from penstock.executors.driver.recovery.restart_strategy import RestartStrategy
 
@@ -57,6 +58,7 @@ _HOPELESS: Final = (
     UnclaimedOutputError,
     UnclaimedStateError,
     UnsupportedOperationError,
+    WorkerPythonError,
 )
 """What comes of the program or of its place, and would come again."""
 
@@ -152,7 +154,9 @@ def first_line_of(error: BaseException) -> str:
         after_frames = text[text.rfind('\n  File "') + 1 :].splitlines()
         return next((line for line in after_frames if line.strip() == line != ""), "") or text
     text = error.message if isinstance(error, PenstockError) else f"{type(error).__name__}: {error}"
-    return text.strip().partition("\n")[0]
+    first, _, rest = text.strip().partition("\n")
+    # What only announces a traceback says nothing without the end of it.
+    return f"{first} {rest.splitlines()[-1].strip()}" if first.endswith(":") and rest else first
 
 
 def _shortened(record: str) -> str:
