@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,30 @@ def check_chains(vertices: tuple[VertexView, ...]) -> None:
             assert sum(parts) == operator.figures.records_in
         assert sum(one.state_size for one in vertex.subtasks) == vertex.state_size
     assert chain.operators[0].figures.state_size == chain.state_size > 0
+
+
+def spin(number: int) -> int:
+    until = time.perf_counter() + 0.1
+    while time.perf_counter() < until:
+        pass
+    return number
+
+
+def test_with_a_profile_each_operator_has_its_share_of_the_chains_time(
+    new_environment: NewEnvironment, executor: str
+) -> None:
+    env = new_environment(execution__profile="true")
+    numbers = env.from_source(
+        TestingSource([[1, 2], [3]]), WatermarkStrategy.no_watermarks(), "numbers"
+    )
+    numbers.map(spin).name("Spin").print()
+    name = f"profiled on {executor}"
+    env.execute(name)
+
+    (chain,) = view_of(name).vertices
+    shares = {operator.name: operator.busy or 0.0 for operator in chain.operators}
+    assert sum(shares.values()) == pytest.approx(1)
+    assert max(shares, key=lambda one: shares[one]) == "Spin"
 
 
 def fail(number: int) -> int:

@@ -122,7 +122,7 @@ def _start(
     feed = EpochFeed(observed.compiled(job, program, checkpoints))
     if configuration.get(PROFILE):
         program = replace(program, is_profiled=True)
-        feed.profile = ProfileLog(program)
+        feed.profile = observed.profile = ProfileLog(program)
     publisher = Publisher(job.sinks, checkpoints.location, lambda: checkpoints.kept)
     planning = Planning(job.planned, program)
     at_end.callback(planning.close)

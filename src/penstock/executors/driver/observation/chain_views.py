@@ -156,6 +156,27 @@ def _sizes(handles: Handles) -> Counter[SubtaskId]:
     return found
 
 
+def with_shares(
+    vertices: tuple[VertexView, ...], busy: Mapping[str, float]
+) -> tuple[VertexView, ...]:
+    """Return chains with the shares that their operators have of their time.
+
+    Args:
+        vertices: The chains.
+        busy: For how long operators were busy, by their ids.
+    """
+    found = []
+    for vertex in vertices:
+        times = [busy.get(operator.operator_id, 0.0) for operator in vertex.operators]
+        whole = sum(times)
+        operators = tuple(
+            replace(operator, busy=time / whole if whole else None)
+            for operator, time in zip(vertex.operators, times, strict=True)
+        )
+        found.append(replace(vertex, operators=operators))
+    return tuple(found)
+
+
 def sizes_by_vertex(program: Program, handles: Handles) -> dict[str, int]:
     """Return how many bytes of state each chain has, by its vertex id; nothing of those without."""
     files: dict[str, dict[str, int]] = {}

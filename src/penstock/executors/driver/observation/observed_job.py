@@ -19,6 +19,7 @@ from penstock.executors.driver.observation.chain_views import (
     ChainViews,
     filters_of,
     sizes_by_vertex,
+    with_shares,
 )
 from penstock.executors.driver.observation.epoch_log import Clocks, EpochLog, NotedEpoch
 from penstock.executors.driver.observation.exception_log import ExceptionLog
@@ -30,6 +31,7 @@ from penstock.executors.driver.observation.watermarks import (
 from penstock.executors.driver.progress.progress import FollowedJob
 from penstock.executors.driver.recovery.restarts import Restart, summary_of
 from penstock.executors.driver.reports.job_view import EpochView, JobView, SavepointView
+from penstock.executors.driver.reports.profile_log import ProfileLog
 from penstock.executors.port import JobRequest
 from penstock.runtime.program import Program
 
@@ -55,6 +57,7 @@ class ObservedJob:
 
     Attributes:
         running: What stops it, and takes savepoints of it; None before it has started, and once it has ended.
+        profile: Knows where its time went; None where that is not measured.
         line: Says how it is doing, wherever people see that.
     """
 
@@ -62,6 +65,7 @@ class ObservedJob:
         self.job_id = job_id
         self.name = request.name
         self.running: RunningJob | None = None
+        self.profile: ProfileLog | None = None
         self.line = FollowedJob(self)
         self._configuration = request.configuration
         self._clocks = clocks or Clocks()
@@ -184,7 +188,9 @@ class ObservedJob:
         self._doing.clear()
         with self._view_lock:
             self._last_view = self._view()
-            self.running = self._program = self._chains = self._watermarks = self._restart = None
+            self.running = self.profile = self._program = self._chains = self._watermarks = (
+                self._restart
+            ) = None
             self._filters = frozenset()
             self._log, self._exceptions = EpochLog(), ExceptionLog()
 
@@ -206,6 +212,8 @@ class ObservedJob:
     def _view(self) -> JobView:
         noted, now = self._log.noted(rests=self._rests()), self._clocks.millis()
         vertices = () if self._chains is None else self._chains.views(noted)
+        if self.profile is not None:
+            vertices = with_shares(vertices, self.profile.busy())
         samples = () if self._chains is None else self._chains.samples(noted)
         event_time = EventTime() if self._watermarks is None else self._watermarks.seen(noted)
         saved = {savepoint.epoch for savepoint in self._savepoints}

@@ -88,7 +88,7 @@ class OperatorView:
         chained: The places in the chain of the operators that it hands its records to.
         figures: What it did, over all subtasks.
         records_per_second: Records received in the last seconds; of a source, those that it read.
-        busy: Its share of its chain's busy time, 0 to 1; None where that is not measured.
+        busy: Its share of its chain's busy time, 0 to 1; None where `execution.profile` does not have it measured.
     """
 
     operator_id: str

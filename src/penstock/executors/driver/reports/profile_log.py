@@ -13,6 +13,7 @@ from penstock.common.job_profile import EpochProfile, JobProfile, ProfileRow
 from penstock.runtime.program import Program
 from penstock.runtime.task.profiling.sampler import TaskProfile
 
+_BUSY: Final = (Cost.USER, Cost.FRAMEWORK, Cost.STATE, Cost.SERIALIZATION, Cost.SNAPSHOT)
 _MOST_EPOCHS: Final = 10_000
 
 _Key = tuple[int, str, Cost]
@@ -107,14 +108,17 @@ class ProfileLog:
             for number in self._triggers.keys() - took.keys():
                 del self._triggers[number]
 
+    def busy(self) -> dict[str, float]:
+        """Return for how many milliseconds operators were busy, by their ids: waiting does not count."""
+        with self._lock:
+            rows = tuple(self._operators(self._times(self._all_shares())))
+        return {row.operator_id: sum(row.times.get(cost, 0.0) for cost in _BUSY) for row in rows}
+
     def profile(self) -> JobProfile:
         """Return the profile of the epochs so far."""
         with self._lock:
-            shares = {level: self._shares(level) for level in range(self._program.levels)}
-            times = _Sums(self._seen)
-            for level, seconds in self._unseen.items():
-                for (operator, cost), share in shares[level].items():
-                    times[level, operator, cost] += seconds * share
+            shares = self._all_shares()
+            times = self._times(shares)
             return JobProfile(
                 tuple(self._operators(times)),
                 tuple(self._levels(times)),
@@ -124,6 +128,16 @@ class ProfileLog:
                 self._tasks,
                 self._samples,
             )
+
+    def _all_shares(self) -> dict[int, dict[tuple[str, Cost], float]]:
+        return {level: self._shares(level) for level in range(self._program.levels)}
+
+    def _times(self, shares: Mapping[int, Mapping[tuple[str, Cost], float]]) -> _Sums[_Key]:
+        times = _Sums(self._seen)
+        for level, seconds in self._unseen.items():
+            for (operator, cost), share in shares[level].items():
+                times[level, operator, cost] += seconds * share
+        return times
 
     def _shares(self, level: int) -> dict[tuple[str, Cost], float]:
         """Return what of a level's time went to what, by all samples: what no sample saw went so too."""
