@@ -72,7 +72,7 @@ class SubtaskReport:
         timers: The number of timers of each operator.
         fired: How many timers of each operator have fired.
         splits: How far each split has come whose watermarks leave the chain as they are, as far as this task knows.
-        spent: How it spent the epoch.
+        spent: How it spent the epoch: see `Spent`.
         samples: Records that went nowhere, each with the place of its operator in the chain.
         kept_rows: The names of rows among the keys of its state, if the driver has to hear of them.
         seen_rows: The same of keys that came.
@@ -87,7 +87,7 @@ class SubtaskReport:
     timers: tuple[int, ...] = ()
     fired: tuple[int, ...] = ()
     splits: tuple[tuple[Hashable, ChannelWatermark], ...] = ()
-    spent: Spent = _NOTHING_SPENT
+    spent: tuple[float, float, float, float, int, int] = _NOTHING_SPENT
     samples: tuple[tuple[int, Sample], ...] = ()
     kept_rows: frozenset[RowNames] = frozenset()
     seen_rows: frozenset[RowNames] = frozenset()

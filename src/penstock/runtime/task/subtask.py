@@ -418,7 +418,8 @@ class Subtask:
             for place, counted in enumerate(self.chain.metrics)
             for sample in counted.user.samples.take()
         )
-        spent = self.watch.spent()
+        # A plain tuple: the class of another would be looked up for each of them when it is unpickled.
+        spent = self.watch.spent()[:]
         report = SubtaskReport(
             metrics,
             attempts,
