@@ -87,6 +87,14 @@ def test_old_records_are_told_from_a_job_that_is_too_slow() -> None:
     assert "that old" not in found
 
 
+def test_long_epochs_are_told_from_old_records() -> None:
+    epoch = EpochView(1, 0, 7800, running=7700)
+    found = explain(watermark=healthy().at - 11_000, epochs=(epoch,))[1]
+    assert found == (
+        "Event time is 11 s behind the clock. Its last epoch took 7.8 s, and event time moves when one is over."
+    )
+
+
 def test_one_subtask_that_is_at_its_limit_is_found_among_many() -> None:
     source = views.make_chain(["Source: clicks"], busy=0.1, waits=0.7)
     uneven = busy(views.make_chain(["Ask"], (source, "HASH")), 0.1, 0.95, 0.2, 0.15)

@@ -119,7 +119,13 @@ def _distance(view: JobView, *, is_explained: bool) -> Iterator[Sentence]:
         yield Sentence("good", f"Event time is {span_text(lag)} behind the clock.")
     else:
         text = f"Event time is {span_text(lag)} behind the clock."
-        if not is_explained:
+        done = [epoch for epoch in view.epochs if epoch.failure is None]
+        took = _whole(done[-1]) if done else 0
+        if took > lag / 3:
+            text += (
+                f" Its last epoch took {span_text(took)}, and event time moves when one is over."
+            )
+        elif not is_explained:
             text += (
                 " No chain is at its limit and no source holds it back: the records are that old when "
                 "they arrive."

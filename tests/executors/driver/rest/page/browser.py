@@ -83,13 +83,13 @@ class Browser:
 
         return self.driver.find_elements(By.CSS_SELECTOR, selector)
 
-    def until(self, condition: Callable[[], Any], what: str) -> Any:
+    def until(self, condition: Callable[[], Any], what: str, patience: float = PATIENCE) -> Any:
         """Wait until something holds, and return it."""
         from selenium.common.exceptions import StaleElementReferenceException
         from selenium.webdriver.support.ui import WebDriverWait
 
         wait = WebDriverWait(
-            self.driver, PATIENCE, 0.03, ignored_exceptions=[StaleElementReferenceException]
+            self.driver, patience, 0.03, ignored_exceptions=[StaleElementReferenceException]
         )
         return wait.until(lambda _: condition(), f"never came: {what}\n{self.text()}")
 
@@ -107,9 +107,9 @@ class Browser:
     def click(self, selector: str, text: str = "") -> None:
         self.one(selector, text).click()
 
-    def shows(self, text: str) -> None:
+    def shows(self, text: str, patience: float = PATIENCE) -> None:
         """Wait until the page shows a text."""
-        self.until(lambda: text in self.text(), repr(text))
+        self.until(lambda: text in self.text(), repr(text), patience)
 
     def text(self) -> str:
         return str(self.run("return document.body.innerText"))

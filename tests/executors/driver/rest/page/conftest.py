@@ -43,7 +43,7 @@ def driver(monkeypatch: pytest.MonkeyPatch) -> Iterator[Driver]:
 @pytest.fixture
 def call(driver: Driver, browser: Browser) -> Callable[..., Any]:
     """Calls code with the modules of the page at hand, and returns what it returns."""
-    browser.open(driver.address + "?every=3600000")
+    browser.open(driver.address + "?every=3600000#/jobs")
 
     def called(module: str, code: str, *arguments: Any) -> Any:
         script = f"""

@@ -56,7 +56,7 @@ def walk(browser: Browser, wanted: str) -> None:
 
 
 def test_all_is_done_by_keys(driver: Driver, browser: Browser) -> None:
-    browser.open(driver.address + FAST)
+    browser.open(driver.address + FAST + "#/jobs")
     browser.one(".jobs a")
     walk(browser, "clicks per user")
     browser.press(ENTER)
@@ -114,6 +114,12 @@ def test_a_phone_has_nothing_beside_its_edge(driver: Driver, browser: Browser) -
     box = browser.one(".box").rect
     assert box["width"] > 200
     assert box["x"] + box["width"] < 360
+    # The page scrolls, and not the picture in it: the last chain is not cut off.
+    tall = (
+        "const it = document.querySelector('.picture'); return [it.scrollHeight, it.clientHeight]"
+    )
+    whole, seen = browser.run(tall)
+    assert whole <= seen + 1
 
 
 @pytest.mark.parametrize("motion", ["no-preference", "reduce"])

@@ -21,13 +21,22 @@ JOINED = views.identity("Interval join")
 
 
 def test_a_job_is_opened_from_the_list(driver: Driver, browser: Browser) -> None:
-    browser.open(driver.address + FAST)
+    browser.open(driver.address + FAST + "#/jobs")
     browser.click(".jobs a", "clicks per user")
     assert browser.one("h1").text == "clicks per user"
     browser.one(".status", "RUNNING")
     assert len(browser.all(".box")) == 6
     assert browser.driver.title == "clicks per user · penstock"
     assert browser.complaints() == []
+
+
+def test_the_only_job_is_shown_at_once_and_the_list_on_demand(
+    driver: Driver, browser: Browser
+) -> None:
+    browser.open(driver.address + FAST)
+    browser.one("h1", "clicks per user")
+    browser.click(".brand")
+    browser.one(".jobs a", "clicks per user")
 
 
 def test_says_what_the_job_does_how_far_it_is_behind_and_why(
@@ -79,6 +88,47 @@ def test_every_section_shows_its_part(driver: Driver, browser: Browser) -> None:
     assert browser.complaints() == []
 
 
+def test_an_epoch_that_failed_is_found_among_the_others(driver: Driver, browser: Browser) -> None:
+    browser.open(driver.address + JOB + "/epochs")
+    rows = '[aria-label="Epochs, the last first"] tbody tr'
+    browser.until(lambda: len(browser.all(rows)) == 100, "all")
+    for kind, words in (("failed", "failed: KeyError"), ("saved", "savepoint")):
+        browser.click("select[name=kind]")
+        browser.click(f"option[value={kind}]")
+        browser.until(lambda: len(browser.all(rows)) < 3, "fewer")
+        assert all(words in row.text for row in browser.all(rows))
+    assert "5 more failed, the last one 2" in browser.text()
+
+
+def test_without_a_watermark_it_is_said_whose_is_missing(driver: Driver, browser: Browser) -> None:
+    driver.job.now = lambda: dataclasses.replace(
+        views.clicks(), watermark=None, watermark_lag=None, holding_back=("Source: orders (2/4)",)
+    )
+    browser.open(driver.address + JOB)
+    browser.one(".tile", "none yet: orders (2/4) has sent none")
+
+
+def test_busy_and_back_pressured_shares_are_said_in_words(driver: Driver, browser: Browser) -> None:
+    browser.open(driver.address + JOB)
+    box = browser.one(f'[data-vertex="{views.identity("Source: clicks")}"]')
+    assert "busy 35% · back-pressured 45%" in box.text
+    assert box.text.split("\n")[:3] == ["Operator", "records/s", "lag"]
+
+
+def test_a_driver_that_ends_before_it_tells_of_a_savepoint_is_said(
+    driver: Driver, browser: Browser
+) -> None:
+    driver.job.may_write.clear()
+    browser.open(driver.address + JOB)
+    browser.click("button", "Stop")
+    browser.click("dialog button", "Stop the job")
+    browser.one(".notice", "Stopping with a savepoint")
+    driver.stop()
+    browser.shows("No answer: the driver is gone")
+    browser.shows("A savepoint that was written is in s3://bank/savepoints.")
+    driver.job.may_write.set()
+
+
 def test_configuration_is_filtered(driver: Driver, browser: Browser) -> None:
     browser.open(f"{driver.address}{JOB}/configuration")
     browser.one("input[name=filter]").send_keys("ROCKS")
@@ -98,7 +148,7 @@ def test_the_log_is_filtered_by_level_and_by_text(driver: Driver, browser: Brows
     browser.shows("2 of 40 lines")
     driver.write(logging.ERROR, "line 41 is new")
     browser.shows("line 41 is new")
-    assert "Ask prices[2] epoch 7" in browser.one(".lines").text
+    assert "Ask prices (3) epoch 7" in browser.one(".lines").text
 
 
 def test_a_savepoint_is_asked_for(driver: Driver, browser: Browser) -> None:
@@ -159,7 +209,7 @@ def test_the_job_is_cancelled_only_if_that_is_meant(driver: Driver, browser: Bro
 def test_a_script_in_a_record_is_shown_as_text(driver: Driver, browser: Browser) -> None:
     driver.job.now = views.attacked
     driver.write(logging.ERROR, views.ATTACK)
-    browser.open(driver.address + FAST)
+    browser.open(driver.address + FAST + "#/jobs")
     browser.click(".jobs a")
     for section in ("epochs", "state", "records", "exceptions", "configuration", "log", "chains"):
         browser.run(f"location.hash = '#/jobs/{views.JOB}/{section}'")

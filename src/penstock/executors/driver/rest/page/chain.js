@@ -9,6 +9,7 @@ const figure = (head, text) => ({ head, kind: "number", text });
 
 export function chain(vertexId, close) {
   let at = 0;
+  let of = 0;
   const title = el("h2", { tabindex: "-1" });
   const facts = el("p", { class: "soft" });
   const operators = table("Operators of the chain", [
@@ -25,10 +26,10 @@ export function chain(vertexId, close) {
     figure("State", (row) => bytes(row.figures.state_size)),
   ], (row) => row.operator_id);
   const subtasks = table("Subtasks of the chain", [
-    figure("Subtask", (row) => String(row.index)),
+    figure("Subtask", (row) => `${row.index + 1}/${of}`),
     { head: "Time", make: makeTimes, show: (node, row) => node.shown.show(parts(row.times), shares(row.times)), kind: "times" },
     figure("Busy", (row) => percent(row.times.busy)),
-    figure("Waits", (row) => percent(row.times.back_pressured)),
+    figure("Back-pressured", (row) => percent(row.times.back_pressured)),
     figure("In/s", (row) => rate(row.times.records_in_per_second)),
     figure("Out/s", (row) => rate(row.times.records_out_per_second)),
     figure("Records in", (row) => count(row.operators[0]?.records_in ?? 0)),
@@ -51,6 +52,7 @@ export function chain(vertexId, close) {
       const vertex = view.vertices.find((each) => each.vertex_id === vertexId);
       if (!vertex) return;
       at = view.at;
+      of = vertex.parallelism;
       put(title, vertex.name);
       put(facts, `${vertex.parallelism} of at most ${vertex.max_parallelism} subtasks · ${shares(vertex.times)} · ` +
         `watermark ${watermark(vertex.watermark, at)}, lag ${lag(vertex.watermark, at)} · state ${bytes(vertex.state_size)}`);

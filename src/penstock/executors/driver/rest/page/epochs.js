@@ -5,6 +5,8 @@ import { bytes, clock, count, duration, plural } from "./format.js";
 import { table } from "./table.js";
 
 const PARTS = ["planning", "running", "committing", "other", "publishing"];
+const KINDS = { all: "All epochs", failed: "Those that failed", saved: "Those with a savepoint" };
+const MOST_COLUMNS = 100;
 const MEANING = {
   planning: "what is read is planned", running: "tasks run", committing: "metadata is written",
   publishing: "sinks publish", other: "the rest",
@@ -21,9 +23,9 @@ function whole(epoch) {
   return Object.values(times(epoch)).reduce((sum, each) => sum + each, 0);
 }
 
-function words(epoch) {
+function words(epoch, isSaved) {
   const parts = Object.entries(times(epoch)).filter(([, ms]) => ms > 0).map(([name, ms]) => `${name} ${duration(ms)}`);
-  const kind = epoch.failure ? ` failed: ${epoch.failure}` : epoch.is_savepoint ? " (savepoint)" : "";
+  const kind = epoch.failure ? ` failed: ${epoch.failure}` : isSaved ? " (savepoint)" : "";
   return `Epoch ${epoch.number}${kind}: ${duration(whole(epoch))}${parts.length ? ` – ${parts.join(", ")}` : ""}`;
 }
 
@@ -35,6 +37,11 @@ export function epochs() {
     el("li", {}, el("span", { class: `key ${part}` }), el("span", { text: part, title: MEANING[part] }))),
   el("li", {}, el("span", { class: "key failed" }), el("span", { text: "failed" })),
   el("li", {}, el("span", { class: "key savepoint" }), el("span", { text: "savepoint" })));
+  const filter = el("select", { name: "kind", "aria-label": "Which epochs are listed" },
+    ...Object.entries(KINDS).map(([value, text]) => el("option", { value, text })));
+  const none = el("p", { class: "empty", text: "None of the last ones." });
+  let saved = new Set();
+  let last = null;
   const rows = table("Epochs, the last first", [
     { head: "Epoch", kind: "number", text: (row) => String(row.number) },
     { head: "Began", kind: "number", text: (row) => clock(row.started) },
@@ -43,19 +50,30 @@ export function epochs() {
     { head: "Records", kind: "number", text: (row) => count(row.records_in) },
     { head: "State", kind: "number", text: (row) => bytes(row.state_size) },
     { head: "Changed", kind: "number", text: (row) => bytes(row.changed_size) },
-    { head: "Kind", kind: "kind", make: () => el("span"), show: showKind },
+    { head: "Kind", kind: "kind", make: () => el("span"), show: (node, row) => showKind(node, row, saved.has(row.number)) },
   ], keyOf, "tall");
   const node = el("section", { class: "panel", "aria-label": "Epochs" }, el("h2", { text: "Epochs" }), summary,
-    el("div", { class: "timeline" }, most, columns), legend, rows.node);
+    el("div", { class: "timeline" }, most, columns), legend, el("div", { class: "filters" }, filter), none, rows.node);
+  const list = () => {
+    const wanted = { failed: (epoch) => epoch.failure, saved: (epoch) => saved.has(epoch.number) }[filter.value] ?? (() => true);
+    const found = last.epochs.filter(wanted).reverse();
+    none.hidden = found.length > 0;
+    rows.node.hidden = found.length === 0;
+    rows.show(found);
+  };
+  filter.addEventListener("change", list);
   return {
     node,
     show(view) {
-      const longest = Math.max(1, ...view.epochs.map(whole));
+      last = view;
+      saved = new Set(view.savepoints.map((savepoint) => savepoint.epoch));
+      const shown = view.epochs.slice(-MOST_COLUMNS);
+      const longest = Math.max(1, ...shown.map(whole));
       put(summary, view.epochs.length ? summaryOf(view) : `No epoch has ended yet (${view.phase}).`);
       put(most, view.epochs.length ? duration(longest) : "");
-      mark(columns, "aria-label", `The last ${plural(view.epochs.length, "epoch")}, the longest of which took ${duration(longest)}`);
-      keep(columns, view.epochs, keyOf, makeColumn, (column, epoch) => showColumn(column, epoch, longest));
-      rows.show([...view.epochs].reverse());
+      mark(columns, "aria-label", `The last ${plural(shown.length, "epoch")}, the longest of which took ${duration(longest)}`);
+      keep(columns, shown, keyOf, makeColumn, (column, epoch) => showColumn(column, epoch, longest, saved.has(epoch.number)));
+      list();
     },
   };
 }
@@ -76,11 +94,11 @@ function makeColumn() {
   return el("span", { class: "column" }, ...PARTS.map((part) => el("span", { class: `part ${part}` })));
 }
 
-function showColumn(column, epoch, longest) {
+function showColumn(column, epoch, longest, isSaved) {
   const parts = times(epoch);
   PARTS.forEach((part, number) => vary(column.children[number], "--share", (parts[part] / longest).toFixed(4)));
-  mark(column, "class", `column${epoch.failure ? " failed" : ""}${epoch.is_savepoint ? " savepoint" : ""}`);
-  mark(column, "title", words(epoch));
+  mark(column, "class", `column${epoch.failure ? " failed" : ""}${isSaved ? " savepoint" : ""}`);
+  mark(column, "title", words(epoch, isSaved));
 }
 
 function shares(epoch) {
@@ -94,9 +112,9 @@ function makeTimes() {
   return shown.node;
 }
 
-function showKind(node, epoch) {
-  put(node, epoch.failure ? `failed: ${epoch.failure}` : epoch.is_savepoint ? "savepoint" : epoch.location ? "checkpoint" : "epoch");
-  mark(node, "class", epoch.failure ? "bad" : epoch.is_savepoint ? "good" : "");
+function showKind(node, epoch, isSaved) {
+  put(node, epoch.failure ? `failed: ${epoch.failure}` : isSaved ? "savepoint" : epoch.location ? "checkpoint" : "epoch");
+  mark(node, "class", epoch.failure ? "bad" : isSaved ? "good" : "");
   mark(node, "title", epoch.location);
 }
 

@@ -1,8 +1,8 @@
 // The head of a job's page: what it does, how far it is behind and why, and its figures.
 
 import { el, keep, mark, put, say, svg } from "./dom.js";
-import { brief, bytes, count, duration, isEnd, isTime, lag, rate, watermark } from "./format.js";
-import { hasEnded, tone } from "./health.js";
+import { brief, bytes, count, duration, isEnd, isTime, lag, list, rate, watermark } from "./format.js";
+import { hasEnded, tone } from "./status.js";
 import { steering } from "./steering.js";
 
 const HISTORY = 120;
@@ -56,14 +56,25 @@ function tiles(view) {
   return [
     { name: "Records/s", value: rate(view.records_per_second), more: `${count(view.records_in)} in all` },
     { name: "Watermark lag", value: hasTime ? lag(view.watermark, view.at) : isEnd(view.watermark) ? "0 ms" : "–",
-      more: `watermark ${watermark(view.watermark, view.at)}`, tone: view.holding_back.length ? "warn" : "" },
+      more: isTime(view.watermark) || isEnd(view.watermark) ? `watermark ${watermark(view.watermark, view.at)}` : noWatermark(view), tone: view.holding_back.length ? "warn" : "" },
     { name: "State", value: bytes(view.state_size), more: `${bytes(view.checkpoint_size)} in the last epoch` },
-    { name: "Last epoch", value: last ? duration(last.duration) : "–", more: last ? `number ${last.number}, ${duration(Math.max(0, view.at - last.started - last.duration))} ago` : "none yet" },
-    { name: "Epochs", value: brief(view.epochs_completed), more: view.epochs_failed ? `${count(view.epochs_failed)} failed` : "none failed", tone: view.epochs_failed ? "warn" : "" },
-    { name: "Restarts", value: count(view.restarts), more: view.restored_epoch === null ? "began from nothing" : `began from epoch ${view.restored_epoch}`, tone: view.restarts ? "warn" : "" },
+    { name: "Last epoch took", value: last ? duration(last.duration) : "–", more: last ? `number ${last.number}, ${duration(Math.max(0, view.at - last.started - last.duration))} ago` : "none yet" },
+    { name: "Epochs committed", value: brief(view.epochs_completed), more: failures(view), tone: view.epochs_failed ? "warn" : "" },
+    { name: "Restarts", value: count(view.restarts), more: view.restored_epoch === null ? "began without a checkpoint" : `began from epoch ${view.restored_epoch}`, tone: view.restarts ? "warn" : "" },
     { name: "Late", value: count(view.late_records), more: "dropped", tone: view.late_records ? "warn" : "" },
     { name: "Failed", value: count(view.failed_records), more: view.filtered_records ? `passed over; ${brief(view.filtered_records)} filtered out` : "passed over", tone: view.failed_records ? "bad" : "" },
   ];
+}
+
+function noWatermark(view) {
+  const names = view.holding_back.map((name) => name.replace(/^Source: /, ""));
+  return names.length ? `none yet: ${list(names)} ${names.length === 1 ? "has" : "have"} sent none` : "none yet";
+}
+
+function failures(view) {
+  const last = view.epochs.findLast((epoch) => epoch.failure);
+  if (!view.epochs_failed) return "none failed";
+  return `${count(view.epochs_failed)} more failed${last ? `, the last one ${last.number}` : ""}`;
 }
 
 function makeTile(tile, history) {

@@ -2,7 +2,7 @@
 
 import { el, keep, mark, put } from "./dom.js";
 import { clock, duration, plural } from "./format.js";
-import { tone } from "./health.js";
+import { tone } from "./status.js";
 
 export function jobs() {
   const none = el("p", { class: "empty", text: "This driver runs no job yet. What it starts appears here." });

@@ -6,6 +6,9 @@ import { clock } from "./format.js";
 const MOST = 2_000;
 const LEVELS = ["DEBUG", "INFO", "WARNING", "ERROR"];
 
+/** What a line says; where it comes from is said beside it. */
+const said = (line) => (line.operator ? line.message.replace(/^\[[^\n]*?, epoch \d+\] /, "") : line.message);
+
 const severity = (level) => {
   const number = { TRACE: 0, DEBUG: 0, INFO: 1, WARN: 2, WARNING: 2, ERROR: 3, CRITICAL: 3, FATAL: 3 }[level];
   return number ?? 1;
@@ -44,7 +47,7 @@ export function log() {
 }
 
 function where(line) {
-  const subtask = line.operator && line.subtask !== null && line.subtask !== undefined ? `[${line.subtask}]` : "";
+  const subtask = line.operator && line.subtask !== null && line.subtask !== undefined ? ` (${line.subtask + 1})` : "";
   const epoch = line.epoch === null || line.epoch === undefined ? "" : ` epoch ${line.epoch}`;
   return line.operator ? `${line.operator}${subtask}${epoch}` : `${line.logger}${epoch}`;
 }
@@ -55,7 +58,7 @@ function textOf(line) {
 
 function makeLine(line) {
   const node = el("li", {}, el("time", { text: clock(line.at) }), el("span", { class: "level", text: line.level }), el("span", { class: "where", text: where(line), title: line.logger }),
-    el("span", { class: "message", text: line.message }));
+    el("span", { class: "message", text: said(line) }));
   mark(node, "class", ["calm", "info", "warn", "bad"][severity(line.level)]);
   return node;
 }

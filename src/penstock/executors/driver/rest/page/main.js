@@ -5,6 +5,7 @@ import { el, mark, put, say } from "./dom.js";
 import { clock } from "./format.js";
 import { job } from "./job.js";
 import { jobs } from "./jobs.js";
+import { hasEnded } from "./status.js";
 import { askForToken } from "./steering.js";
 
 const LEAST = 100;
@@ -21,17 +22,34 @@ let goneSince = null;
 /** What the address names: the list of jobs, or a job with a section and what of it is open. */
 function route() {
   const [, first, id, section, detail] = location.hash.split("/");
-  return first === "jobs" && id ? { id: decodeURIComponent(id), section, detail } : { id: null };
+  return first === "jobs" && id ? { id: decodeURIComponent(id), section, detail } : { id: null, isStart: first !== "jobs" };
 }
 
+/** The list of jobs; who comes without an address of a job, and where only one is or only one runs, is shown that. */
 function listOfJobs() {
   const list = jobs();
-  return { id: null, node: list.node, go() {}, async ask(signal) { list.show(await client.jobs(signal)); }, gone() {}, title: () => "Jobs" };
+  let isStart = false;
+  return {
+    id: null,
+    node: list.node,
+    go(where) { isStart = where.isStart; },
+    async ask(signal) {
+      const found = await client.jobs(signal);
+      const running = found.filter((job) => !hasEnded({ status: job.state }));
+      const only = [found, running].find((some) => some.length === 1);
+      if (isStart && only) location.replace(`#/jobs/${encodeURIComponent(only[0].jid)}`);
+      else list.show(found);
+    },
+    gone() {},
+    hasEnded: () => false,
+    title: () => "Jobs",
+  };
 }
 
 function pageOf(id) {
   const shown = job(id);
   let name = id;
+  let ended = false;
   return {
     id,
     node: shown.node,
@@ -39,11 +57,13 @@ function pageOf(id) {
     async ask(signal) {
       const view = await client.view(id, signal);
       name = view.name;
+      ended = hasEnded(view);
       shown.show(view, false);
       const log = shown.log();
       if (log) log.add(await client.log(id, log.after(), signal));
     },
     gone: () => shown.show(null, true),
+    hasEnded: () => ended,
     title: () => name,
   };
 }
@@ -81,16 +101,31 @@ function answered() {
   document.title = `${page.title()} · penstock`;
 }
 
-/** The driver does not answer: its last picture stays, without its colours. */
+/** The driver does not answer: its last picture stays, without its colours if the job ran then. */
 function silent(error) {
   goneSince ??= Date.now();
+  if (page.hasEnded()) {
+    ended();
+    return;
+  }
   put(pulse, "no answer");
   mark(pulse, "class", "pulse");
   mark(document.body, "class", "gone");
+  mark(gone, "class", "gone-banner");
   gone.hidden = false;
   put(gone, error instanceof client.Refused
     ? `The driver answers with an error: ${error.message}`
     : `The driver has not answered since ${clock(goneSince)}. This is the last that was seen of it; the page goes on as soon as it answers.`);
+  page.gone();
+}
+
+/** A program may end with its last job: that is no trouble. */
+function ended() {
+  put(pulse, "ended");
+  mark(pulse, "class", "pulse");
+  gone.hidden = false;
+  mark(gone, "class", "gone-banner calm");
+  put(gone, "The job has ended, and the program that ran it does not answer any more. This is the last that was seen of it.");
   page.gone();
 }
 
@@ -100,7 +135,7 @@ function missing() {
   gone.hidden = false;
   page.gone();
   if (!gone.querySelector("a")) {
-    gone.replaceChildren("The driver knows no such job; it may have been started anew. ", el("a", { href: "#/", text: "See the jobs that it has" }));
+    gone.replaceChildren("The driver knows no such job; it may have been started anew. ", el("a", { href: "#/jobs", text: "See the jobs that it has" }));
   }
 }
 

@@ -10,6 +10,8 @@ const MOST_WORDS = 24;
 const LEAST_SCALE = 0.72;
 const PADDING = 12;
 const DASH = 18;
+/** By how much more a subtask is busy than the mean if that is worth a word. */
+const UNEVEN = 0.15;
 
 export const still = matchMedia("(prefers-reduced-motion: reduce)");
 
@@ -61,14 +63,14 @@ function edgeRate(from, to) {
 function place(state, parts) {
   const sizes = [...parts.boxes.children].map((box) => ({ id: box.dataset.vertex, width: box.offsetWidth, height: box.offsetHeight }));
   const room = parts.node.clientWidth - 2 * PADDING;
-  const { found, down } = fitting(sizes, state.edges, room);
+  const { found, down, way } = fitting(sizes, state.edges, room);
   const scale = Math.max(LEAST_SCALE, Math.min(1, room / found.width));
   for (const box of parts.boxes.children) {
     const { x, y } = found.places.get(box.dataset.vertex);
     vary(box, "--x", `${x}px`);
     vary(box, "--y", `${y}px`);
   }
-  state.routes = new Map([...found.routes].map(([id, points]) => [id, { path: curve(points, down), middle: middle(points) }]));
+  state.routes = new Map([...found.routes].map(([id, points]) => [id, { path: curve(points, down), middle: middle(points, way) }]));
   mark(parts.lines, "width", found.width);
   mark(parts.lines, "height", found.height);
   vary(parts.canvas, "--scale", String(scale));
@@ -81,15 +83,15 @@ function fitting(sizes, edges, room) {
   let best = null;
   for (const way of ["across", "down", "column"]) {
     const found = layout(sizes, edges, way);
-    if (!best || found.width < best.found.width) best = { found, down: way !== "across" };
+    if (!best || found.width < best.found.width) best = { found, way, down: way !== "across" };
     if (found.width * LEAST_SCALE <= room) break;
   }
   return best;
 }
 
-/** Where the words of an edge stand: before the box that it leads to. */
-function middle(points) {
-  const [a, b] = points.slice(-2);
+/** Where the words of an edge stand: before the box that it leads to; in a column behind that which it comes from. */
+function middle(points, way) {
+  const [a, b] = way === "column" ? points : points.slice(-2);
   return { x: (a.x + b.x) / 2, y: (a.y + b.y) / 2 };
 }
 
@@ -98,10 +100,12 @@ function makeBox(vertex, open) {
   const more = vertex.operators.length - shown.length;
   const rows = shown.map((operator) => el("span", { class: "operator" },
     el("span", { class: "load" }), el("span", { class: "name", text: operator.name, title: operator.name }),
-    el("span", { class: "rate" }), el("span", { class: "lag" })));
+    el("span", { class: "rate" }), el("span", { class: "lag" }), el("span", { class: "time" })));
+  const captions = el("span", { class: "operator captions" }, el("span", { class: "name", text: "Operator" }), el("span", { class: "rate", text: "records/s" }),
+    el("span", { class: "lag", text: "lag" }), el("span", { class: "time", text: "of busy" }));
   const times = bar();
   const box = el("button", { class: "box", onclick: () => open(vertex.vertex_id) },
-    el("span", { class: "operators" }, ...rows, more ? el("span", { class: "operator more", text: `and ${more} more` }) : null),
+    el("span", { class: "operators" }, captions, ...rows, more ? el("span", { class: "operator more", text: `and ${more} more` }) : null),
     times.node, el("span", { class: "foot" }, el("span", { class: "share" }), el("span", { class: "width" })));
   const item = el("div", { class: "place", role: "listitem", "data-vertex": vertex.vertex_id }, box);
   item.parts = { box, rows, times, share: box.querySelector(".share"), width: box.querySelector(".width") };
@@ -113,24 +117,38 @@ function showBox(item, vertex, state) {
   const { at } = state.view;
   rows.forEach((row, number) => {
     const operator = vertex.operators[number];
-    const [load, , perSecond, behind] = row.children;
+    const [load, , perSecond, behind, time] = row.children;
     vary(load, "--share", String(Math.round((operator.busy ?? 0) * 100) / 100));
-    put(perSecond, `${brief(operator.records_per_second)}/s`);
+    put(perSecond, brief(operator.records_per_second));
+    put(time, operator.busy === null ? "" : percent(operator.busy));
     put(behind, lag(operator.figures.output_watermark, at));
     mark(row, "title", describe(operator, at));
   });
   const { busy, back_pressured: waits, idle } = vertex.times;
   times.show([["busy", busy], ["waits", waits], ["idle", idle]], shares(vertex.times));
-  put(share, shares(vertex.times));
+  put(share, shares(vertex.times) + uneven(vertex));
+  mark(box, "data-times", vertex.operators.some((operator) => operator.busy !== null) ? "known" : null);
   put(width, `×${vertex.parallelism}`);
   mark(box, "aria-pressed", String(state.selected === vertex.vertex_id));
   mark(box, "aria-label", `Chain ${vertex.name}, ${vertex.parallelism} subtasks, ${rate(vertex.times.records_in_per_second)} records per second in, ` +
     `busy ${percent(busy)}, back-pressured ${percent(waits)}, watermark lag ${lag(vertex.watermark, at)}`);
-  mark(item, "data-load", busy > 0.8 ? "full" : waits > 0.3 ? "waits" : "easy");
+  mark(item, "data-load", busiest(vertex).busy > 0.8 ? "full" : waits > 0.3 ? "waits" : "easy");
 }
 
 export function shares({ busy, back_pressured: waits }) {
-  return `busy ${percent(busy)}${waits >= 0.005 ? ` · waits ${percent(waits)}` : ""}`;
+  return `busy ${percent(busy)}${waits >= 0.005 ? ` · back-pressured ${percent(waits)}` : ""}`;
+}
+
+/** What the busiest subtask of a chain does. */
+function busiest(vertex) {
+  return vertex.subtasks.reduce((most, subtask) => (subtask.times.busy > most.busy ? { busy: subtask.times.busy, number: subtask.index + 1 } : most),
+    { busy: vertex.times.busy, number: 0 });
+}
+
+/** Tells of a subtask that has far more to do than the others. */
+function uneven(vertex) {
+  const { busy, number } = busiest(vertex);
+  return busy - vertex.times.busy > UNEVEN ? ` · subtask ${number} busy ${percent(busy)}` : "";
 }
 
 function describe(operator, at) {

@@ -54,7 +54,7 @@ function factsOf(view) {
     ["Last checkpoint", last ? `epoch ${last.number} at ${clock(last.started + last.duration)}, in ${duration(last.duration)}` : "none yet"],
     ["Where", view.checkpoint_location ?? "nowhere that outlasts the driver: no checkpoint location is set"],
     ["How often", view.checkpoint_interval === null ? "as soon as the epoch before is over" : `every ${duration(view.checkpoint_interval)}`],
-    ["Began from", view.restored_epoch === null ? "nothing" : `epoch ${view.restored_epoch} in ${view.restored_from ?? "an unknown place"}`],
+    ["Began from", view.restored_epoch === null ? "no checkpoint" : `epoch ${view.restored_epoch} in ${view.restored_from ?? "an unknown place"}`],
   ];
 }
 

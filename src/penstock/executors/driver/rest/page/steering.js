@@ -2,9 +2,11 @@
 
 import * as client from "./client.js";
 import { el, mark, put, say } from "./dom.js";
-import { hasEnded } from "./health.js";
+import { hasEnded } from "./status.js";
 
 const PAUSE = 500;
+/** After how many questions without an answer it is said that there is none. */
+const PATIENCE = 6;
 const SAVEPOINT_DIR = "execution.checkpointing.savepoint-dir";
 
 /** Tell what came of something, until it is put away. */
@@ -43,7 +45,8 @@ export function steering(jobId) {
 function directoryField(job) {
   const usual = job.configuration?.[SAVEPOINT_DIR];
   const input = el("input", { name: "directory", type: "text", autocomplete: "off", spellcheck: "false", placeholder: usual, required: !usual });
-  return { input, label: el("label", { class: "field" }, el("span", { text: `Directory for the savepoint${usual ? ", if it is to be another" : ""}` }), input) };
+  const place = () => input.value.trim() || usual;
+  return { input, place, label: el("label", { class: "field" }, el("span", { text: `Directory for the savepoint${usual ? ", if it is to be another" : ""}` }), input) };
 }
 
 function savepointDialog(job, jobId) {
@@ -55,7 +58,7 @@ function savepointDialog(job, jobId) {
     action: "Take a savepoint",
     async run() {
       const trigger = await client.savepoint(jobId, directory.input.value.trim());
-      await follow(jobId, trigger, "Writing a savepoint…", "Savepoint written");
+      await follow(jobId, trigger, "Writing a savepoint…", "Savepoint written", directory.place());
     },
   };
 }
@@ -74,7 +77,7 @@ function stopDialog(job, jobId) {
     action: "Stop the job",
     async run() {
       const trigger = await client.stop(jobId, drain.checked, directory.input.value.trim());
-      await follow(jobId, trigger, "Stopping with a savepoint…", "Stopped, with a savepoint");
+      await follow(jobId, trigger, "Stopping with a savepoint…", "Stopped, with a savepoint", directory.place());
     },
   };
 }
@@ -113,16 +116,19 @@ function open({ title, text, fields, action, keep = "Back", danger = false, run 
   if (danger) back.focus();
 }
 
-async function follow(jobId, trigger, begun, done) {
+async function follow(jobId, trigger, begun, done, directory) {
   const shown = notice("busy", begun);
   say(begun);
-  for (;;) {
+  for (let unanswered = 0; ;) {
     let outcome = null;
     try {
       outcome = await client.outcome(jobId, trigger);
+      unanswered = 0;
     } catch (error) {
-      if (!(error instanceof client.Gone)) {
-        outcome = { failure: error.message };
+      if (!(error instanceof client.Gone)) outcome = { failure: error.message };
+      unanswered += 1;
+      if (unanswered === PATIENCE) {
+        shown.become("bad", "No answer: ", `the driver is gone, and has not said what became of this. A savepoint that was written is in ${directory}.`);
       }
     }
     if (outcome?.failure) {

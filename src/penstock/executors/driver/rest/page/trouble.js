@@ -5,7 +5,7 @@ import { clock, count } from "./format.js";
 import { table } from "./table.js";
 
 const HELP = {
-  late: "A record is late when the watermark has passed the window it belongs to. What keeps such records: more out-of-orderness in the watermark strategy, allowed lateness or a side output of the window, or BATCH mode for input that ends.",
+  late: "A record is late when the watermark has passed the window it belongs to. To keep such records, allow for more out-of-orderness in the watermark strategy, give the window an allowed lateness or a side output, or use BATCH mode for input that ends.",
   failed: "Records that failed and were passed over, as their operator was told to.",
 };
 
