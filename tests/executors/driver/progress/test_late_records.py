@@ -221,10 +221,10 @@ class TestInTheLog:
     def test_operators_and_what_would_have_kept_the_records_are_told(
         self, said: pytest.LogCaptureFixture
     ) -> None:
-        LateRecordsLog("clicks").note(reports(1_500, 0, 3))
+        LateRecordsLog("cl\nicks").note(reports(1_500, 0, 3))
         (record,) = said.records
         assert record.getMessage() == (
-            "clicks: dropped 1,503 records that came behind the watermark: 1,500 at 'operator 0', 3 at "
+            "cl icks: dropped 1,503 records that came behind the watermark: 1,500 at 'operator 0', 3 at "
             "'operator 2'. To keep them, let the watermark stay further behind "
             "(for_bounded_out_of_orderness; 13 s more would have kept all of them), keep windows for them "
             "(allowed_lateness), or take them in a side output (side_output_late_data). "

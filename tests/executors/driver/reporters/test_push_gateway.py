@@ -107,8 +107,9 @@ def test_it_logs_in(gateway: Gateway) -> None:
     assert pushed.authorization == f"Basic {base64.b64encode(b'me:pw').decode()}"
 
 
-def test_a_gateway_that_refuses_is_named(gateway: Gateway) -> None:
-    gateway.status = 500
+@pytest.mark.parametrize("status", [500, 307, 99_999])
+def test_a_gateway_that_refuses_is_named(gateway: Gateway, status: int) -> None:
+    gateway.status = status
     reporter = opened(gateway)
 
     with pytest.raises(MetricsNotReportedError, match=gateway.url):

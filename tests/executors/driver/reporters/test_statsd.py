@@ -66,6 +66,15 @@ def test_many_are_sent_in_several_datagrams(server: socket.socket) -> None:
     assert lines == [f"{BEFORE}m{number}:{number}|g" for number in range(200)]
 
 
+def test_a_line_that_no_datagram_holds_keeps_no_other_back(server: socket.socket) -> None:
+    long = metric("m" * 70_000, MetricKind.COUNTER, 1)
+
+    with closing(opened(server)) as reporter:
+        reporter.report([long, metric("fine", MetricKind.COUNTER, 2)])
+
+    assert server.recv(65_536).decode() == f"{BEFORE}fine:2|g"
+
+
 @given(st.lists(st.tuples(st.text(min_size=1), st.integers() | st.floats()), max_size=60))
 def test_whatever_names_there_are_each_line_is_one(named: list[tuple[str, float]]) -> None:
     metrics = [metric(name, MetricKind.GAUGE, value) for name, value in named]

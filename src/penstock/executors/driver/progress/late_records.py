@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from penstock.common.plain_text import counted
+from penstock.common.plain_text import counted, shown_name
 from penstock.errors import LateRecordsDroppedWarning
 from penstock.runtime.late_records import LATENESS
 from penstock.runtime.metrics import LATE_RECORDS, Distribution
@@ -67,7 +67,7 @@ class LateRecordsLog:
             "%s: dropped %s that came behind the watermark: %s. To keep them, let the watermark stay further behind "
             "(for_bounded_out_of_orderness%s), keep windows for them (allowed_lateness), or take them in a side "
             "output (side_output_late_data). This is said again at %s records.",
-            self._job,
+            shown_name(self._job),
             counted(dropped.count, "record"),
             dropped.where,
             more,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Sequence
+from http.client import HTTPException
 from typing import Final
 
 from penstock.common.plain_text import without_logins
@@ -49,7 +50,7 @@ class PrometheusPushGatewayReporter(MetricReporter):
             push_to_gateway(
                 self._url, self._job, registry, self._grouping, _SECONDS, handler=self._handler
             )
-        except OSError as error:
+        except (OSError, HTTPException) as error:
             raise self._failed(error) from error
 
     def close(self) -> None:
@@ -59,12 +60,12 @@ class PrometheusPushGatewayReporter(MetricReporter):
             return
         try:
             delete_from_gateway(self._url, self._job, self._grouping, _SECONDS, self._handler)
-        except OSError as error:
+        except (OSError, HTTPException) as error:
             raise self._failed(error) from error
 
-    def _failed(self, error: OSError) -> MetricsNotReportedError:
+    def _failed(self, error: Exception) -> MetricsNotReportedError:
         return MetricsNotReportedError(
-            f"The push gateway {without_logins(self._url)} does not take metrics: {error}",
+            f"The push gateway {without_logins(self._url)} does not take metrics: {type(error).__name__}: {error}",
             hint="Look at metrics.reporter.<name>.hostUrl, and whether it can be reached from the driver.",
         )
 

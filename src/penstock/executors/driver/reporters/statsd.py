@@ -14,6 +14,8 @@ from penstock.metrics import MetricConfig, MetricReporter, ReportedMetric
 _UNALLOWED: Final = re.compile(r"[:|@#\x00-\x1f]")
 _MOST_BYTES: Final = 1_432
 """What fits into a datagram on all networks."""
+_LONGEST: Final = 65_507
+"""What fits into any datagram."""
 
 
 class StatsDReporter(MetricReporter):
@@ -66,6 +68,8 @@ def _packets(metrics: Sequence[ReportedMetric]) -> Iterator[bytes]:
     for metric in metrics:
         for lines in _lines(metric):
             text = lines.encode(errors="replace")
+            if len(text) > _LONGEST:  # it cannot be sent, and all others can
+                continue
             if packet and len(packet) + 1 + len(text) > _MOST_BYTES:
                 yield packet
                 packet = b""
