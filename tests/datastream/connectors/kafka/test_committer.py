@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._resource import ResourceType
 from tests.datastream.connectors.kafka import killed_job, killed_on_spark
@@ -164,6 +164,36 @@ class TestEpochs:
         with pytest.raises(ProducerFencedError, match="Another producer has taken over"):
             earlier.publish()
 
+        assert topic.values() == ["a", "b"]
+
+    def test_are_sent_anew_when_the_brokers_give_a_transaction_up_themselves(
+        self, topic: Topic, new_job: NewJob, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        job = new_job(sink_of(topic))
+        job.run([["a"]])
+        # To the job that is the same: the id has another epoch, and nobody has sent anything.
+        left_in_a_transaction(topic, f"job-{topic.name}-{SINK_ID}").flush()
+        job.run([["b"]])
+        job.run([["c"]])
+
+        assert topic.values() == ["a", "b", "c"]
+        assert caplog.text.count("epoch 1 is sent anew: Another producer has taken over") == 1
+
+    def test_are_sent_anew_when_a_broker_cannot_say_what_became_of_a_transaction(
+        self, topic: Topic, new_job: NewJob, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def fail(self: Sender, seconds: float) -> None:
+            commit(self, seconds)
+            if fails:
+                raise fails.pop()
+
+        commit, fails = Sender.commit, [KafkaException(KafkaError(-1))]
+        job = new_job(sink_of(topic))
+        monkeypatch.setattr(Sender, "commit", fail)
+        job.run([["a"]])
+        job.run([["b"]])
+
+        assert not fails
         assert topic.values() == ["a", "b"]
 
     @pytest.mark.parametrize("place", PLACES)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
 from threading import Barrier
@@ -28,8 +29,12 @@ from penstock.errors import (
     SinkTopicError,
 )
 from penstock.runtime.planned.kafka.cancellation import Cancellation
+from penstock.runtime.planned.kafka.client import kafka_client
 from penstock.runtime.sinks import CommitContext, Committer, Uncommitted
 
+_LOG: Final = logging.getLogger("penstock")
+_UNKNOWN: Final = "UNKNOWN"
+"""What a broker answers that cannot say what went wrong, as one that has just become a transaction's coordinator."""
 _ABORT_SECONDS: Final = 10.0
 _CANCELLED_ABORT_SECONDS: Final = 0.3
 
@@ -74,27 +79,65 @@ class RecordsCommitter(Committer):
         self._topic.create()
 
     def commit(self, committables: list[StagedRecords], context: CommitContext) -> None:
-        """Send an epoch's records, if they are not there yet."""
+        """Send an epoch's records, if they are not there yet.
+
+        What the brokers gave up themselves is sent anew, once.
+        """
         shares: dict[int, list[StagedRecords]] = {0: []}
         for one in committables:
             shares.setdefault(one.share, []).append(one)
         keys = {share: owner(context.lineage, context.sink_id, share) for share in shares}
         try:
-            if not self._senders.keys() >= shares.keys():
-                self._open(context.sink_id, shares)
-            if self._noted != keys[0]:
-                self._note(context, keys.values())
-            due = [one for one, key in keys.items() if self._sent.get(key, -1) < context.epoch]
-            all_sent = Barrier(max(len(due), 1))
-
-            def send(share: int) -> None:
-                self._send(self._senders[share], shares[share], context, keys[share], all_sent)
-                self._sent[keys[share]] = context.epoch
-
-            self._side_by_side(send, due, all_sent)
-        except BaseException:
+            self._commit(shares, keys, context)
+        except BaseException as error:
+            known = self._sent
             self.close()
-            raise
+            own = dict.fromkeys(keys.values(), context.epoch)
+            if not isinstance(error, SinkError) or not self._is_given_up(error, known, own):
+                raise
+            _LOG.warning("epoch %d is sent anew: %s", context.epoch, error.message)
+            try:
+                self._commit(shares, keys, context)
+            except BaseException:
+                self.close()
+                raise
+
+    def _commit(
+        self, shares: dict[int, list[StagedRecords]], keys: dict[int, str], context: CommitContext
+    ) -> None:
+        if not self._senders.keys() >= shares.keys():
+            self._open(context.sink_id, shares)
+        if self._noted != keys[0]:
+            self._note(context, keys.values())
+        due = [one for one, key in keys.items() if self._sent.get(key, -1) < context.epoch]
+        all_sent = Barrier(max(len(due), 1))
+
+        def send(share: int) -> None:
+            self._send(self._senders[share], shares[share], context, keys[share], all_sent)
+            self._sent[keys[share]] = context.epoch
+
+        self._side_by_side(send, due, all_sent)
+
+    def _is_given_up(
+        self, error: SinkError, known: Mapping[str, int], own: Mapping[str, int]
+    ) -> bool:
+        """Whether brokers have ended a transaction by themselves, as they may when its coordinator has died.
+
+        They answer as if another producer had taken over. If one has, it has sent an epoch; one that did so and has
+        sent nothing yet finds the epoch that is sent now, and ends.
+
+        Args:
+            error: What the commit has failed with.
+            known: The last epochs that were sent before.
+            own: What this epoch makes of them.
+        """
+        if isinstance(error, ProducerFencedError):
+            with suppress(SinkError):
+                found = self._topic.read(waits=False).sent
+                return all(epoch in (known.get(key), own.get(key)) for key, epoch in found.items())
+        cause: Any = error.__cause__
+        is_of_client = isinstance(cause, kafka_client().KafkaException)
+        return is_of_client and cause.args[0].name() == _UNKNOWN
 
     def _open(self, sink_id: str, shares: Iterable[int]) -> None:
         """Have senders, behind which no others with their ids can send, and know what was sent before them.
