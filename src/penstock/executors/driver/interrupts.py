@@ -10,6 +10,7 @@ import atexit
 import logging
 import signal
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from types import FrameType
@@ -46,7 +47,7 @@ class RunningJobs:
 
     Attributes:
         is_over: Whether the program ends, so that nothing need be tidied up that ends with it.
-        is_interrupted: Whether Ctrl-C ends it while jobs run.
+        interrupted_at: When Ctrl-C ended it while jobs ran (`time.monotonic`); None if it did not.
     """
 
     def __init__(self) -> None:
@@ -55,7 +56,8 @@ class RunningJobs:
         self._failed: deque[OfProcess] = deque(maxlen=_MOST_FAILED)
         self._is_at_exit = False
         self._at_end: list[Callable[[], None]] = []
-        self.is_over = self.is_interrupted = False
+        self.is_over = False
+        self.interrupted_at: float | None = None
 
     def begin(self, job: OfProcess) -> None:
         """Take note of a job that begins."""
@@ -107,7 +109,9 @@ class RunningJobs:
 
     def interrupted(self) -> str | None:
         """Cancel all jobs as Ctrl-C ends the program, and return what is to be said of it; None if none ran."""
-        self.is_over = self.is_interrupted = bool(self._running)
+        self.is_over = bool(self._running)
+        if self.is_over:
+            self.interrupted_at = time.monotonic()
         running = self.cancel_all()
         lines = list(filter(None, (job.untold_end() for job in running)))
         if not running:

@@ -48,14 +48,14 @@ def program(folder: Path, way: str, *settings: str) -> Iterator[tuple[Any, Clien
             run.kill()
 
 
-def wait_for_end(ask: Client, job: str) -> dict[str, Any]:
+def wait_for_end(ask: Client, job: str, seconds: float = 1.2) -> dict[str, Any]:
     """Ask as the page does, but a little less often, until the job has ended."""
     until = time.monotonic() + SECONDS
     while time.monotonic() < until:
         view: dict[str, Any] = ask(f"{job}/view").body
         if view["ended"] is not None:
             return view
-        time.sleep(1.2)
+        time.sleep(seconds)
     raise AssertionError("it does not end")
 
 
@@ -98,6 +98,18 @@ def test_a_page_that_is_open_sees_the_end(tmp_path: Path, way: str) -> None:
     assert view["status"] == ("FINISHED" if way == "end" else "CANCELED")
     assert view["savepoints"] == []
     assert lingered(tmp_path) < 8
+
+
+def test_a_page_that_is_open_sees_ctrl_c_too(tmp_path: Path) -> None:
+    with program(tmp_path, "stop") as (run, ask, job):
+        assert ask(f"{job}/view").body["status"] == "RUNNING"
+        run.send_signal(signal.SIGINT)
+        view = wait_for_end(ask, job, 0.1)
+        _, errors = run.communicate(timeout=SECONDS)
+
+    assert view["status"] == "CANCELED"
+    assert lingered(tmp_path) < 5
+    assert "Traceback" not in errors
 
 
 def test_ctrl_c_ends_the_waiting_at_once(tmp_path: Path) -> None:

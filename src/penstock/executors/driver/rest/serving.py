@@ -30,7 +30,8 @@ _LOG: Final = logging.getLogger("penstock")
 _DEFAULT_PORT: Final = 8081
 _MORE_PORTS: Final = 100
 _SECONDS_BETWEEN: Final = 0.05
-_SECONDS_AFTER_INTERRUPT: Final = 1.0
+_SECONDS_AFTER_INTERRUPT: Final = 1.7
+"""Ctrl-C ends a program within two seconds."""
 _ANYWHERE: Final = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104 - it is read
 """What people type for addresses that stand for all there are."""
 
@@ -166,7 +167,9 @@ class Serving:
             # Spark's own answer to Ctrl-C asks a session that may be gone.
             signal.signal(signal.SIGINT, signal.default_int_handler)
         with suppress(KeyboardInterrupt):
-            self.linger(_SECONDS_AFTER_INTERRUPT if interrupts.JOBS.is_interrupted else math.inf)
+            interrupted = interrupts.JOBS.interrupted_at
+            spent = 0.0 if interrupted is None else time.monotonic() - interrupted
+            self.linger(math.inf if interrupted is None else _SECONDS_AFTER_INTERRUPT - spent)
 
 
 SERVING: Final = Serving()
