@@ -1,37 +1,45 @@
 """Photographs the page of a running job for its docs: `python -m scripts.page_pictures`.
 
-Server, page and browser are real; the job is the made-up one of the page's tests, so that all is to be seen.
+The job is that of `examples/watched_shop.py`, on Spark.
 """
 
 from __future__ import annotations
 
-import itertools
+from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
-from tests.executors.driver.rest.page import views
 from tests.executors.driver.rest.page.browser import Browser
-from tests.executors.driver.rest.page.driver import Driver
-
-from penstock.executors.driver.reports.recent_log import RecentLog
+from tests.executors.driver.rest.page.shop import running_shop
 
 _IMAGES: Final = Path(__file__).parents[1] / "docs" / "images"
+_SECONDS: Final = 120.0
 
 
 def main() -> None:
-    seconds = itertools.count(300)
-    driver = Driver(lambda: views.clicks(next(seconds)), RecentLog())
-    driver.start()
-    browser = Browser()
-    try:
-        for scheme in ("light", "dark"):
-            address = f"{driver.address}?every=100#/jobs/{views.JOB}"
-            browser.open(address, height=780, prefers_color_scheme=scheme)
-            browser.one(".box", "Interval join")
-            browser.driver.save_screenshot(str(_IMAGES / f"page-{scheme}.png"))
-    finally:
-        browser.quit()
-        driver.stop()
+    with TemporaryDirectory() as folder, running_shop(Path(folder)) as (address, _):
+        browser = Browser()
+        try:
+            browser.open(f"{address}/?every=500")
+            # Until then it has forgotten how it began.
+            browser.shows("up 1 min", _SECONDS)
+            browser.shows("Lost so far", _SECONDS)
+            for scheme in ("light", "dark"):
+                browser.open(f"{address}/?every=500", height=780, prefers_color_scheme=scheme)
+                browser.one(".box .operator", "Rate the user")
+                # Its sparkline needs a few figures.
+                browser.until(_drawn(browser), "a line")
+                browser.driver.save_screenshot(str(_IMAGES / f"page-{scheme}.png"))
+        finally:
+            browser.quit()
+
+
+def _drawn(browser: Browser) -> Callable[[], bool]:
+    points = (
+        "return document.querySelector('.spark polyline').getAttribute('points').split(' ').length"
+    )
+    return lambda: browser.run(points) > 8
 
 
 if __name__ == "__main__":
