@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import time
+import weakref
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.executors.rescaling import input_of, run
@@ -13,9 +16,13 @@ from tests.semantics.conftest import NewEnvironment
 from penstock.common import JobStatus, WatermarkStrategy
 from penstock.common.restart_strategy import RestartStrategies
 from penstock.errors import UserFunctionError
+from penstock.executors.driver.compiled_job import CompiledJob
 from penstock.executors.driver.epoch_feed import EpochFeed
+from penstock.executors.driver.observation.epoch_log import EpochLog
+from penstock.executors.driver.observation.observed_job import ObservedJob
 from penstock.executors.driver.observation.running_jobs import JOBS
 from penstock.executors.driver.reports.job_view import JobView, VertexView, job_view_json
+from penstock.runtime.program import Program
 from penstock.testing import TestingSource
 
 
@@ -156,6 +163,33 @@ def test_with_another_parallelism_the_state_is_as_large_as_it_was(
     assert same == (first[0], 0)  # it died in its first epoch
     assert first[0] < more[0]
     assert (first[1], more[1], last[1]) == (40, 1, 1)
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_an_ended_job_is_kept_without_its_program_and_its_data(
+    new_environment: NewEnvironment, executor: str, monkeypatch: pytest.MonkeyPatch, fails: bool
+) -> None:
+    compiled = ObservedJob.compiled
+    found: list[weakref.ref[Any]] = []
+
+    def noted(job: ObservedJob, request: CompiledJob, program: Program, *others: Any) -> EpochLog:
+        found.extend([weakref.ref(request), weakref.ref(program)])
+        return compiled(job, request, program, *others)
+
+    monkeypatch.setattr(ObservedJob, "compiled", noted)
+    env = new_environment()
+    env.from_collection([4 if fails else 1, 2]).map(fail).print()
+    name = f"kept on {executor}"
+    try:
+        env.execute(name)
+    except UserFunctionError:
+        assert fails
+    del env
+    gc.collect()
+    view = view_of(name)
+    assert view.status is (JobStatus.FAILED if fails else JobStatus.FINISHED)
+    assert [vertex.is_source for vertex in view.vertices][:1] == [True]
+    assert [one() for one in found] == [None, None]
 
 
 def timed(epochs: list[list[int]]) -> tuple[TestingSource, WatermarkStrategy]:

@@ -114,7 +114,6 @@ class Job:
         self._error: BaseException | None = None
         self._lock = threading.Lock()
         self._observed = observed or ObservedJob(job_id, request)
-        self._observed.running = self
         self._tally = Tally(job_id, program)
         self._progress = self._tally.progress
         self._failures = FailureLog()
@@ -123,6 +122,8 @@ class Job:
         self._late_records = LateRecordsLog(request.name)
         self._engine = threading.Thread(target=self._work, name=f"job-{job_id}", daemon=True)
         self._reader = threading.Thread(target=self._read, name=f"epochs-{job_id}", daemon=True)
+        # What cannot be made until here leaves nothing behind.
+        self._observed.running = self
         JOBS.begin(self)
         self._engine.start()
         self._reader.start()

@@ -7,12 +7,11 @@ import pytest
 
 from penstock import uncaught
 from penstock.common import Configuration, JobStatus
-from penstock.errors import PenstockError, UserFunctionError
+from penstock.errors import PenstockError
 from penstock.executors.driver.observation.observed_job import ObservedJob
-from penstock.executors.driver.observation.running_jobs import JOBS, JobRegistry, observed
+from penstock.executors.driver.observation.running_jobs import JobRegistry, observed
 from penstock.executors.port import JobRequest
 from penstock.graph.stream_graph import StreamGraph
-from penstock.testing import local_environment
 
 
 def request(name: str = "job", **settings: str) -> JobRequest:
@@ -81,26 +80,4 @@ def test_nothing_is_left_of_jobs_that_were_forgotten_but_never_asked_for() -> No
         registry.add(job)
         job.ended(JobStatus.FINISHED)
     gc.collect()
-    assert found() is None
-
-
-@pytest.mark.parametrize("fails", [False, True])
-def test_an_ended_job_is_kept_without_its_program_and_its_data(fails: bool) -> None:
-    class Numbers:
-        def add(self, number: int) -> int:
-            return number // 0 if fails else number
-
-    numbers = Numbers()
-    env = local_environment()
-    env.from_collection([1, 2]).map(numbers.add).print()
-    try:
-        env.execute("kept")
-    except UserFunctionError:
-        assert fails
-    found = weakref.ref(numbers)
-    del numbers, env
-    gc.collect()
-    view = next(job.view() for job in reversed(JOBS.jobs()) if job.name == "kept")
-    assert view.status is (JobStatus.FAILED if fails else JobStatus.FINISHED)
-    assert [vertex.is_source for vertex in view.vertices][:1] == [True]
     assert found() is None
