@@ -106,3 +106,23 @@ def test_one_that_cannot_run_programs_is_refused_at_once(
     )
     assert "PYSPARK_PYTHON" in str(raised.value.hint)
     assert not is_worth_restarting(raised.value)
+
+
+def test_another_name_of_the_running_interpreter_is_not_asked(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked = tmp_path / "asked"
+    own = tmp_path / "python"
+    own.write_text(f'#!/bin/sh\ntouch "{asked}"\nexec "{sys.executable}" "$@"\n')
+    own.chmod(0o700)
+    (tmp_path / "python3").symlink_to(own)
+    other = tmp_path / "elsewhere"
+    other.mkdir()
+    (other / "python3").symlink_to(own)
+    monkeypatch.setattr(sys, "executable", str(own))
+
+    check_interpreter(str(tmp_path / "python3"), "Job 'x'")
+    assert not asked.exists()
+    # Another environment may begin with the same file.
+    check_interpreter(str(other / "python3"), "Job 'x'")
+    assert asked.exists()

@@ -69,7 +69,7 @@ def check_interpreter(command: str, what: str) -> None:
     Raises:
         WorkerPythonError: If it cannot.
     """
-    if shutil.which(command) == sys.executable:
+    if _is_this_one(command):
         return
     version, missing = _asked(command)
     own = _version(sys.version_info)
@@ -77,6 +77,14 @@ def check_interpreter(command: str, what: str) -> None:
         raise other_python(what, f"{command!r} has no module {missing!r}.")
     if version not in (None, own):
         raise other_python(what, f"{command!r} is Python {version}, and this is {own}.")
+
+
+def _is_this_one(command: str) -> bool:
+    """Whether an interpreter is this one: by its own name, or by another in the folder of the same environment."""
+    found = shutil.which(command)
+    if found is None or os.path.dirname(found) != os.path.dirname(sys.executable):
+        return False
+    return os.path.samefile(found, sys.executable)
 
 
 _QUESTION: Final = "import sys; print(*sys.version_info[:2], sep='.', flush=True); import pyarrow"
