@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.executors.driver.reports import views
-from tests.executors.driver.rest.client import Client, ShownJob, served
+from tests.executors.driver.rest.client import Client, ShownJob, answered, served
 from tests.executors.driver.rest.test_routes import wait_for_result
 
 from penstock.cli.jobs.gateway import Gateway
@@ -29,13 +29,10 @@ def job(job_id: str, started: int = views.STARTED) -> ShownJob:
 def gateway(*drivers: int | str) -> Iterator[Client]:
     """Serve the jobs of the drivers at some ports."""
     found = Gateway(f"127.0.0.1:{driver}" for driver in drivers)
-    server = RestServer(found, Access(), "127.0.0.1", [0])
-    client = Client(server.port)
     try:
-        yield client
+        with answered(found) as client:
+            yield client
     finally:
-        client.close()
-        server.close()
         found.close()
 
 

@@ -7,6 +7,7 @@ import logging
 import os
 import threading
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -192,16 +193,26 @@ def test_a_level_that_changes_while_a_job_runs_holds_from_the_next_epoch_on(
     assert "got 8" not in found
 
 
-class DieOnce(MapFunction):
-    def __init__(self, marker: Path) -> None:
+class StumbleOnce(MapFunction):
+    def __init__(self, marker: Path, stumble: Callable[[], None]) -> None:
         self.marker = marker
+        self.stumble = stumble
 
     def map(self, value: int) -> int:
         LOG.info("got %d", value)
         if not self.marker.exists():
             self.marker.touch()
-            os._exit(1)
+            self.stumble()
         return value
+
+
+def die() -> None:
+    os._exit(1)
+
+
+def fail() -> None:
+    message = "no fare"
+    raise ValueError(message)
 
 
 @pytest.mark.parametrize("executor", [pytest.param("spark", marks=pytest.mark.spark)])
@@ -209,7 +220,7 @@ def test_lines_of_a_task_that_spark_tries_again_come_once(
     new_environment: NewEnvironment, caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
     env = new_environment()
-    env.from_collection([1, 2]).map(DieOnce(tmp_path / "died")).name("dies").print()
+    env.from_collection([1, 2]).map(StumbleOnce(tmp_path / "died", die)).name("dies").print()
     env.execute()
 
     found = [(record.getMessage(), vars(record)["task"]) for record in lines_of(caplog)]
@@ -298,19 +309,6 @@ def test_lines_before_a_failure_arrive(
     assert [record.getMessage() for record in lines_of(caplog)] == ["got 1", "got 2", "got 3"]
 
 
-class FailOnce(MapFunction):
-    def __init__(self, marker: Path) -> None:
-        self.marker = marker
-
-    def map(self, value: int) -> int:
-        LOG.info("got %d", value)
-        if not self.marker.exists():
-            self.marker.touch()
-            message = "no fare"
-            raise ValueError(message)
-        return value
-
-
 def test_lines_of_an_epoch_that_is_repeated_are_told_apart(
     new_environment: NewEnvironment,
     caplog: pytest.LogCaptureFixture,
@@ -320,7 +318,7 @@ def test_lines_of_an_epoch_that_is_repeated_are_told_apart(
     env = new_environment(
         restart_strategy__type="fixed-delay", restart_strategy__fixed_delay__delay="1 ms"
     )
-    env.from_collection([1]).map(FailOnce(tmp_path / "failed")).name("fares").print()
+    env.from_collection([1]).map(StumbleOnce(tmp_path / "failed", fail)).name("fares").print()
     env.execute()
 
     found = [(record.getMessage(), vars(record)["task"]) for record in lines_of(caplog)]

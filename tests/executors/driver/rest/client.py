@@ -7,7 +7,7 @@ import http.client
 import json
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, NamedTuple
 
 from tests.executors.driver.reports import views
@@ -15,6 +15,7 @@ from tests.executors.driver.reports import views
 from penstock.common.job_status import JobStatus
 from penstock.executors.driver.reports.job_view import JobView
 from penstock.executors.driver.rest.access import Access
+from penstock.executors.driver.rest.exchange import Answering
 from penstock.executors.driver.rest.routes import Api
 from penstock.executors.driver.rest.server import RestServer
 
@@ -119,10 +120,15 @@ class Client:
         self._connection.close()
 
 
-@contextmanager
-def served(*jobs: ShownJob, access: Access | None = None) -> Iterator[Client]:
+def served(*jobs: ShownJob, access: Access | None = None) -> AbstractContextManager[Client]:
     """Serve some jobs."""
-    server = RestServer(Api(lambda: jobs), access or Access(), "127.0.0.1", [0])
+    return answered(Api(lambda: jobs), access)
+
+
+@contextmanager
+def answered(api: Answering, access: Access | None = None) -> Iterator[Client]:
+    """Have requests answered by something."""
+    server = RestServer(api, access or Access(), "127.0.0.1", [0])
     client = Client(server.port)
     try:
         yield client
