@@ -128,7 +128,7 @@ def _chains(view: View) -> Iterator[str]:
         for vertex in view["vertices"]
     ]
     yield from _table(names, rows)
-    if any(max(1, vertex["parallelism"]) > 1 for vertex in view["vertices"]):
+    if any(vertex["parallelism"] > 1 for vertex in view["vertices"]):
         yield from _wrapped(
             "BUSY and BACK-PRESSURED: the share of the last seconds, in the subtask in brackets where one has "
             "more than the others.",
