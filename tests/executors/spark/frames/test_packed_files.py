@@ -148,7 +148,7 @@ def test_what_is_not_sorted_though_it_is_said_to_be_is_late_and_told(
         found = counts_of(env, frame.orderBy(-frame["at"]), is_sorted=True)
     dropped = frame.count() - sum(count for *_, count in found)
     assert dropped > 0
-    assert f" {dropped} at " in str(caught[0].message)
+    assert f" {dropped:,} at " in str(caught[0].message)
 
 
 def by_format(spark: SparkSession, folder: str, file_format: str) -> DataFrame:
