@@ -10,7 +10,7 @@ from pyspark.sql.types import StructType
 
 from penstock.executors.driver.publishing import PublishedSink
 from penstock.executors.spark.page.description import describe
-from penstock.executors.spark.page.names import shown_name
+from penstock.executors.spark.page.names import page_name
 from penstock.executors.spark.session import time_zone_of
 from penstock.graph.job_graph import JobGraph
 from penstock.runtime.operators.prepared_sink import PreparedSinkOperator
@@ -67,11 +67,11 @@ class SparkCommitter(Committer):
     def __init__(self, spark: SparkSession, sink: Any, job: str = "penstock") -> None:
         self._spark = spark
         self._sink = sink
-        self._job = shown_name(job)
+        self._job = page_name(job)
 
     def commit(self, committables: list[str], context: CommitContext) -> None:
         sink = self._sink
-        describe(self._spark, self._job, f"epoch {context.epoch}", shown_name(context.name))
+        describe(self._spark, self._job, f"epoch {context.epoch}", page_name(context.name))
         frame = self._spark.read.schema(spark_schema(sink.schema)).parquet(
             *map(context.url, committables)
         )

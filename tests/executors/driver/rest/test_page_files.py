@@ -21,6 +21,8 @@ def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     (folder / "index.html").write_text("<p>é</p>")
     (folder / "main.js").write_text("let a;")
     (folder / "__init__.py").write_text("")
+    (folder / "job").mkdir()
+    (folder / "job" / "epochs.js").write_text("let b;")
     (tmp_path / "secret.js").write_text("secret")
 
     def files(package: Any) -> Path:
@@ -41,6 +43,7 @@ def forget() -> None:
 def test_a_file_has_its_type_and_says_what_it_may_load() -> None:
     with served(ShownJob()) as client:
         index, script = client("/"), client("/main.js")
+        assert client("/job/epochs.js").body == "let b;"
 
     assert (index.status, index.body) == (200, "<p>é</p>")
     assert index.headers["content-type"] == "text/html; charset=UTF-8"

@@ -19,7 +19,7 @@ from penstock.common import Configuration, JobStatus
 from penstock.common.epoch_listener import EpochCompleted, EpochListener
 from penstock.datastream import DataStream, StreamExecutionEnvironment
 from penstock.datastream.connectors.spark import SparkSink
-from penstock.executors.spark.page.names import query_name, shown_name
+from penstock.executors.spark.page.names import page_name, query_name
 from penstock.spark import async_map
 
 LIMIT_SECONDS = 60
@@ -27,7 +27,7 @@ LIMIT_SECONDS = 60
 
 @given(st.text(), st.integers(10, 100))
 def test_a_name_does_no_harm_to_the_page(name: str, longest: int) -> None:
-    shown = shown_name(name, longest)
+    shown = page_name(name, longest)
     assert shown.isprintable()
     assert 0 < len(shown) <= longest
     assert not set("<&") & set(shown)
@@ -35,7 +35,7 @@ def test_a_name_does_no_harm_to_the_page(name: str, longest: int) -> None:
 
 
 def test_a_name_that_harms_nothing_is_shown_as_it_is() -> None:
-    assert shown_name("Source: größe -> Map, Filter (2)") == "Source: größe -> Map, Filter (2)"
+    assert page_name("Source: größe -> Map, Filter (2)") == "Source: größe -> Map, Filter (2)"
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_a_name_that_harms_nothing_is_shown_as_it_is() -> None:
     ],
 )
 def test_what_would_harm_the_page_is_not_shown(name: str, shown: str) -> None:
-    assert shown_name(name) == shown
+    assert page_name(name) == shown
 
 
 class FakeQuery:

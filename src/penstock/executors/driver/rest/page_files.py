@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from functools import cache
 from importlib import resources
+from importlib.resources.abc import Traversable
 from typing import Final
 
 from penstock.executors.driver.rest.exchange import Answer, Request
@@ -48,11 +50,17 @@ def _name(request: Request) -> str:
 
 @cache
 def _files() -> frozenset[str]:
-    """Return the names of the files: nothing else is ever looked for."""
-    folder = resources.files(__package__).joinpath("page")
+    """Return the names of the files, with their folders: nothing else is ever looked for."""
+    return frozenset(_names(resources.files(__package__).joinpath("page")))
+
+
+def _names(folder: Traversable, prefix: str = "") -> Iterator[str]:
     if not folder.is_dir():
-        return frozenset()
-    return frozenset(one.name for one in folder.iterdir() if one.name.rpartition(".")[2] in _TYPES)
+        return
+    for one in folder.iterdir():
+        yield from _names(one, f"{prefix}{one.name}/")
+        if one.name.rpartition(".")[2] in _TYPES:
+            yield prefix + one.name
 
 
 @cache

@@ -14,7 +14,7 @@ from pyspark.sql.types import StructType
 from penstock.common.rows.data_frame_row import row_factory
 from penstock.errors import InvalidArgumentError
 from penstock.executors.spark.frames.open_functions import open_function
-from penstock.executors.spark.page.names import named, shown_name
+from penstock.executors.spark.page.names import named, page_name
 from penstock.executors.spark.session import time_zone_of
 from penstock.executors.spark.shipping import ship_code
 from penstock.executors.spark.sinks import spark_schema
@@ -109,7 +109,7 @@ def async_map(
     struct = spark_schema(schema)
     arrow_schema = to_arrow_schema(struct, timezone=time_zone_of(spark))
     call = _rows_caller(uuid.uuid4().hex, prototype, arrow_schema.serialize().to_pybytes())
-    name = shown_name(f"{_NAME}({getattr(function, '__name__', type(function).__name__)})")
+    name = page_name(f"{_NAME}({getattr(function, '__name__', type(function).__name__)})")
     return data_frame.mapInArrow(named(call, name), struct)
 
 

@@ -25,7 +25,7 @@ from penstock.executors.spark.frames.levels import (
 )
 from penstock.executors.spark.kafka.groups import ReadTopics
 from penstock.executors.spark.page.description import describe
-from penstock.executors.spark.page.names import level_names, shown_name
+from penstock.executors.spark.page.names import level_names, page_name
 from penstock.executors.spark.session import time_zone_of
 from penstock.executors.spark.workers import ended_runs
 from penstock.runtime.epoch import Epoch
@@ -145,7 +145,7 @@ class EpochFrames:
         self._layout = layout
         self._sources = tuple(sources)
         self._is_alone = is_alone
-        self._name = shown_name(name)
+        self._name = page_name(name)
         self._levels = level_names(layout.program)
         self._shares = max(1, min(layout.cores, native_parallelism))
 

@@ -24,7 +24,7 @@ _STARTING: Final[set[str]] = set()
 _NAMING: Final = threading.Lock()
 
 
-def shown_name(name: str, longest: int = _LONGEST_JOB) -> str:
+def page_name(name: str, longest: int = _LONGEST_JOB) -> str:
     """Return a name as it can stand on the page: in one line, not too long, and without what HTML is made of.
 
     Spark takes what looks like HTML for HTML. A query's name must not be empty.
@@ -34,7 +34,7 @@ def shown_name(name: str, longest: int = _LONGEST_JOB) -> str:
         longest: How many letters' room there is, and how many there are at most.
 
     Example:
-        >>> shown_name("Source: <numbers> -> Map")
+        >>> page_name("Source: <numbers> -> Map")
         'Source: (numbers) -> Map'
     """
     parts = (part.translate(_HARMLESS) for part in one_line(name).split(_ARROW))
@@ -45,7 +45,7 @@ def shown_name(name: str, longest: int = _LONGEST_JOB) -> str:
 def level_names(program: Program) -> list[str]:
     """Return what each level of a program is called: the names of its chains."""
     return [
-        shown_name(
+        page_name(
             " + ".join(vertex.name for vertex in program.vertices if vertex.level == level),
             _LONGEST_LEVEL,
         )
@@ -67,9 +67,9 @@ def query_name(spark: SparkSession, job: str) -> Iterator[str]:
     """
     with _NAMING:
         taken = {query.name for query in spark.streams.active} | _STARTING
-        name, number = shown_name(job), 2
+        name, number = page_name(job), 2
         while name in taken:
-            name, number = f"{shown_name(job)} ({number})", number + 1
+            name, number = f"{page_name(job)} ({number})", number + 1
         _STARTING.add(name)
     try:
         yield name

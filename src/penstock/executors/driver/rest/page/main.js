@@ -3,7 +3,7 @@
 import * as client from "./client.js";
 import { el, mark, put, say } from "./dom.js";
 import { clock } from "./format.js";
-import { job } from "./job.js";
+import { job } from "./job/job.js";
 import { jobs } from "./jobs.js";
 import { hasEnded } from "./status.js";
 import { askForToken } from "./steering.js";

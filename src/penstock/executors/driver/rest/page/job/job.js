@@ -2,8 +2,8 @@
 
 import { chain } from "./chain.js";
 import { configuration } from "./configuration.js";
-import { el, mark, put } from "./dom.js";
-import { brief } from "./format.js";
+import { el, mark, put } from "../dom.js";
+import { brief } from "../format.js";
 import { epochs } from "./epochs.js";
 import { header } from "./header.js";
 import { log } from "./log.js";

@@ -1,7 +1,7 @@
 // What is set for a job, with a filter.
 
-import { el, put } from "./dom.js";
-import { table } from "./table.js";
+import { el, put } from "../dom.js";
+import { table } from "../table.js";
 
 export function configuration() {
   const filter = el("input", { type: "search", name: "filter", placeholder: "Filter keys and values", "aria-label": "Filter the configuration", spellcheck: "false" });

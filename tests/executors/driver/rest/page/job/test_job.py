@@ -188,7 +188,7 @@ def test_fifty_operators_with_64_subtasks_each_are_shown_in_no_time(
 ) -> None:
     one, other = (page_view(views.many(second)) for second in (300, 307))
     detail = one["vertices"][4]["vertex_id"]
-    median, _ = call("job.js", SHOW_OFTEN, one, other, 40, "chains", detail)
+    median, _ = call("job/job.js", SHOW_OFTEN, one, other, 40, "chains", detail)
     # It takes 14 ms where nothing else runs; a second is what it may not come near.
     assert median < 100
 
@@ -198,10 +198,10 @@ def test_hours_of_pictures_leave_nothing_behind(
     driver: Driver, browser: Browser, call: Callable[..., Any], section: str
 ) -> None:
     pages = [page_view(views.clicks(second)) for second in (300, 333)]
-    _, before = call("job.js", SHOW_OFTEN, *pages, 50, section)
+    _, before = call("job/job.js", SHOW_OFTEN, *pages, 50, section)
     used = heap(browser)
-    call("job.js", "document.querySelector('.job').remove()")
-    _, after = call("job.js", SHOW_OFTEN, *pages, 400, section)
+    call("job/job.js", "document.querySelector('.job').remove()")
+    _, after = call("job/job.js", SHOW_OFTEN, *pages, 400, section)
     assert after == before
     assert heap(browser) < used + 500_000
 

@@ -1,8 +1,8 @@
 // What was lost, and what went wrong: late and failed records, and exceptions.
 
-import { el, keep, put } from "./dom.js";
-import { clock, count } from "./format.js";
-import { table } from "./table.js";
+import { el, keep, put } from "../dom.js";
+import { clock, count } from "../format.js";
+import { table } from "../table.js";
 
 const HELP = {
   late: "A record is late when the watermark has passed the window it belongs to. To keep such records, allow for more out-of-orderness in the watermark strategy, give the window an allowed lateness or a side output, or use BATCH mode for input that ends.",

@@ -39,7 +39,9 @@ def test_boxes_stand_apart_behind_those_that_feed_them_and_within_the_picture(
 ) -> None:
     rng = random.Random(7)
     graphs = [(*graph(rng), way) for _ in range(60)]
-    for (boxes, edges, _), found in zip(graphs, call("layout.js", LAY_OUT, graphs), strict=True):
+    for (boxes, edges, _), found in zip(
+        graphs, call("job/layout.js", LAY_OUT, graphs), strict=True
+    ):
         places = dict(found["places"])
         spans = {
             box["id"]: (
@@ -67,7 +69,7 @@ def test_a_long_edge_goes_around_the_boxes_between(call: Callable[..., Any]) -> 
         {"id": "bc", "from": "b", "to": "c"},
         {"id": "ac", "from": "a", "to": "c"},
     ]
-    [found] = call("layout.js", LAY_OUT, [[boxes, edges, "down"]])
+    [found] = call("job/layout.js", LAY_OUT, [[boxes, edges, "down"]])
     beside = dict(found["places"])["b"]
     route = dict(found["routes"])["ac"]
     for point in route[1:-1]:

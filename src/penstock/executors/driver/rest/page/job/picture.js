@@ -1,7 +1,7 @@
 // The chains of a job as a picture that moves.
 
-import { bar, el, keep, mark, put, svg, vary } from "./dom.js";
-import { brief, lag, percent, rate } from "./format.js";
+import { bar, el, keep, mark, put, svg, vary } from "../dom.js";
+import { brief, lag, percent, rate } from "../format.js";
 import { curve, layout } from "./layout.js";
 
 const MOST_OPERATORS = 12;

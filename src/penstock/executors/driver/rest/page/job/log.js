@@ -1,7 +1,7 @@
 // The log of the last minutes.
 
-import { el, keep, mark, put } from "./dom.js";
-import { clock } from "./format.js";
+import { el, keep, mark, put } from "../dom.js";
+import { clock } from "../format.js";
 
 const MOST = 2_000;
 const LEVELS = ["DEBUG", "INFO", "WARNING", "ERROR"];

@@ -20,7 +20,7 @@ from penstock.testing import local_environment
 pytestmark = pytest.mark.browser
 
 SECONDS = 60
-ROOT = Path(__file__).parents[5]
+ROOT = Path(__file__).parents[6]
 
 
 @pytest.fixture

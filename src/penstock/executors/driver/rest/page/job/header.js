@@ -1,9 +1,9 @@
 // The head of a job's page: what it does, how far it is behind and why, and its figures.
 
-import { el, keep, mark, put, say, svg } from "./dom.js";
-import { brief, bytes, count, duration, isEnd, isTime, lag, list, rate, watermark } from "./format.js";
-import { hasEnded, tone } from "./status.js";
-import { steering } from "./steering.js";
+import { el, keep, mark, put, say, svg } from "../dom.js";
+import { brief, bytes, count, duration, isEnd, isTime, lag, list, rate, watermark } from "../format.js";
+import { hasEnded, tone } from "../status.js";
+import { steering } from "../steering.js";
 
 const HISTORY = 120;
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 from tests.executors.driver.rest.page.browser import Browser
-from tests.executors.driver.rest.page.shop import running_shop
-from tests.executors.driver.rest.page.test_job_that_runs import (
+from tests.executors.driver.rest.page.job.test_job_that_runs import (
     SECONDS,
     savepoint_by_button,
     walk_through,
 )
+from tests.executors.driver.rest.page.shop import running_shop
 
 pytestmark = [pytest.mark.browser, pytest.mark.spark]
 

@@ -1,9 +1,9 @@
 // What one chain does: its operators, and its subtasks.
 
-import { bar, el, keep, put } from "./dom.js";
-import { bytes, count, lag, NONE, percent, rate, watermark } from "./format.js";
+import { bar, el, keep, put } from "../dom.js";
+import { bytes, count, lag, NONE, percent, rate, watermark } from "../format.js";
 import { shares } from "./picture.js";
-import { table } from "./table.js";
+import { table } from "../table.js";
 
 const figure = (head, text) => ({ head, kind: "number", text });
 

@@ -1,8 +1,8 @@
 // State, by chain and by operator, and the checkpoints that keep it.
 
-import { bar, el, keep, put } from "./dom.js";
-import { bytes, clock, count, duration } from "./format.js";
-import { table } from "./table.js";
+import { bar, el, keep, put } from "../dom.js";
+import { bytes, clock, count, duration } from "../format.js";
+import { table } from "../table.js";
 
 export function state() {
   const facts = el("dl", { class: "facts" });

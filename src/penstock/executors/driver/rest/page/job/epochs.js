@@ -1,8 +1,8 @@
 // Epochs as a timeline, by where their time went.
 
-import { bar, el, keep, mark, put, vary } from "./dom.js";
-import { bytes, clock, count, duration, plural } from "./format.js";
-import { table } from "./table.js";
+import { bar, el, keep, mark, put, vary } from "../dom.js";
+import { bytes, clock, count, duration, plural } from "../format.js";
+import { table } from "../table.js";
 
 const PARTS = ["planning", "running", "committing", "other", "publishing"];
 const KINDS = { all: "All epochs", failed: "Those that failed", saved: "Those with a savepoint" };
