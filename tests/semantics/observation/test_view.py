@@ -197,6 +197,37 @@ def timed(epochs: list[list[int]]) -> tuple[TestingSource, WatermarkStrategy]:
     return TestingSource(epochs), strategy.with_timestamp_assigner(lambda number, _: number)
 
 
+def _held(view: JobView) -> dict[str, bool]:
+    """Return of the operators in which watermarks begin whether they hold the watermark back, by name."""
+    names = {one.operator_id: one.name for vertex in view.vertices for one in vertex.operators}
+    return {names[operator_id]: held for operator_id, held in view.watermark_origins.items()}
+
+
+def test_watermarks_that_are_assigned_behind_a_source_say_that_they_hold_it_back(
+    new_environment: NewEnvironment, executor: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    env = new_environment()
+    seen: list[JobView] = []
+    name = f"assigned later on {executor}"
+    monkeypatch.setattr(EpochFeed, "put", lambda *_: seen.append(view_of(name)))
+    parts = [
+        env.from_source(TestingSource(epochs), WatermarkStrategy.no_watermarks(), source)
+        .rebalance()
+        .assign_timestamps_and_watermarks(timed([])[1])
+        .name(f"times of {source}")
+        for source, epochs in (("clicks", [[60_000], [120_000]]), ("views", [[], [70_000]]))
+    ]
+    parts[0].union(parts[1]).map(str).rebalance().print()
+    env.execute(name)
+
+    assert _held(seen[0]) == {
+        "Source: clicks": False,
+        "Source: views": False,
+        "times of clicks": False,
+        "times of views": True,
+    }
+
+
 def test_a_union_that_an_empty_source_holds_back_says_so(
     new_environment: NewEnvironment, executor: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -212,6 +243,7 @@ def test_a_union_that_an_empty_source_holds_back_says_so(
     assert [(view.holding_back, view.watermark) for view in seen[:2]] == [
         (("Source: views",), None)
     ] * 2
+    assert _held(seen[1]) == {"Source: clicks": False, "Source: views": True}
     for vertex in seen[1].vertices:
         for subtask in vertex.subtasks:
             times = subtask.times

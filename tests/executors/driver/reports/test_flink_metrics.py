@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 from hypothesis import given
@@ -14,7 +15,7 @@ from penstock.executors.driver.reports.flink_metrics import (
     Level,
     metrics_of,
 )
-from penstock.executors.driver.reports.job_view import JobView
+from penstock.executors.driver.reports.job_view import JobView, SubtaskView
 from penstock.metrics import MetricKind
 from penstock.runtime.timestamp import MAX_TIMESTAMP, MIN_TIMESTAMP
 
@@ -83,6 +84,35 @@ def test_an_operator_says_what_it_dropped_and_a_source_how_far_it_is_behind() ->
     assert total["numRecordsInPerSecond"].value == {"count": 12, "rate": 2.0}
     assert "watermarkLag" not in total
     assert values(source, "watermarkLag", "holdsWatermarkBack") == [60_000, 1]
+
+
+def test_what_makes_watermarks_behind_a_source_says_how_far_it_is_behind() -> None:
+    figures = (views.figures(1, 1), views.figures(1, 1, output_watermark=views.STARTED + 58_000))
+    chain = dataclasses.replace(
+        views.summing(), subtasks=(SubtaskView(0, views.summing().times, figures),)
+    )
+    origins = {views.SOURCE_ID: False, views.SINK_ID: True}
+    view = views.view(vertices=(views.source(), chain), watermark_origins=origins)
+
+    maker = found(view, Level.OPERATOR, subtask=0, operator=views.SINK_ID)
+    source = found(view, Level.OPERATOR, subtask=1, operator=views.SOURCE_ID)
+    between = found(view, Level.OPERATOR, subtask=0, operator=views.SUM_ID)
+
+    assert values(maker, "watermarkLag", "holdsWatermarkBack") == [2_000, 1]
+    assert source["holdsWatermarkBack"].value == 0
+    assert "holdsWatermarkBack" not in between
+
+
+def test_a_source_is_as_far_behind_as_the_watermarks_that_are_made_in_its_chain() -> None:
+    figures = (views.figures(1, 1), views.figures(1, 1, output_watermark=views.STARTED + 57_000))
+    chain = dataclasses.replace(
+        views.summing(), subtasks=(SubtaskView(0, views.summing().times, figures),)
+    )
+    view = views.view(vertices=(chain,), watermark_origins={views.SUM_ID: False})
+
+    metrics = found(view, Level.OPERATOR, subtask=0, operator=views.SUM_ID)
+
+    assert values(metrics, "watermarkLag", "holdsWatermarkBack") == [3_000, 0]
 
 
 def test_a_source_whose_time_has_ended_is_not_behind() -> None:

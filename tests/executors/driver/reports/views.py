@@ -104,6 +104,7 @@ def view(**others: Any) -> JobView:
         "watermark": STARTED,
         "watermark_lag": 60_000,
         "holding_back": ("Source: fares",),
+        "watermark_origins": {SOURCE_ID: True},
         "late_records": 2,
         "state_size": 80,
         "checkpoint_size": 20,

@@ -256,6 +256,7 @@ class ObservedJob:
             watermark_lag=None if watermark is None else max(0, now - watermark),
             holding_back=event_time.holding_back,
             held_since=held_since if event_time.holding_back else None,
+            watermark_origins=event_time.origins,
             late_records=sum(operator.figures.late_records for operator in operators),
             failed_records=sum(operator.figures.failed_records for operator in operators),
             filtered_records=sum(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Set
+from collections.abc import Hashable, Iterator, Mapping, Set
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from penstock.executors.driver.observation.epoch_log import Noted
@@ -26,25 +27,26 @@ class WatermarkMakers(NamedTuple):
 
     Attributes:
         makers: Those with an operator whose strategy makes watermarks.
-        later: Of those and others, the ones in which watermarks that come from other chains end.
+        later: Of those and others, the ones in which watermarks that come from other chains end, with the id of the
+            operator in which they do.
     """
 
     makers: Set[int] = frozenset()
-    later: Set[int] = frozenset()
+    later: Mapping[int, str] = MappingProxyType({})
 
 
 def watermark_makers(graph: JobGraph) -> WatermarkMakers:
     """Return the chains of a job in which watermarks begin."""
     found = [
-        (vertex.index, node.operator)
+        (vertex.index, node.operator, graph.operator_ids[node.id])
         for vertex in graph.vertices
         for node in vertex.nodes
         if isinstance(node.operator, TimestampsAndWatermarksOperator)
     ]
     sources = {vertex.index for vertex in graph.vertices if not vertex.inputs}
     return WatermarkMakers(
-        {index for index, operator in found if operator.strategy.generator is not None},
-        {index for index, _ in found} - sources,
+        {index for index, operator, _ in found if operator.strategy.generator is not None},
+        {index: operator_id for index, _, operator_id in found if index not in sources},
     )
 
 
@@ -56,11 +58,13 @@ class EventTime(NamedTuple):
         holding_back: The names of those that hold it back.
         held_since: Since when the first of them has stood still, in milliseconds since 1970; None if none holds it
             back, or has stood since before anything was noted.
+        origins: Whether they hold it back, of the operators in which watermarks begin, by their ids.
     """
 
     watermark: int | None = None
     holding_back: tuple[str, ...] = ()
     held_since: int | None = None
+    origins: Mapping[str, bool] = MappingProxyType({})
 
 
 class _Part(NamedTuple):
@@ -125,7 +129,9 @@ class Watermarks:
         ]
         if not met:
             farthest = max((part.timestamp for part in parts), default=MIN_TIMESTAMP)
-            return EventTime(None if farthest == MIN_TIMESTAMP else farthest)
+            return EventTime(
+                None if farthest == MIN_TIMESTAMP else farthest, origins=self._holding(frozenset())
+            )
         lowest = min(part.timestamp for part in met)
         holding = [part for part in met if self._holds_back(part, met)]
         names = dict.fromkeys(part.name for part in holding)
@@ -137,7 +143,16 @@ class Watermarks:
             min((at for at in moved if at is not None), default=None)
             if len(moved) == len(holding)
             else None,
+            self._holding({part.vertex for part in holding}),
         )
+
+    def _holding(self, chains: Set[int]) -> dict[str, bool]:
+        """Return of the operators in which watermarks begin whether they are in these chains."""
+        later = self._chains.later
+        return {
+            later.get(vertex.index, vertex.operators[0].operator_id): vertex.index in chains
+            for vertex in self._origins
+        }
 
     def _meet(self, one: int, other: int) -> bool:
         """Whether watermarks of two chains come together."""

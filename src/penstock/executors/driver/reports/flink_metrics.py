@@ -6,7 +6,7 @@ a job, `numRecordsFailed`, `numRecordsFiltered`, `numTimers`, `stateSize` and `h
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -95,7 +95,6 @@ def metrics_of(view: JobView) -> Iterator[JobMetric]:
     """
     job = Scope(view.job_id, view.name)
     yield from _metrics(_of_job(view), job)
-    held = set(view.holding_back)
     for vertex in view.vertices:
         for subtask in vertex.subtasks:
             task = Scope(view.job_id, view.name, vertex.vertex_id, vertex.name, subtask.index)
@@ -113,9 +112,10 @@ def metrics_of(view: JobView) -> Iterator[JobMetric]:
                     operator.name,
                 )
                 found = _of_operator(operator, figures, subtask, vertex)
-                if vertex.is_source and not place:
-                    found["holdsWatermarkBack"] = _gauge(int(operator.name in held))
-                    found |= _lag(figures.output_watermark, view)
+                if operator.operator_id in view.watermark_origins:
+                    holds = view.watermark_origins[operator.operator_id]
+                    found["holdsWatermarkBack"] = _gauge(int(holds))
+                    found |= _lag(subtask.operators[place:], view)
                 yield from _metrics(found, scope)
                 yield from _of_user(figures, scope)
 
@@ -144,8 +144,15 @@ def _watermark(timestamp: int | None) -> tuple[MetricKind, Any]:
     return _gauge(MIN_TIMESTAMP if timestamp is None else timestamp)
 
 
-def _lag(watermark: int | None, view: JobView) -> _Found:
-    """Return how far a watermark is behind the clock: nothing before the first and after the last."""
+def _lag(figures: Iterable[Figures], view: JobView) -> _Found:
+    """Return how far a watermark is behind the clock: nothing before the first and after the last.
+
+    Args:
+        figures: Those of the operator in which it begins, or in whose chain, and of those behind it.
+        view: The job.
+    """
+    sent = (done.output_watermark for done in figures)
+    watermark = next((one for one in sent if one is not None), None)
     if watermark is None or view.watermark_lag is None or abs(watermark) >= -(MIN_TIMESTAMP + 1):
         return {}
     return {"watermarkLag": _gauge(view.at - watermark)}

@@ -311,6 +311,8 @@ class JobView:
             others are ahead or none has come; empty where none does.
         held_since: Since when those have stood still; since the start if they have never come anywhere. None where
             none holds the watermark back.
+        watermark_origins: Whether they hold the watermark back, of the operators in which watermarks begin: the
+            sources, and those behind them that make their own. By their ids.
         late_records: How many records were dropped as late.
         failed_records: How many failed and were passed over.
         filtered_records: How many were filtered out.
@@ -352,6 +354,7 @@ class JobView:
     watermark_lag: int | None = None
     holding_back: tuple[str, ...] = ()
     held_since: int | None = None
+    watermark_origins: Mapping[str, bool] = field(default_factory=dict)
     late_records: int = 0
     failed_records: int = 0
     filtered_records: int = 0
