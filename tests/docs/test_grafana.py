@@ -144,6 +144,13 @@ def test_each_query_is_about_what_is_reported(metrics: list[ReportedMetric]) -> 
             assert asked - OPTIONAL <= known[name], expression
 
 
+def test_jobs_that_are_shown_together_are_told_apart() -> None:
+    for name, target in targets():
+        groups = GROUPED.findall(target["expr"])
+        assert all("job_name" in listed.split(", ") for listed in groups), name
+        assert "{{job_name}}" in target["legendFormat"], name
+
+
 def test_the_dashboard_has_a_query_for_all_that_is_asked_of_a_job() -> None:
     titles = [panel["title"] for panel in DASHBOARD["panels"] if panel["type"] == "row"]
 

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
 import pytest
+from tests.runtime.programs import ProgramBuilder
 
 from penstock.errors import JobFailedError, UserFunctionError
 from penstock.executors.driver.observation.exception_log import ExceptionLog
+from penstock.runtime.exchange.partitioners import RebalancePartitioner
+from penstock.runtime.operators.function_operator import MapOperator
 
 TRACEBACK = 'Traceback (most recent call last):\n  File "job.py", line 3, in bad\nValueError: bad\n'
 
@@ -27,6 +30,21 @@ def test_an_exception_has_operator_record_and_the_users_traceback() -> None:
     assert found.traceback == TRACEBACK
     assert (found.operator, found.vertex_id, found.record) == ("Map", "a" * 32, "x" * 200)
     assert (found.epoch, found.times) == (3, 1)
+
+
+def test_a_name_that_operators_of_several_chains_have_says_no_chain() -> None:
+    builder = ProgramBuilder()
+    numbers = builder.source([[1]])
+    ship = RebalancePartitioner()
+    for names in (["Map"], ["Map"], ["Sum", "Sum"]):
+        operators = [MapOperator(str) for _ in names]
+        builder.vertex(*operators, names=names, inputs=[(numbers, ship)])
+    program = builder.build()
+    log = ExceptionLog()
+    log.know(program)
+    log.add(poison("1"), 7, 3)
+    assert [found.vertex_id for found in log.views()] == [None]
+    assert log.vertex_ids["Sum"] == program.vertices[3].vertex_id
 
 
 def test_its_name_is_that_of_the_users_class() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
@@ -22,7 +22,7 @@ class ExceptionLog:
     """Keeps the last ten exceptions.
 
     Attributes:
-        vertex_ids: The chains of the operators, by the names of these.
+        vertex_ids: The chains of the operators, by the names of these; none of a name that several chains have.
     """
 
     def __init__(self) -> None:
@@ -32,9 +32,11 @@ class ExceptionLog:
 
     def know(self, program: Program) -> None:
         """Learn which operators are in which chains."""
-        self.vertex_ids = {
-            spec.name: vertex.vertex_id for vertex in program.vertices for spec in vertex.operators
-        }
+        chains = defaultdict(set)
+        for vertex in program.vertices:
+            for spec in vertex.operators:
+                chains[spec.name].add(vertex.vertex_id)
+        self.vertex_ids = {name: one for name, (one, *more) in chains.items() if not more}
 
     def add(self, error: BaseException, happened: int, epoch: int | None) -> None:
         """Note what an epoch, or the start of the job, failed with; the same object counts once.

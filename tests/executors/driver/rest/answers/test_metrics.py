@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from penstock.executors.driver.rest.answers.metrics import (
     selected,
     vertex_metrics,
 )
+from penstock.executors.driver.rest.answers.vertices import subtask_accumulators
 from penstock.executors.driver.rest.exchange import RequestRefusedError
 
 VERTEX = f"/jobs/{views.JOB_ID}/vertices/{views.SUM_ID}"
@@ -27,6 +29,37 @@ def test_ids_say_subtask_operator_and_groups() -> None:
     assert found["0.Sum.parser.user.7.rows"] == 3
     assert found["0.Sum.speed"] == 1.5
     assert found["1.numRecordsInPerSecond"] == 2.0
+
+
+def test_names_of_users_have_no_signs_that_a_request_could_not_name() -> None:
+    user = {"rows, bad: 1": 2}
+    view = views.view(vertices=(views.with_figures(views.figures(1, 1, user=user)),))
+
+    found = vertex_metrics(view, views.SOURCE_ID)
+
+    assert selected(found, {"get": "0.Source__fares.rows__bad__1"}) == [
+        {"id": "0.Source__fares.rows__bad__1", "value": "2"}
+    ]
+
+
+def test_accumulators_say_what_they_are_and_have_values_that_can_be_read() -> None:
+    size = {"p50": 1.0, "p95": 2.0, "p99": 2.0, "max": 3}
+    user = {"rows": 2, "last": 7, "size": size, "speed": {"count": 2, "rate": 0.5}, "word": "a"}
+    figures = views.figures(1, 1, user=user, gauges=frozenset({"last", "word"}))
+
+    answer = subtask_accumulators(views.with_figures(figures), views.view())
+    found = answer["subtasks"][0]["user-accumulators"]
+
+    assert [(one["name"], one["type"]) for one in found] == [
+        ("rows", "Counter"),
+        ("last", "Gauge"),
+        ("size", "Distribution"),
+        ("speed", "Meter"),
+        ("word", "Gauge"),
+    ]
+    values = [one["value"] for one in found]
+    assert (values[0], values[-1]) == ("2", "a")
+    assert json.loads(values[2]) == size
 
 
 def test_a_distribution_is_several_metrics() -> None:

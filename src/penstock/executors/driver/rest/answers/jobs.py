@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any, Final
 
 from penstock.common.configuration.options import OBJECT_REUSE, RESTART_STRATEGY
 from penstock.common.job_status import JobStatus
-from penstock.executors.driver.reports.job_view import ExceptionView, JobView, VertexView
+from penstock.executors.driver.reports.job_view import (
+    ExceptionView,
+    Figures,
+    JobView,
+    VertexView,
+)
 from penstock.executors.driver.rest.answers.cluster import TASK_MANAGER
 from penstock.executors.driver.rest.answers.failures import failure_cause
 from penstock.executors.driver.rest.answers.io_metrics import vertex_io
@@ -213,22 +219,26 @@ def accumulators(view: JobView) -> dict[str, Any]:
     return {
         "job-accumulators": [],
         "user-task-accumulators": user_accumulators(
-            figures.user for vertex in view.vertices for figures in _figures(vertex)
+            figures for vertex in view.vertices for figures in _figures(vertex)
         ),
         "serialized-user-task-accumulators": {},
     }
 
 
-def _figures(vertex: VertexView) -> list[Any]:
+def _figures(vertex: VertexView) -> list[Figures]:
     return [operator.figures for operator in vertex.operators]
 
 
-def user_accumulators(found: Any) -> list[dict[str, str]]:
+def user_accumulators(found: Iterable[Figures]) -> list[dict[str, str]]:
     """Return metrics of the user as accumulators."""
     return [
-        {"name": name, "type": _kind(value), "value": str(value)}
-        for user in found
-        for name, value in user.items()
+        {
+            "name": name,
+            "type": "Gauge" if name in figures.gauges else _kind(value),
+            "value": json.dumps(value) if isinstance(value, Mapping | list) else str(value),
+        }
+        for figures in found
+        for name, value in figures.user.items()
     ]
 
 

@@ -17,6 +17,7 @@ from penstock.executors.driver.rest.exchange import RequestRefusedError
 from penstock.metrics import MetricKind
 
 _REPLACED = str.maketrans(dict.fromkeys(" .:,", "_"))
+"""Flink replaces the same, in names of users too: `get` takes several names with commas between them."""
 
 
 def job_metrics(view: JobView) -> dict[str, Any]:
@@ -45,8 +46,8 @@ def vertex_metrics(view: JobView, vertex_id: str) -> dict[str, Any]:
 def _values(metrics: Iterable[JobMetric]) -> Iterator[tuple[str, Any]]:
     for metric in metrics:
         operator = metric.scope.operator_name
-        parts = [] if operator is None else [operator.translate(_REPLACED)]
-        name = ".".join([*parts, *metric.groups, metric.name])
+        parts = [] if operator is None else [operator]
+        name = ".".join(part.translate(_REPLACED) for part in (*parts, *metric.groups, metric.name))
         if metric.kind is MetricKind.METER:
             yield name, metric.value["rate"]
         elif metric.kind is MetricKind.DISTRIBUTION:

@@ -201,7 +201,7 @@ def _level(share: float) -> str:
 
 def vertex_accumulators(found: VertexView) -> dict[str, Any]:
     """Return what the functions of a chain count."""
-    counted = user_accumulators(operator.figures.user for operator in found.operators)
+    counted = user_accumulators(operator.figures for operator in found.operators)
     return {"id": found.vertex_id, "user-accumulators": counted}
 
 
@@ -215,7 +215,7 @@ def subtask_accumulators(found: VertexView, view: JobView) -> dict[str, Any]:
                 "subtask": one.index,
                 "attempt": view.restarts,
                 "endpoint": _endpoint(),
-                "user-accumulators": user_accumulators(done.user for done in one.operators),
+                "user-accumulators": user_accumulators(one.operators),
             }
             for one in found.subtasks
         ],
