@@ -26,7 +26,9 @@ def closed() -> int:
         return int(server.getsockname()[1])
 
 
-def test_jobs_of_several_drivers_are_found(monkeypatch: pytest.MonkeyPatch, closed: int) -> None:
+def test_jobs_of_several_drivers_are_found(
+    monkeypatch: pytest.MonkeyPatch, closed: int, capsys: pytest.CaptureFixture[str]
+) -> None:
     other = ShownJob(views.view(job_id="c" * 32))
     with (
         served(ShownJob()) as one,
@@ -35,11 +37,15 @@ def test_jobs_of_several_drivers_are_found(monkeypatch: pytest.MonkeyPatch, clos
     ):
         look_at(monkeypatch, closed, one.port, hidden.port, two.port)
         found = found_jobs.found_jobs(None, None)
+        told = capsys.readouterr().err
         look_at(monkeypatch, hidden.port)
         with pytest.raises(JobsRefusedError, match="token"):
             found_jobs.found_jobs(None, None)
 
     assert [job.job_id for job in found] == [views.JOB_ID, "c" * 32]
+    assert told.startswith(f"http://127.0.0.1:{hidden.port} refuses: Send the token")
+    assert told.endswith(" Its jobs are not among these without --token.\n")
+    assert told.count("\n") == 1
 
 
 def test_where_nothing_answers_it_is_said_which_ports(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from penstock.cli.jobs.port_owners import is_own_port
 from penstock.cli.jobs.rest_client import RestClient
+from penstock.cli.layout import harmless
 from penstock.common.plain_text import fitted, one_line
 from penstock.errors import JobsNotReachableError, JobsRefusedError, UnknownJobError
 
@@ -15,6 +17,7 @@ PORTS: Final = range(8081, 8101)
 """Where drivers are usually: the first that is free from 8081 on."""
 _SECONDS_TO_LOOK: Final = 2.0
 _MOST_SHOWN: Final = 4
+_NOT_SEEN: Final = "Its jobs are not among these without --token."
 _LONGEST_NAME: Final = 40
 ENDED: Final = frozenset({"FINISHED", "CANCELED", "FAILED", "SUSPENDED"})
 """The states that nothing follows."""
@@ -44,7 +47,7 @@ class FoundJob:
 
 
 def found_jobs(address: str | None, token: str | None) -> list[FoundJob]:
-    """Return the jobs at an address, the last one first.
+    """Return the jobs at an address, the last one first; what refuses while others answer is said on standard error.
 
     Args:
         address: The address. Default: those at the ports 8081 to 8100 of this machine.
@@ -58,7 +61,7 @@ def found_jobs(address: str | None, token: str | None) -> list[FoundJob]:
         return _jobs_of(RestClient(address, token))
     found: list[FoundJob] = []
     answers = 0
-    refused: JobsRefusedError | None = None
+    refused: list[JobsRefusedError] = []
     for port in PORTS:
         try:
             own = token if is_own_port(port) else None
@@ -67,14 +70,17 @@ def found_jobs(address: str | None, token: str | None) -> list[FoundJob]:
         except JobsNotReachableError:
             continue
         except JobsRefusedError as error:
-            refused = error
-    if refused is not None and not answers:
-        raise refused
+            refused.append(error)
+    if refused and not answers:
+        raise refused[-1]
     if not answers:
         raise JobsNotReachableError(
             f"No job is seen at the ports {PORTS[0]} to {PORTS[-1]} of this machine.",
             hint="A job says where it is seen when it starts. Name that place with --address.",
         )
+    for refusal in refused:
+        if refusal.hint is not None:
+            sys.stderr.write(f"{harmless(refusal.message)} {_NOT_SEEN}\n")
     # What `penstock jobs` shows at one of the ports is found twice.
     return list({job.job_id: job for job in reversed(found)}.values())[::-1]
 
