@@ -26,7 +26,7 @@ OTHERS = {
     "executors": """async_servers available_now changed_windows cluster columnar_windows data_frames
         event_time going_on interrupts job_control large_records lost_worker metric_reporters old_checkpoints packed_files
         peak_state
-        profile published_sinks recovery renamed_classes rescaling safety state_memory steering submit two_drivers
+        profile published_sinks recovery renamed_classes rescaling safety starting_again state_memory steering submit two_drivers
         unclaimed_output""",
     "runtime": """changed_objects edge_cases merging_states namespaces other_triggers queues shared_source
         state_over_epochs time_windows""",
