@@ -88,6 +88,8 @@ def _environment(session: str) -> tuple[StreamExecutionEnvironment, DataStream]:
     if session == "user":
         spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
         spark.config("spark.ui.showConsoleProgress", "false").getOrCreate()
+    elif session == "submitted":
+        SparkSession.builder.getOrCreate()
     else:
         from penstock.executors.spark.session import session as built
 
@@ -152,7 +154,11 @@ def interrupted(
         screen: The terminal that it has; then `errors` are what is on it at the end.
     """
     marker, errors = folder / "marker", folder / "errors"
-    command = [sys.executable, "-m", "tests.executors.interrupted", session, kind, way, str(marker)]
+    program = [sys.executable, "-m", "tests.executors.interrupted"]
+    if session == "submitted":
+        program = [str(Path(sys.executable).with_name("spark-submit")), "--master", "local[2]"]
+        program += ["--conf", "spark.ui.enabled=false", __file__]
+    command = [*program, session, kind, way, str(marker)]
     with (
         errors.open("w") as log,
         subprocess.Popen(

@@ -69,3 +69,14 @@ def test_in_a_terminal(kind: str, way: str, tmp_path: Path) -> None:
 )
 def test_on_spark(session: str, kind: str, way: str, tmp_path: Path) -> None:
     check(interrupted(session, kind, way, tmp_path), way)
+
+
+@pytest.mark.spark
+def test_under_spark_submit(tmp_path: Path) -> None:
+    """Its JVM gets the signal too, and hands on for a moment, to its standard output, what the program says."""
+    found = interrupted("submitted", "quick", "execute", tmp_path)
+    (line,) = (line for line in found.output.splitlines() if "penstock: " in line)
+    assert "penstock: job: cancelled after" in line
+    assert "Traceback" not in found.output
+    assert not found.left
+    assert found.seconds < SECONDS + _BUSY

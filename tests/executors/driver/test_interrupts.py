@@ -132,6 +132,19 @@ class TestInterrupts:
         signal.raise_signal(signal.SIGINT)
         assert calls == [signal.SIGINT]
 
+    @pytest.mark.parametrize("is_submitted", [True, False])
+    def test_what_ends_itself_is_known(
+        self, is_submitted: bool, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        jobs = RunningJobs()
+        monkeypatch.setattr(interrupts, "JOBS", jobs)
+        monkeypatch.setattr("os.environ", {"PYSPARK_GATEWAY_PORT": "1"} if is_submitted else {})
+        self.set_handler("pyspark.core.context")
+        jobs.begin(FakeJob())
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        assert jobs.is_engine_ending is is_submitted
+
     def test_of_the_user_are_left_alone(self) -> None:
         calls = self.set_handler("mine")
         RunningJobs().begin(FakeJob())

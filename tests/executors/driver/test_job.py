@@ -20,6 +20,7 @@ from penstock.errors import (
     UserFunctionError,
 )
 from penstock.executors.driver.epoch_feed import EpochFeed, EpochResult, News
+from penstock.executors.driver.interrupts import JOBS
 from penstock.executors.driver.job import Job
 from penstock.executors.port import JobRequest
 from penstock.graph.stream_graph import StreamGraph
@@ -395,6 +396,23 @@ class TestCancelling:
         assert started.job._done.wait(SECONDS)
         started.job.wait()
         assert started.job.where_it_stands().startswith("job: cancelled after ")
+
+    def test_a_job_whose_engine_ends_by_itself_is_not_waited_for(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(JOBS, "is_engine_ending", True)
+        may_end = threading.Event()
+
+        def work(started: Started, stop: threading.Event) -> None:
+            assert may_end.wait(SECONDS)
+
+        started = Started(work)
+        started.job.cancel()
+        assert started.job.wait().status is JobStatus.CANCELED
+        assert not started.job._done.is_set()
+        assert started.job.where_it_stands().endswith(" · 0 records · 0 epochs")
+        may_end.set()
+        assert started.job._done.wait(SECONDS)
 
     def test_can_be_asked_for_twice(self) -> None:
         def work(started: Started, stop: threading.Event) -> None:

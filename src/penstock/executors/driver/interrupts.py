@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import logging
+import os
 import signal
 import threading
 import time
@@ -22,6 +23,8 @@ from penstock.executors.driver.progress.places import at_interrupt
 
 _LOG: Final = logging.getLogger("penstock")
 _MOST_FAILED: Final = 10
+_SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"
+"""Is set by spark-submit, whose JVM began before the program and ends by Ctrl-C itself."""
 
 
 class OfProcess(Protocol):
@@ -48,6 +51,7 @@ class RunningJobs:
     Attributes:
         is_over: Whether the program ends, so that nothing need be tidied up that ends with it.
         interrupted_at: When Ctrl-C ended it while jobs ran (`time.monotonic`); None if it did not.
+        is_engine_ending: Whether what jobs run on ends by Ctrl-C too, and takes along the way to the terminal.
     """
 
     def __init__(self) -> None:
@@ -56,7 +60,7 @@ class RunningJobs:
         self._failed: deque[OfProcess] = deque(maxlen=_MOST_FAILED)
         self._is_at_exit = False
         self._at_end: list[Callable[[], None]] = []
-        self.is_over = False
+        self.is_over = self.is_engine_ending = False
         self.interrupted_at: float | None = None
 
     def begin(self, job: OfProcess) -> None:
@@ -148,6 +152,7 @@ class _Interrupted:
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         if len(JOBS):
+            JOBS.is_engine_ending = _SUBMITTED in os.environ
             raise KeyboardInterrupt
         self._spark(number, frame)
 

@@ -326,7 +326,7 @@ class Job:
         with self._lock:
             if not self._done.is_set():
                 self._progress.status = JobStatus.CANCELED
-                self._observed.left_behind()
+                self._observed.left_behind(is_heard_of=not JOBS.is_engine_ending)
         self._gate.give_up()
         JOBS.end(self, is_failed=False)
         self._observed.line.end()
@@ -396,7 +396,8 @@ class Job:
             if is_running:
                 self._is_cancelled = True
                 self._end_soon()
-                self._given_up_at = min(self._given_up_at, time.monotonic() + self._patience)
+                patience = 0.0 if JOBS.is_engine_ending else self._patience
+                self._given_up_at = min(self._given_up_at, time.monotonic() + patience)
         if is_running:
             self._observed.became(JobStatus.CANCELLING)
             self._interrupt()
