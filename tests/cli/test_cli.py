@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -387,6 +388,18 @@ class TestCommand:
 
         assert (damaged.returncode, damaged.stderr) == (1, "")
         assert "epoch 1  damaged" in damaged.stdout
+
+    def test_output_that_is_not_read_to_its_end_is_no_error(self, remembered: Path) -> None:
+        command = [sys.executable, "-W", "error", "-m", "penstock", "checkpoint"]
+        command += ["list", str(remembered)]
+        reading, writing = os.pipe()
+        os.close(reading)
+        with os.fdopen(writing, "w") as nobody:
+            run = subprocess.run(
+                command, stdout=nobody, stderr=subprocess.PIPE, text=True, check=False
+            )
+
+        assert (run.returncode, run.stderr) == (141, "")
 
 
 class TestLayout:

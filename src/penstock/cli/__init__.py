@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
+from typing import Final
 
 from penstock.cli.jobs.commands import add_commands
 from penstock.cli.jobs.serving import add_command
@@ -20,6 +22,9 @@ __all__ = ["main"]
 _WHOLE_OR_NOT = """exit code: 0 if everything is whole, 1 if something is damaged, 2 if there is no
 such checkpoint or the command is wrong"""
 
+_NOT_READ: Final = 141
+"""What shells say of a command whose output nobody reads on, as behind `| head`."""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command.
@@ -29,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Returns:
         0 if all is well; 1 if a checkpoint is damaged, or a job refuses what it is asked for; 2 if there is no such
-        checkpoint, or no such job.
+        checkpoint, or no such job; 141 if the output is not read to its end.
 
     Raises:
         SystemExit: With 2, if the arguments are wrong.
@@ -40,9 +45,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error("--class-names needs --import-classes: else no class is looked for")
     try:
         code: int = options.run(options)
+        sys.stdout.flush()
     except PenstockError as error:
         sys.stderr.write(f"{harmless(str(error))}\n")
         return 1 if isinstance(error, JobsRefusedError) else 2
+    except BrokenPipeError:
+        # Python would fail once more when it writes the rest at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _NOT_READ
     return code
 
 

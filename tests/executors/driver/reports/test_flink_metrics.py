@@ -92,7 +92,12 @@ def test_what_makes_watermarks_behind_a_source_says_how_far_it_is_behind() -> No
         views.summing(), subtasks=(SubtaskView(0, views.summing().times, figures),)
     )
     origins = {views.SOURCE_ID: False, views.SINK_ID: True}
-    view = views.view(vertices=(views.source(), chain), watermark_origins=origins)
+    view = views.view(
+        vertices=(views.source(), chain),
+        watermark_origins=origins,
+        watermark=None,
+        watermark_lag=None,
+    )
 
     maker = found(view, Level.OPERATOR, subtask=0, operator=views.SINK_ID)
     source = found(view, Level.OPERATOR, subtask=1, operator=views.SOURCE_ID)

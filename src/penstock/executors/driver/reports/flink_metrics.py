@@ -153,7 +153,7 @@ def _lag(figures: Iterable[Figures], view: JobView) -> _Found:
     """
     sent = (done.output_watermark for done in figures)
     watermark = next((one for one in sent if one is not None), None)
-    if watermark is None or view.watermark_lag is None or abs(watermark) >= -(MIN_TIMESTAMP + 1):
+    if watermark is None or abs(watermark) >= -(MIN_TIMESTAMP + 1):
         return {}
     return {"watermarkLag": _gauge(view.at - watermark)}
 
