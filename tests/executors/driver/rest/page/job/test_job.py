@@ -101,6 +101,19 @@ def test_every_text_stands_out(driver: Driver, browser: Browser, scheme: str) ->
     assert (bright == "rgb(14, 19, 26)") == (scheme == "dark")
 
 
+@pytest.mark.parametrize("section", SECTIONS)
+def test_a_phone_shows_which_section_it_is_at(
+    section: str, driver: Driver, browser: Browser
+) -> None:
+    browser.open(f"{driver.address}{JOB}/{section}", width=360, height=740)
+    browser.one(".sections a")
+    seen = """
+        const at = document.querySelector(".sections [aria-current=page]").getBoundingClientRect();
+        return at.left >= 0 && at.right <= innerWidth;
+    """
+    browser.until(lambda: browser.run(seen), "the name of the section")
+
+
 def test_a_phone_has_nothing_beside_its_edge(driver: Driver, browser: Browser) -> None:
     driver.write(40, "word " * 100 + "x" * 300)
     browser.open(driver.address + JOB, width=360, height=740)

@@ -20,7 +20,8 @@ export function job(jobId) {
   const links = Object.entries(SECTIONS).map(([name, title]) => el("a", { href: address(name) }, el("span", { text: title }), el("span", { class: "badge" })));
   const place = el("div", { class: "place-of-section" });
   const spark = el("a", { rel: "noreferrer", target: "_blank" , text: "Spark’s page" });
-  const node = el("div", { class: "job" }, head.node, el("nav", { class: "sections", "aria-label": "Sections" }, ...links), place,
+  const strip = el("nav", { class: "sections", "aria-label": "Sections" }, ...links);
+  const node = el("div", { class: "job" }, head.node, strip, place,
     el("p", { class: "feet soft" }, el("span", { text: `Job ${jobId}` }), spark));
   const made = {};
   let view = null;
@@ -43,6 +44,8 @@ export function job(jobId) {
       if (wanted !== current) place.replaceChildren(section(wanted).node);
       current = wanted;
       Object.keys(SECTIONS).forEach((each, number) => mark(links[number], "aria-current", each === current ? "page" : null));
+      // On a phone not all of them have room.
+      requestAnimationFrame(() => centre(links[Object.keys(SECTIONS).indexOf(current)], strip));
       section(current).open?.(detail);
       show();
     },
@@ -53,6 +56,10 @@ export function job(jobId) {
     },
     log: () => (current === "log" ? section("log") : null),
   };
+}
+
+function centre(link, strip) {
+  strip.scrollLeft = link.offsetLeft - strip.offsetLeft - (strip.clientWidth - link.offsetWidth) / 2;
 }
 
 function showBadges(links, view) {
