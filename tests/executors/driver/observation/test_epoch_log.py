@@ -36,6 +36,7 @@ def test_a_subtask_is_idle_until_its_input_comes_and_held_up_until_others_are_do
     job.epoch(
         8.0,
         2.0,
+        records=1,
         spent={
             (0, 0): job.spent(0.0, 1.0, 1.0),
             (1, 0): job.spent(1.0, 4.0, 5.0),
@@ -48,6 +49,14 @@ def test_a_subtask_is_idle_until_its_input_comes_and_held_up_until_others_are_do
     assert shares(chain.subtasks[1].times) == (0.2, 0.2, 0.6)
     assert shares(chain.times) == (0.3, 0.35, 0.35)
     assert source.times.measured == 10.0
+
+
+def test_what_nothing_passes_through_is_idle_while_others_are_at_work() -> None:
+    job = VirtualJob()
+    job.epoch(8.0, 2.0, spent={(0, 0): job.spent(0.0, 1.0, 1.0), (1, 0): job.spent(1.0, 7.0, 8.0)})
+    source, chain = job.views()
+    assert shares(source.times) == (0.1, 0.0, 0.9)
+    assert shares(chain.subtasks[0].times) == (0.7, 0.0, 0.3)
 
 
 def test_waiting_until_what_was_sent_is_taken_is_being_held_up() -> None:

@@ -20,7 +20,6 @@ from penstock.runtime.progress import SubtaskProgress
 from penstock.runtime.task.watch import Spent
 
 SINCE_1970 = 1_700_000_000.0
-NOTHING: tuple[int, int, int, int, dict[str, Any]] = (0, 0, 0, 0, {})
 
 
 def two_chains(subtasks: int = 2) -> Program:
@@ -62,13 +61,15 @@ class VirtualJob:
         handles: Mapping[SubtaskId, tuple[StateHandle, ...]] | None = None,
         progress: Mapping[SubtaskId, SubtaskProgress] | None = None,
     ) -> None:
-        """Run an epoch that takes so long."""
+        """Run an epoch that takes so long, in which so many records come to each subtask."""
         owners = spent or {(0, 0): self.spent(0, seconds, seconds)}
         with self.log.epoch(self.number):
             self.now += seconds
             reports = {
                 owner: subtask_report(
-                    [(0, records, 0, 0, {}) if owner[0] == 0 else NOTHING], {}, spent=took
+                    [(0, records, 0, 0, {}) if owner[0] == 0 else (records, 0, 0, 0, {})],
+                    {},
+                    spent=took,
                 )
                 for owner, took in owners.items()
             }

@@ -113,7 +113,8 @@ class SubtaskTotals:
         user: What functions counted, of each.
         busy: For how many seconds it read, processed records and timers, and wrote its state.
         waited: For how many it was held up by others: it waited until what it had sent was taken, and, once it
-            was done with an epoch, until all were, and it was committed and published.
+            was done with an epoch in which anything passed through it, until all were, and it was committed and
+            published.
         bytes_in: Bytes received from other chains.
         bytes_out: Bytes sent to other chains.
         report: What it told of the last epoch in which it ran; None before the first.
@@ -140,29 +141,36 @@ class SubtaskTotals:
         self.bytes_in = self.bytes_out = 0
         self.report: SubtaskReport | None = None
 
-    def add(self, report: SubtaskReport, seconds: float, committed: float) -> None:
+    def add(self, report: SubtaskReport, seconds: float, committed: float) -> bool:
         """Add what it did in an epoch.
 
         Args:
             report: What it tells of itself.
             seconds: How long the epoch took until it was committed.
             committed: When that was, in seconds since 1970.
+
+        Returns:
+            Whether it is held up until the epoch is published, as anything passed through it.
         """
         self.report = report
         _, ended, busy, blocked, bytes_in, bytes_out = report.spent
         # The clocks of machines differ a little, and an epoch is not longer than it is.
         busy = min(busy, seconds)
         self.busy += busy
-        self.waited += min(max(0.0, committed - ended) + blocked, seconds - busy)
         self.bytes_in += bytes_in
         self.bytes_out += bytes_out
+        has_passed = any(report.fired)
         for place, (records_in, records_out, _, _, user) in enumerate(report.metrics):
             self.records_in[place] += records_in
             self.records_out[place] += records_out
+            has_passed = has_passed or records_in + records_out > 0
             if user:
                 self.user[place] = add_user_metrics(self.user[place], user)
+        until_committed = max(0.0, committed - ended) if has_passed else 0.0
+        self.waited += min(until_committed + blocked, seconds - busy)
         if any(report.fired):
             self.fired = [sum(both) for both in zip(self.fired, report.fired, strict=True)]
+        return has_passed
 
     def copied(self) -> SubtaskTotals:
         """Return the same, which does not change any more."""
@@ -268,7 +276,7 @@ class EpochLog:
         }
         self.restored: EpochRecord | None = None
         self._sources = sources
-        self._ran: list[SubtaskTotals] = []
+        self._held_up: list[SubtaskTotals] = []
         self._recent = Recent(self._counts)
 
     def resumed(self, last: EpochRecord, handles: Handles, progress: Progress) -> None:
@@ -315,7 +323,7 @@ class EpochLog:
         with self._lock:
             epoch.committed, ended = self.clocks.seconds(), self.clocks.wall()
             seconds = epoch.committed - epoch.begun
-            self._ran = []
+            self._held_up = []
             epoch.handles_before, epoch.handles = self.handles, record.handles
             self._note_moves(progress, outcome.splits, int(ended * 1000))
             self.handles, self.progress = record.handles, progress
@@ -325,8 +333,8 @@ class EpochLog:
                 totals = self.totals.get(owner)
                 if totals is None:
                     totals = self.totals[owner] = SubtaskTotals(len(report.metrics))
-                totals.add(report, seconds, ended)
-                self._ran.append(totals)
+                if totals.add(report, seconds, ended):
+                    self._held_up.append(totals)
                 for place, sample in report.samples:
                     self.samples[sample.kind].appendleft((owner[0], place, sample))
                 if owner[0] in self._sources:
@@ -361,7 +369,7 @@ class EpochLog:
             if epoch is None or epoch.committed is None:
                 return
             epoch.published = self.clocks.seconds()
-            for totals in self._ran:
+            for totals in self._held_up:
                 totals.waited += epoch.published - epoch.committed
             self._recent.changed(epoch.published)
 
