@@ -87,6 +87,15 @@ class Hanging(Kept):
         Hanging.may_go_on.wait(SECONDS)
 
 
+class Meeting(Kept):
+    """Reports once another one does."""
+
+    meeting: ClassVar[threading.Barrier]
+
+    def report(self, metrics: Sequence[ReportedMetric]) -> None:
+        Meeting.meeting.wait(SECONDS)
+
+
 class Asked(MetricReporter):
     pass
 
@@ -231,6 +240,18 @@ def test_one_that_hangs_holds_up_the_end_of_a_job_for_some_seconds_only(
     Hanging.may_go_on.set()
     reporter.thread.join(SECONDS)
     assert reporter.closed == 1
+
+
+def test_the_last_reports_are_waited_for_side_by_side(caplog: pytest.LogCaptureFixture) -> None:
+    Meeting.meeting = threading.Barrier(2)
+    found = configuration(Meeting)
+    found.set_string("metrics.reporter.other.factory.class", f"{__name__}:Meeting")
+    found.set_string("metrics.reporter.other.interval", NEVER)
+
+    begun(found).close()
+
+    assert [reporter.closed for reporter in Kept.all_of_them] == [1, 1]
+    assert caplog.text == ""
 
 
 def test_one_that_is_asked_is_asked_nothing() -> None:

@@ -44,9 +44,14 @@ class Reporting:
             raise
 
     def close(self) -> None:
-        """Report for the last time, and let go of reporters that no other job has."""
-        while self._at_work:
-            _leave(self._at_work.pop(), self)
+        """Report for the last time, all at once, and let go of reporters that no other job has."""
+        at_work, self._at_work = self._at_work, []
+        last = [reporter.report_once_more(closes=_is_left(reporter, self)) for reporter in at_work]
+        until = time.monotonic() + _LAST_SECONDS
+        for reporter, request in zip(at_work, last, strict=True):
+            reporter.wait_for(request, until)
+            with _lock:
+                reporter.jobs.remove(self)
 
 
 _shared: Final[dict[ReporterSettings, ReporterAtWork]] = {}
@@ -64,14 +69,13 @@ def _joined(settings: ReporterSettings, job: Reporting) -> ReporterAtWork:
         return found
 
 
-def _leave(reporter: ReporterAtWork, job: Reporting) -> None:
+def _is_left(reporter: ReporterAtWork, job: Reporting) -> bool:
+    """Return whether no other job has a reporter; then none joins it any more."""
     with _lock:
         is_last = reporter.jobs == [job]
         if is_last:
             del _shared[reporter.settings]
-    reporter.report_once_more(closes=is_last)
-    with _lock:
-        reporter.jobs.remove(job)
+    return is_last
 
 
 class ReporterAtWork:
@@ -98,7 +102,7 @@ class ReporterAtWork:
         self._reporter = reporter
         self._is_open = False
         self._causes: set[str] = set()
-        self._requests: queue.SimpleQueue[_Request] = queue.SimpleQueue()
+        self._requests: queue.SimpleQueue[Request] = queue.SimpleQueue()
         reporter.metrics = self.metrics
         self._is_scheduled = type(reporter).report is not MetricReporter.report
         self._try_to_open(refuses=True)
@@ -116,15 +120,19 @@ class ReporterAtWork:
             found += self.settings.naming.reported(metrics_of(job.view()))
         return [metric for metric in found if self.settings.passing.lets_pass(metric)]
 
-    def report_once_more(self, *, closes: bool) -> None:
-        """Report now, and wait some seconds for it.
+    def report_once_more(self, *, closes: bool) -> Request:
+        """Ask for a report now, which can be waited for.
 
         Args:
             closes: Whether nothing is reported after it.
         """
-        request = _Request(closes)
+        request = Request(closes)
         self._requests.put(request)
-        if not request.done.wait(_LAST_SECONDS):
+        return request
+
+    def wait_for(self, request: Request, until: float) -> None:
+        """Wait for a report that was asked for, but no longer than until a moment (`time.monotonic`)."""
+        if not request.done.wait(max(0.0, until - time.monotonic())):
             _LOG.warning(
                 "The reporter of metrics %r takes more than %g s; its last report may be lost.",
                 self.settings.name,
@@ -147,7 +155,7 @@ class ReporterAtWork:
             if closes:
                 return
 
-    def _next(self, seconds: float) -> _Request | None:
+    def _next(self, seconds: float) -> Request | None:
         try:
             return self._requests.get(timeout=max(seconds, 0.0))
         except queue.Empty:
@@ -196,7 +204,7 @@ class ReporterAtWork:
                 )
 
 
-class _Request:
+class Request:
     """A report that somebody waits for.
 
     Args:
