@@ -113,8 +113,7 @@ class SubtaskTotals:
         user: What functions counted, of each.
         busy: For how many seconds it read, processed records and timers, and wrote its state.
         waited: For how many it was held up by others: it waited until what it had sent was taken, and, once it
-            was done with an epoch in which anything passed through it, until all were, and it was committed and
-            published.
+            was done with an epoch in which anything passed through it, until all were.
         bytes_in: Bytes received from other chains.
         bytes_out: Bytes sent to other chains.
         report: What it told of the last epoch in which it ran; None before the first.
@@ -141,16 +140,13 @@ class SubtaskTotals:
         self.bytes_in = self.bytes_out = 0
         self.report: SubtaskReport | None = None
 
-    def add(self, report: SubtaskReport, seconds: float, committed: float) -> bool:
+    def add(self, report: SubtaskReport, seconds: float, ran: float) -> None:
         """Add what it did in an epoch.
 
         Args:
             report: What it tells of itself.
             seconds: How long the epoch took until it was committed.
-            committed: When that was, in seconds since 1970.
-
-        Returns:
-            Whether it is held up until the epoch is published, as anything passed through it.
+            ran: When all tasks of the epoch were done, in seconds since 1970.
         """
         self.report = report
         _, ended, busy, blocked, bytes_in, bytes_out = report.spent
@@ -166,11 +162,10 @@ class SubtaskTotals:
             has_passed = has_passed or records_in + records_out > 0
             if user:
                 self.user[place] = add_user_metrics(self.user[place], user)
-        until_committed = max(0.0, committed - ended) if has_passed else 0.0
-        self.waited += min(until_committed + blocked, seconds - busy)
+        for_others = max(0.0, ran - ended) if has_passed else 0.0
+        self.waited += min(for_others + blocked, seconds - busy)
         if any(report.fired):
             self.fired = [sum(both) for both in zip(self.fired, report.fired, strict=True)]
-        return has_passed
 
     def copied(self) -> SubtaskTotals:
         """Return the same, which does not change any more."""
@@ -276,7 +271,6 @@ class EpochLog:
         }
         self.restored: EpochRecord | None = None
         self._sources = sources
-        self._held_up: list[SubtaskTotals] = []
         self._recent = Recent(self._counts)
 
     def resumed(self, last: EpochRecord, handles: Handles, progress: Progress) -> None:
@@ -323,7 +317,7 @@ class EpochLog:
         with self._lock:
             epoch.committed, ended = self.clocks.seconds(), self.clocks.wall()
             seconds = epoch.committed - epoch.begun
-            self._held_up = []
+            ran = ended - (epoch.committed - (epoch.ran or epoch.committed))
             epoch.handles_before, epoch.handles = self.handles, record.handles
             self._note_moves(progress, outcome.splits, int(ended * 1000))
             self.handles, self.progress = record.handles, progress
@@ -333,8 +327,7 @@ class EpochLog:
                 totals = self.totals.get(owner)
                 if totals is None:
                     totals = self.totals[owner] = SubtaskTotals(len(report.metrics))
-                if totals.add(report, seconds, ended):
-                    self._held_up.append(totals)
+                totals.add(report, seconds, ran)
                 for place, sample in report.samples:
                     self.samples[sample.kind].appendleft((owner[0], place, sample))
                 if owner[0] in self._sources:
@@ -369,8 +362,6 @@ class EpochLog:
             if epoch is None or epoch.committed is None:
                 return
             epoch.published = self.clocks.seconds()
-            for totals in self._held_up:
-                totals.waited += epoch.published - epoch.committed
             self._recent.changed(epoch.published)
 
     def fail(self, error: BaseException) -> None:

@@ -57,8 +57,9 @@ class TaskTimes:
         busy: It read, processed records and timers, or wrote its state. Waiting for what a function waits for,
             as for asynchronous calls at the end of an epoch, is part of that.
         back_pressured: It was held up by others: it waited until what it had sent was taken, or it was done
-            with an epoch, and waited until all were, and the epoch was committed and published by sinks.
-        idle: It had nothing to do: there was no epoch, nothing passed through it, or none of its input had come yet.
+            with an epoch, and waited until all were.
+        idle: It had nothing to do: there was no epoch, it was being committed and published, nothing passed
+            through the subtask, or none of its input had come yet.
         records_in_per_second: Records received, of the last seconds.
         records_out_per_second: Records emitted, of the last seconds.
         bytes_in: Bytes received from other chains since the job began.
