@@ -60,6 +60,17 @@ def test_ctrl_c_cancels_what_runs_and_says_where_it_stood() -> None:
     assert jobs.interrupted() is None
 
 
+def test_a_program_that_ctrl_c_ends_behind_its_jobs_is_interrupted_too() -> None:
+    jobs = RunningJobs()
+    jobs.begin(job := FakeJob())
+    jobs.end(job, is_failed=False)
+    assert jobs.interrupted_at is None
+    assert jobs.interrupted() is None
+    assert jobs.interrupted_at is not None
+    jobs.begin(FakeJob())
+    assert jobs.interrupted_at is None
+
+
 def test_of_several_jobs_each_has_a_line() -> None:
     jobs = RunningJobs()
     jobs.begin(FakeJob("one"))

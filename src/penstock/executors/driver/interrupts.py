@@ -50,7 +50,8 @@ class RunningJobs:
 
     Attributes:
         is_over: Whether the program ends, so that nothing need be tidied up that ends with it.
-        interrupted_at: When Ctrl-C ended it while jobs ran (`time.monotonic`); None if it did not.
+        interrupted_at: When Ctrl-C ended the program, or its waiting for a job (`time.monotonic`); None if it did not
+            since the last job began.
         is_engine_ending: Whether what jobs run on ends by Ctrl-C too, and takes along the way to the terminal.
     """
 
@@ -67,6 +68,7 @@ class RunningJobs:
         """Take note of a job that begins."""
         with self._lock:
             self._running.append(job)
+            self.interrupted_at = None
             self._mind_end()
         take_interrupts()
 
@@ -97,6 +99,10 @@ class RunningJobs:
             if job in self._failed:
                 self._failed.remove(job)
 
+    def note_interrupt(self) -> None:
+        """Take note of a Ctrl-C: whoever pressed it waits for nobody who has asked something of a job."""
+        self.interrupted_at = time.monotonic()
+
     def __len__(self) -> int:
         return len(self._running)
 
@@ -114,8 +120,7 @@ class RunningJobs:
     def interrupted(self) -> str | None:
         """Cancel all jobs as Ctrl-C ends the program, and return what is to be said of it; None if none ran."""
         self.is_over = bool(self._running)
-        if self.is_over:
-            self.interrupted_at = time.monotonic()
+        self.note_interrupt()
         running = self.cancel_all()
         lines = list(filter(None, (job.untold_end() for job in running)))
         if not running:

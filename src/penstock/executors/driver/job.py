@@ -299,13 +299,12 @@ class Job:
             PenstockError: What the job failed with.
         """
         self.check_may_wait()
-        # An event and not the thread: a join that Ctrl-C interrupts takes the thread for ended.
         take_interrupts()
-        if self.is_interrupted:
-            self.is_interrupted = False
-            raise KeyboardInterrupt
-        with self._observed.line.awaited():
-            wait_until(self._has_ended_after)
+        try:
+            self._wait_for_end()
+        except KeyboardInterrupt:
+            JOBS.note_interrupt()
+            raise
         if not self._done.is_set():
             self._leave_behind()
             return self.progress()
@@ -317,6 +316,14 @@ class Job:
             raise self._error
         self._warn_once()
         return self.progress()
+
+    def _wait_for_end(self) -> None:
+        if self.is_interrupted:
+            self.is_interrupted = False
+            raise KeyboardInterrupt
+        # An event and not the thread: a join that Ctrl-C interrupts takes the thread for ended.
+        with self._observed.line.awaited():
+            wait_until(self._has_ended_after)
 
     def _has_ended_after(self, seconds: float) -> bool:
         return self._done.wait(seconds) or time.monotonic() > self._given_up_at

@@ -112,10 +112,27 @@ def test_a_page_that_is_open_sees_ctrl_c_too(tmp_path: Path) -> None:
     assert "Traceback" not in errors
 
 
+def test_ctrl_c_that_cancels_a_job_waits_for_nobody_who_asked_before(tmp_path: Path) -> None:
+    with program(tmp_path, "stop", "rest.async.store-duration=50 s") as (run, ask, job):
+        assert ask(f"{job}/savepoints", "POST", {"target-directory": str(tmp_path)}).status == 202
+        ask.close()
+        run.send_signal(signal.SIGINT)
+        _, errors = run.communicate(timeout=SECONDS)
+
+    assert lingered(tmp_path) < 20
+    assert "Traceback" not in errors
+
+
 def test_ctrl_c_ends_the_waiting_at_once(tmp_path: Path) -> None:
     with program(tmp_path, "stop", "rest.async.store-duration=50 s") as (run, ask, job):
         stopped(ask, job, tmp_path)
         wait_for_end(ask, job)
+        # Before that, Ctrl-C would meet lines of the program itself.
+        until = time.monotonic() + SECONDS
+        while not (tmp_path / "over").exists():
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        assert ask(f"{job}/view").status == 200
         ask.close()
         run.send_signal(signal.SIGINT)
         _, errors = run.communicate(timeout=SECONDS)

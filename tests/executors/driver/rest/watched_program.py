@@ -61,6 +61,7 @@ def main(way: str, folder: str, *settings: str) -> None:
         env.execute("watched")
     finally:
         ended.append(time.monotonic())
+        atexit.register((place / "over").touch)
 
 
 if __name__ == "__main__":
