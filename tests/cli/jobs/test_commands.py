@@ -120,7 +120,7 @@ def test_a_job_is_cancelled(run: Run) -> None:
 
     assert job.shown.status is JobStatus.CANCELED
     assert code == 1
-    assert "already reached another terminal state (FINISHED)" in errors
+    assert "cannot be cancelled any more: it is FINISHED" in errors
 
 
 def test_of_two_jobs_of_one_name_the_one_that_runs_is_meant(run: Run) -> None:

@@ -102,22 +102,24 @@ def test_what_is_asked_for_has_flinks_form(what: str) -> None:
     ("path", "status", "words"),
     [
         (f"/jobs/{'0' * 32}", 404, f"Job {'0' * 32} not found"),
-        ("/jobs/abc", 400, 'Cannot resolve path parameter (jobid) from value "abc"'),
+        ("/jobs/abc", 400, "The path parameter jobid cannot be 'abc'"),
         (f"/jobs/{views.JOB_ID}/vertices/{'0' * 32}", 404, "JobVertex"),
         (
             f"/jobs/{views.JOB_ID}/vertices/{views.SUM_ID}/subtasks/9",
             404,
-            "Invalid subtask index",
+            "has no subtask",
         ),
-        (f"/jobs/{views.JOB_ID}/checkpoints/details/99", 404, "for checkpoint 99"),
-        (f"/jobs/{views.JOB_ID}/checkpoints/details/x", 400, "(checkpointid)"),
-        (f"/jobs/{views.JOB_ID}/savepoints/{'0' * 32}", 404, "There is no savepoint operation"),
-        (f"/jobs/{views.JOB_ID}/exceptions?maxExceptions=x", 400, "(maxExceptions)"),
+        (f"/jobs/{views.JOB_ID}/checkpoints/details/99", 404, "a checkpoint 99"),
+        (f"/jobs/{views.JOB_ID}/checkpoints/details/x", 400, "parameter checkpointid"),
+        (f"/jobs/{views.JOB_ID}/savepoints/{'0' * 32}", 404, "Nobody has asked for 000"),
+        (f"/jobs/{views.JOB_ID}/exceptions?maxExceptions=x", 400, "parameter maxExceptions"),
         ("/nowhere", 404, "/nowhere"),
         (f"/jobs/{views.JOB_ID}/nowhere", 404, "nowhere"),
     ],
 )
-def test_what_is_not_there_is_said_as_flink_says_it(path: str, status: int, words: str) -> None:
+def test_what_is_not_there_has_flinks_status_and_is_named(
+    path: str, status: int, words: str
+) -> None:
     with served(ShownJob()) as client:
         reply = client(path)
 

@@ -50,9 +50,7 @@ def test_a_job_that_has_finished_cannot_be_cancelled() -> None:
         reply = client(JOB, "PATCH")
 
     assert reply.status == 409
-    assert reply.body["errors"] == [
-        "Job cancellation failed because the job has already reached another terminal state (FINISHED)."
-    ]
+    assert reply.body["errors"] == ["The job cannot be cancelled any more: it is FINISHED."]
 
 
 @pytest.mark.parametrize(("mode", "status"), [("stop", 410), ("other", 400)])
@@ -112,7 +110,7 @@ def test_without_any_directory_a_savepoint_is_refused() -> None:
         reply = client(f"{JOB}/savepoints", "POST", {})
 
     assert reply.status == 400
-    assert "[target-directory] must be provided" in reply.body["errors"][0]
+    assert "Say in target-directory where" in reply.body["errors"][0]
     assert job.turns == []
 
 

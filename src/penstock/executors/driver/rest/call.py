@@ -119,6 +119,5 @@ def _number(where: str, name: str, text: str) -> int:
 def _unreadable(where: str, name: str, text: str) -> RequestRefusedError:
     return RequestRefusedError(
         400,
-        f"Bad request, could not parse parameters: Cannot resolve {where} parameter ({name}) from value "
-        f'"{text[:200]}".',
+        f"The {where} parameter {name} cannot be {text[:200]!r}.",
     )

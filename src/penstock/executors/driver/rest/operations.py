@@ -109,9 +109,9 @@ class Operations:
         if operation is None:
             raise RequestRefusedError(
                 404,
-                f"There is no savepoint operation with triggerId={trigger_id} for job {job_id}."
+                f"Nobody has asked for {trigger_id} of the job {job_id}."
                 if job_id
-                else f"There is no operation with triggerId={trigger_id}.",
+                else f"Nobody has asked for {trigger_id}.",
             )
         operation.is_told = operation.is_done
         state = "COMPLETED" if operation.is_told else "IN_PROGRESS"

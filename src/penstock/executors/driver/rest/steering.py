@@ -36,21 +36,16 @@ def cancel(call: Call) -> Answer:
     if mode == "stop":
         raise RequestRefusedError(
             410,
-            'The termination mode "stop" has been removed. For an ungraceful shutdown, please use "cancel" '
-            'instead. For a graceful shutdown, please use "jobs/:jobId/stop" instead.',
+            'A job is not stopped by mode "stop": POST /jobs/:jobid/stop takes a savepoint and ends it, and mode '
+            '"cancel" ends it at once.',
         )
     if mode != "cancel":
-        raise RequestRefusedError(
-            400,
-            "Bad request, could not parse parameters: Cannot resolve query parameter (mode) from value "
-            f'"{mode}".',
-        )
+        raise RequestRefusedError(400, f'mode is "cancel", not {mode[:200]!r}.')
     status = call.view.status
     if status.is_terminal_state() and status is not JobStatus.CANCELED:
         raise RequestRefusedError(
             409,
-            "Job cancellation failed because the job has already reached another terminal state "
-            f"({status.name}).",
+            f"The job cannot be cancelled any more: it is {status.name}.",
         )
     running = call.job.running
     if running is None and status is not JobStatus.CANCELED:
@@ -117,7 +112,7 @@ def dispose(call: Call) -> Answer:
     body = _body(call)
     place = _place(body, "savepoint-path")
     if place is None:
-        raise RequestRefusedError(400, "Property [savepoint-path] must be provided.")
+        raise RequestRefusedError(400, "Say in savepoint-path which savepoint is to be deleted.")
     trigger = _trigger(body)
     call.operations.start(_OF_NO_JOB, trigger, partial(_dispose, place))
     return Answer({"request-id": trigger}, 202)
@@ -162,7 +157,7 @@ def _begin(call: Call, body: Mapping[str, Any], key: str, *, stops: bool, drains
     directory = _place(body, key)
     if not directory and not call.view.configuration.get(SAVEPOINT_DIR.key):
         raise RequestRefusedError(
-            400, f"Config key [{SAVEPOINT_DIR.key}] is not set. Property [{key}] must be provided."
+            400, f"Say in {key} where the savepoint is to go, or set {SAVEPOINT_DIR.key}."
         )
     write = partial(_write, directory=directory, stops=stops, drains=drains)
     return _start(call, body, write, "failure-cause")

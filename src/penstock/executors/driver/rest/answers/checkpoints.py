@@ -129,7 +129,7 @@ def _epoch(view: JobView, number: int) -> EpochView:
         if epoch.number == number:
             return epoch
     raise RequestRefusedError(
-        404, f"Could not find checkpointing statistics for checkpoint {number}."
+        404, f"Nothing is known of a checkpoint {number}: of epochs, the last hundred are."
     )
 
 

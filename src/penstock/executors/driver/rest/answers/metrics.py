@@ -95,9 +95,7 @@ def aggregated(
     for name in wanted:
         if name not in AGGREGATIONS:
             raise RequestRefusedError(
-                400,
-                "Bad request, could not parse parameters: Cannot resolve query parameter (agg) from "
-                f'value "{query["agg"]}".',
+                400, f"agg is one or more of {', '.join(AGGREGATIONS)}, not {name[:200]!r}."
             )
     found = []
     for name in query["get"].split(","):
@@ -121,8 +119,6 @@ def chosen_subtasks(text: str | None) -> Iterator[range]:
         first, _, last = part.partition("-")
         if not all(one.isdecimal() and len(one) <= 9 for one in (first, last or first)):
             raise RequestRefusedError(
-                400,
-                "Bad request, could not parse parameters: Cannot resolve query parameter (subtasks) from "
-                f'value "{part[:200]}".',
+                400, f'subtasks are numbers and ranges, such as "1,3,5-9", not {part[:200]!r}.'
             )
         yield range(int(first), int(last or first) + 1)

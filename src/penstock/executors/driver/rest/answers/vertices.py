@@ -78,7 +78,7 @@ def find_subtask(found: VertexView, index: int) -> SubtaskView:
     for subtask in found.subtasks:
         if subtask.index == index:
             return subtask
-    raise RequestRefusedError(404, f"Invalid subtask index for vertex {found.vertex_id}")
+    raise RequestRefusedError(404, f"The vertex {found.vertex_id} has no subtask {index}.")
 
 
 def subtask_of(found: VertexView, view: JobView, index: int) -> dict[str, Any]:
