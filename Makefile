@@ -32,7 +32,8 @@ check: .setup-check  ## format, lint, types, import rules, documentation
 
 test: .setup-test  ## the whole test suite
 	$(VENV)/python -m pytest -m "not spark and not kafka and not browser" -n 3 --dist worksteal
-	$(VENV)/python -m pytest -m "spark or kafka or browser" -n 2 --dist loadgroup
+	$(VENV)/python -m pytest -m "(spark or kafka or browser) and not alone" -n 2 --dist loadgroup
+	$(VENV)/python -m pytest -m alone
 
 demo: .setup-demo  ## the main job: a year of flights streamed through Spark, and a picture
 	$(VENV)/python examples/flights/main.py

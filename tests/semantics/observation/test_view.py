@@ -31,6 +31,13 @@ def view_of(name: str) -> JobView:
     return next(job.view() for job in reversed(JOBS.jobs()) if job.name == name)
 
 
+def views_after_epochs(name: str, monkeypatch: pytest.MonkeyPatch) -> list[JobView]:
+    """Return a list to which the view of a job is added after each of its epochs."""
+    seen: list[JobView] = []
+    monkeypatch.setattr(EpochFeed, "put", lambda *_: seen.append(view_of(name)))
+    return seen
+
+
 def test_a_job_that_has_ended_is_seen_as_it_was(
     new_environment: NewEnvironment, executor: str, tmp_path: Path
 ) -> None:
@@ -207,9 +214,8 @@ def test_watermarks_that_are_assigned_behind_a_source_say_that_they_hold_it_back
     new_environment: NewEnvironment, executor: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     env = new_environment()
-    seen: list[JobView] = []
     name = f"assigned later on {executor}"
-    monkeypatch.setattr(EpochFeed, "put", lambda *_: seen.append(view_of(name)))
+    seen = views_after_epochs(name, monkeypatch)
     parts = [
         env.from_source(TestingSource(epochs), WatermarkStrategy.no_watermarks(), source)
         .rebalance()
@@ -232,9 +238,8 @@ def test_a_union_that_an_empty_source_holds_back_says_so(
     new_environment: NewEnvironment, executor: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     env = new_environment()
-    seen: list[JobView] = []
     name = f"held back on {executor}"
-    monkeypatch.setattr(EpochFeed, "put", lambda *_: seen.append(view_of(name)))
+    seen = views_after_epochs(name, monkeypatch)
     full = env.from_source(*timed([[60_000], [120_000], [180_000]]), "clicks")
     empty = env.from_source(*timed([[], [], [170_000]]), "views")
     full.union(empty).map(str).rebalance().print()

@@ -155,7 +155,7 @@ class SubtaskTotals:
         self.busy += busy
         self.bytes_in += bytes_in
         self.bytes_out += bytes_out
-        has_passed = any(report.fired)
+        has_passed = has_fired = any(report.fired)
         for place, (records_in, records_out, _, _, user) in enumerate(report.metrics):
             self.records_in[place] += records_in
             self.records_out[place] += records_out
@@ -164,7 +164,7 @@ class SubtaskTotals:
                 self.user[place] = add_user_metrics(self.user[place], user)
         for_others = max(0.0, ran - ended) if has_passed else 0.0
         self.waited += min(for_others + blocked, seconds - busy)
-        if any(report.fired):
+        if has_fired:
             self.fired = [sum(both) for both in zip(self.fired, report.fired, strict=True)]
 
     def copied(self) -> SubtaskTotals:
