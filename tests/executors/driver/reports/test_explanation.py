@@ -192,3 +192,32 @@ def test_a_job_that_was_stopped_is_told_with_its_savepoint() -> None:
 @pytest.mark.parametrize("status", list(JobStatus))
 def test_every_status_is_told(status: JobStatus) -> None:
     assert explained(healthy(status=status))[0].tone in {"good", "calm", "busy", "warn", "bad"}
+
+
+def an_epoch_that_ended(ago: int) -> EpochView:
+    """An epoch of a tenth of a second that ended so many milliseconds before the job was seen."""
+    job = views.clicks()
+    epoch = next(each for each in job.epochs if each.failure is None)
+    return dataclasses.replace(epoch, started=job.at - ago - 100, duration=100, publishing=0)
+
+
+def test_a_long_epoch_under_way_explains_why_event_time_is_behind() -> None:
+    texts = explain(
+        vertices=(views.make_chain(["Source: clicks", "Rate"], busy=0.65),),
+        watermark=views.clicks().at - 60_000,
+        epochs=(an_epoch_that_ended(54_000),),
+    )
+    assert texts[1] == (
+        "Event time is 1 min behind the clock. The epoch under way has run for 54 s, and event time moves "
+        "when it is over."
+    )
+
+
+def test_where_no_chain_is_at_work_no_epoch_is_said_to_be_under_way() -> None:
+    texts = explain(
+        vertices=(views.make_chain(["Source: clicks", "Rate"], busy=0.1),),
+        watermark=views.clicks().at - 60_000,
+        epochs=(an_epoch_that_ended(54_000),),
+    )
+    assert "under way" not in texts[1]
+    assert "the records are that old when they arrive" in texts[1]

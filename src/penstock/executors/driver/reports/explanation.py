@@ -121,7 +121,13 @@ def _distance(view: JobView, *, is_explained: bool) -> Iterator[Sentence]:
         text = f"Event time is {span_text(lag)} behind the clock."
         done = [epoch for epoch in view.epochs if epoch.failure is None]
         took = _whole(done[-1]) if done else 0
-        if took > lag / 3:
+        runs = _under_way(view, done)
+        if runs > max(lag / 3, took):
+            text += (
+                f" The epoch under way has run for {span_text(runs)}, and event time moves when it is "
+                "over."
+            )
+        elif took > lag / 3:
             text += (
                 f" Its last epoch took {span_text(took)}, and event time moves when one is over."
             )
@@ -131,6 +137,17 @@ def _distance(view: JobView, *, is_explained: bool) -> Iterator[Sentence]:
                 "they arrive."
             )
         yield Sentence("warn", text)
+
+
+def _under_way(view: JobView, done: Sequence[EpochView]) -> int:
+    """Return for how long the epoch has run in which chains are at work; 0 where none is."""
+    works = any(
+        vertex.times.busy >= _WAITS or vertex.times.back_pressured >= _WAITS
+        for vertex in view.vertices
+    )
+    if not works or not done or view.status is not JobStatus.RUNNING:
+        return 0
+    return view.at - done[-1].started - _whole(done[-1])
 
 
 def _failing(view: JobView) -> Iterator[Sentence]:
