@@ -130,6 +130,7 @@ def test_a_job_that_fails_shows_why_and_that_it_does_nothing(
     browser.one(".exceptions pre", "raise ValueError")
     browser.one(".exceptions .record", "3")
     browser.click(".sections a", "Epochs")
+    browser.one("select[name=kind]")
     browser.run(
         "const it = document.querySelector('select[name=kind]'); it.value = 'failed';"
         "it.dispatchEvent(new Event('change'))"
