@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Final
 
-_SECONDS_A_LOOK: Final = 0.1
+_SECONDS_A_LOOK: Final = 0.04
 
 Handler = Callable[[int, FrameType | None], Any]
 

@@ -169,3 +169,21 @@ class TestInterrupts:
         thread.start()
         thread.join()
         assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_ctrl_c_is_pythons_own_while_a_job_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    jobs, by_spark = RunningJobs(), []
+    monkeypatch.setattr(interrupts, "JOBS", jobs)
+
+    def of_spark(number: int, frame: object) -> None:
+        by_spark.append(number)
+
+    monkeypatch.setattr(of_spark, "__module__", "pyspark.core.context")
+    signal.signal(signal.SIGINT, of_spark)
+    with jobs.starting():
+        take_interrupts()
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    assert not by_spark
+    signal.raise_signal(signal.SIGINT)
+    assert by_spark == [signal.SIGINT]

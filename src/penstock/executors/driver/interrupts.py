@@ -13,7 +13,8 @@ import signal
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Final, Protocol
 
@@ -58,6 +59,7 @@ class RunningJobs:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._running: list[OfProcess] = []
+        self._starting = 0
         self._failed: deque[OfProcess] = deque(maxlen=_MOST_FAILED)
         self._is_at_exit = False
         self._at_end: list[Callable[[], None]] = []
@@ -103,8 +105,19 @@ class RunningJobs:
         """Take note of a Ctrl-C: whoever pressed it waits for nobody who has asked something of a job."""
         self.interrupted_at = time.monotonic()
 
+    @contextmanager
+    def starting(self) -> Iterator[None]:
+        """Count as running what is being started inside."""
+        with self._lock:
+            self._starting += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._starting -= 1
+
     def __len__(self) -> int:
-        return len(self._running)
+        return len(self._running) + self._starting
 
     def cancel_all(self) -> list[OfProcess]:
         """Cancel all jobs that run, wait for their ends, but not for long, and return them."""

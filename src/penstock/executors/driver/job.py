@@ -326,7 +326,8 @@ class Job:
             wait_until(self._has_ended_after)
 
     def _has_ended_after(self, seconds: float) -> bool:
-        return self._done.wait(seconds) or time.monotonic() > self._given_up_at
+        left = max(self._given_up_at - time.monotonic(), 0.0)
+        return self._done.wait(min(seconds, left)) or time.monotonic() >= self._given_up_at
 
     def _leave_behind(self) -> None:
         """Count as cancelled, though something still runs that does not hear of it; it commits nothing."""

@@ -14,6 +14,7 @@ from penstock.executors.driver.observation.running_jobs import observed
 from penstock.executors.driver.rest.outside import seen_from_outside
 from penstock.executors.driver.start import DriverSide, start
 from penstock.executors.port import JobRequest
+from penstock.executors.spark.ctrl_c import interruptible_start
 from penstock.executors.spark.failures import spark_errors
 from penstock.executors.spark.frames.frame_result import results_frame
 from penstock.executors.spark.prepared_job import PreparedJob
@@ -33,7 +34,8 @@ class SparkExecutor:
         Raises:
             PenstockError: If the program cannot be run.
         """
-        with observed(request) as seen, spark_errors(f"Job {request.name!r}"):
+        title = f"Job {request.name!r}"
+        with observed(request) as seen, spark_errors(title), interruptible_start():
             seen_from_outside(request, by_default=True)
             job = PreparedJob(request, seen, is_cancellable=True)
             if job.compiled.has_streams:

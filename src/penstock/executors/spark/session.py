@@ -16,6 +16,7 @@ from penstock.common.configuration.configuration import Configuration
 from penstock.common.configuration.options import PYTHON_EXECUTABLE
 from penstock.common.configuration.remarks import say_once
 from penstock.errors import JavaProcessLostError, PenstockError, SessionLostError
+from penstock.executors.driver.interrupts import take_interrupts
 from penstock.executors.spark.interpreter import interpreter_for
 from penstock.executors.spark.jars import check_jars, jars_of
 from penstock.executors.spark.java import ensure_java
@@ -130,6 +131,7 @@ def _build(configuration: Configuration, packages: Sequence[str]) -> SparkSessio
     interpreter = interpreter_for(configuration, is_local=is_for_this_machine(configuration))
     with _workers_of(interpreter), resolved(fetched):
         built = builder.getOrCreate()
+        take_interrupts()
         application = built.conf.get(_APPLICATION) or ""
         _INTERPRETERS[application] = os.environ.get(_PYTHON, "")
     if not is_submitted():
