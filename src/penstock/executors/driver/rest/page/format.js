@@ -32,7 +32,7 @@ export function rate(perSecond) {
 
 export function bytes(number) {
   let scaled = number;
-  for (const unit of ["B", "KB", "MB", "GB", "TB"]) {
+  for (const unit of ["B", "kB", "MB", "GB", "TB"]) {
     if (scaled < 999.5) return `${scaled < 10 && unit !== "B" ? tenths.format(scaled) : whole.format(scaled)} ${unit}`;
     scaled /= 1000;
   }
