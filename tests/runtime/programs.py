@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-import cloudpickle
-
 from penstock.checkpoint.handles import StateHandle
 from penstock.runtime.context import RuntimeContext
 from penstock.runtime.epoch import Epoch
@@ -17,6 +15,7 @@ from penstock.runtime.exchange.buffer import Buffer, decode
 from penstock.runtime.exchange.elements import Block, EndOfInput, WatermarkStatus
 from penstock.runtime.exchange.output import Output
 from penstock.runtime.exchange.partitioners import ForwardPartitioner, StreamPartitioner
+from penstock.runtime.job_pickle import dump_code
 from penstock.runtime.layout import Layout
 from penstock.runtime.metrics import OperatorMetrics
 from penstock.runtime.operator import StreamOperator
@@ -211,12 +210,11 @@ class Harness:
 
 
 def _pickled(operator: StreamOperator) -> bytes:
-    """Pickle an operator in a fraction of cloudpickle's time, unless one of its functions has no name."""
+    """Pickle an operator in a fraction of `dump_code`'s time, unless one of its functions has no name."""
     try:
         return pickle.dumps(operator)
     except (pickle.PicklingError, AttributeError, TypeError):
-        pickled: bytes = cloudpickle.dumps(operator)
-        return pickled
+        return dump_code(operator)
 
 
 def operator_id(name: str) -> str:
@@ -232,7 +230,7 @@ def operator_spec(
     network: Iterable[NetworkEdge] = (),
 ) -> OperatorSpec:
     return OperatorSpec(
-        operator_id(name), name, cloudpickle.dumps(operator), tuple(chained), tuple(network)
+        operator_id(name), name, dump_code(operator), tuple(chained), tuple(network)
     )
 
 
@@ -245,7 +243,7 @@ def network_edge(
     tag: str | None = None,
 ) -> NetworkEdge:
     chosen = partitioner or ForwardPartitioner()
-    pickled = cloudpickle.dumps(chosen)
+    pickled = dump_code(chosen)
     return NetworkEdge(index, source, target, 0, pickled, tag, chosen.is_broadcast)
 
 

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import Any
 
-import cloudpickle
 import pytest
 
 from penstock.errors import StateClassNotFoundError
@@ -16,6 +15,7 @@ from penstock.inspection.opaque import without_classes
 from penstock.runtime.job_pickle import (
     UNPICKLER,
     classes_of_main,
+    dump_code,
     dumps,
     install,
     job_classes,
@@ -168,11 +168,28 @@ def test_what_a_job_keeps_is_read_by_the_names_of_the_script() -> None:
         assert repr(UNPICKLER.get()(io.BytesIO(kept)).load()[0]) == "Event()"
 
 
+def _in_file(name: str) -> Any:
+    """Return a function of a file that is nowhere, with a function in it."""
+    space: dict[str, Any] = {"__name__": "__main__"}
+    exec(compile("def outer():\n    return lambda: 1 / 0\n", name, "exec"), space)
+    return space["outer"]
+
+
+def test_code_keeps_the_name_of_its_file() -> None:
+    outer = load_code(dump_code(_in_file("/somewhere/program.py")))
+
+    with pytest.raises(ZeroDivisionError) as raised:
+        outer()()
+
+    assert outer.__code__.co_filename == "/somewhere/program.py"
+    assert raised.traceback[-1].path == outer.__code__.co_filename
+
+
 class TestLoadingCode:
     def test_leaves_the_classes_of_the_script_as_they_are(self) -> None:
         script = _function(1)
         size = script["Made"].size
-        code = cloudpickle.dumps(script["Made"]())
+        code = dump_code(script["Made"]())
         script["LIMIT"] = 5
 
         made = load_code(code)
@@ -183,9 +200,9 @@ class TestLoadingCode:
 
     def test_gives_each_job_classes_of_its_own_as_they_were(self) -> None:
         script = _function(1)
-        first = cloudpickle.dumps(script["Made"]())
+        first = dump_code(script["Made"]())
         script["LIMIT"] = 5
-        second = cloudpickle.dumps((script["Made"](), script["Made"]))
+        second = dump_code((script["Made"](), script["Made"]))
         jobs: list[dict[str, type]] = [{}, {}]
 
         one = load_code(first, jobs[0])
@@ -198,7 +215,7 @@ class TestLoadingCode:
 
     def test_is_of_the_job_of_the_thread(self) -> None:
         script = _function(1)
-        code = cloudpickle.dumps(script["Made"]())
+        code = dump_code(script["Made"]())
         own: dict[str, type] = {}
 
         with job_classes({}, {}, own):
@@ -211,7 +228,7 @@ class TestLoadingCode:
         script = _function(1)
         script["Made"].part = Sour()
         own: dict[str, type] = {}
-        code = cloudpickle.dumps(script["Made"])
+        code = dump_code(script["Made"])
         with pytest.raises(AttributeError, match="no such thing"):
             load_code(code, own)
         assert own == {}

@@ -11,7 +11,7 @@ from penstock.graph.job_graph import JobEdge, JobGraph, JobVertex
 from penstock.graph.source_descriptions import AggregatedFrameSource
 from penstock.graph.stream_graph import StreamEdge, StreamNode
 from penstock.graph.unpicklable import pickle_by_value
-from penstock.runtime.job_pickle import classes_of_main
+from penstock.runtime.job_pickle import classes_of_main, dump_code
 from penstock.runtime.operators.broadcast_process import BroadcastOperator
 from penstock.runtime.program import ChainedEdge, NetworkEdge, OperatorSpec, Program, Vertex
 from penstock.runtime.source import NativeSource
@@ -109,16 +109,14 @@ def _operator(
 
 def _main_classes() -> bytes:
     """Pickle the classes of the user's script by value, those that can be pickled."""
-    import cloudpickle
-
     found: dict[str, type] = {}
     for name, value in classes_of_main().items():
         try:
-            cloudpickle.dumps(value)
+            dump_code(value)
         except Exception:  # noqa: BLE001, S112 - pickling runs the user's code
             continue
         found[name] = value
-    return cloudpickle.dumps(found) if found else b""
+    return dump_code(found) if found else b""
 
 
 def _digest(program: Program, edges: list[NetworkEdge]) -> str:

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from penstock.common.typeinfo.with_article import with_article
 from penstock.errors import FunctionNotSerializableError
+from penstock.runtime.job_pickle import dump_code
 
 _DEEPEST: Final = 12
 _HINT: Final = (
@@ -31,10 +32,8 @@ def pickle_by_value(value: Any, what: str) -> bytes:
     Raises:
         FunctionNotSerializableError: If it cannot be pickled.
     """
-    import cloudpickle
-
     try:
-        return cloudpickle.dumps(value)  # type: ignore[no-any-return]
+        return dump_code(value)
     except Exception as error:
         path, culprit, reason = _search(value, error)
         hint = _SPARK_HINT if _is_of_spark(culprit) else _HINT
@@ -77,11 +76,9 @@ def _is_of_spark(value: Any) -> bool:
 
 
 def _first_failing_part(value: Any) -> tuple[str, Any, Exception] | None:
-    import cloudpickle
-
     for name, part in _parts(value):
         try:
-            cloudpickle.dumps(part)
+            dump_code(part)
         except Exception as error:  # noqa: BLE001 - pickling runs the user's code
             return name, part, error
     return None

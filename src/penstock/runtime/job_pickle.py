@@ -13,9 +13,11 @@ import importlib
 import io
 import pickle
 import sys
+from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
-from functools import partial, reduce
+from functools import cache, partial, reduce
+from types import CodeType
 from typing import IO, Any, Final, NamedTuple
 
 from penstock.errors import StateClassNotFoundError
@@ -155,6 +157,38 @@ def loads(data: bytes) -> Any:
     return JobUnpickler(io.BytesIO(data)).load()
 
 
+def dump_code(value: Any) -> bytes:
+    """Pickle an operator, or what else workers need, together with the code that they cannot import.
+
+    Code keeps the name of its file, which cloudpickle leaves out since 3.1.3: without it no traceback could show
+    the user's own lines.
+    """
+    stream = io.BytesIO()
+    _code_pickler()(stream).dump(value)
+    return stream.getvalue()
+
+
+@cache
+def _code_pickler() -> type:
+    from cloudpickle import CloudPickler
+
+    class CodePickler(CloudPickler):  # type: ignore[misc]
+        dispatch_table = ChainMap({CodeType: _reduce_code}, CloudPickler.dispatch_table)
+
+    return CodePickler
+
+
+def _reduce_code(code: CodeType) -> tuple[Any, ...]:
+    from cloudpickle import CloudPickler
+
+    make, arguments = CloudPickler.dispatch_table[CodeType](code)
+    return _code_of_file, (code.co_filename, make, *arguments)
+
+
+def _code_of_file(filename: str, make: Callable[..., CodeType], *arguments: Any) -> CodeType:
+    return make(*arguments).replace(co_filename=filename)
+
+
 def load_code(data: bytes, own: dict[str, type] | None = None) -> Any:
     """Return an operator, or what else was pickled together with its code.
 
@@ -162,7 +196,7 @@ def load_code(data: bytes, own: dict[str, type] | None = None) -> Any:
     had when it was pickled, with the global variables of then.
 
     Args:
-        data: What cloudpickle wrote.
+        data: What `dump_code` wrote.
         own: The classes that the code of the same job has brought along; those that this brings are added.
             None for those of the job of this thread.
     """

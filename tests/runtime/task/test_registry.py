@@ -5,7 +5,6 @@ import sys
 from collections import OrderedDict
 from collections.abc import Iterator
 
-import cloudpickle
 import pytest
 from tests.runtime.programs import Journal, ProgramBuilder, tasks_for
 
@@ -13,6 +12,7 @@ from penstock.errors import UserFunctionError
 from penstock.runtime import job_pickle
 from penstock.runtime.context import RuntimeContext
 from penstock.runtime.epoch import Epoch
+from penstock.runtime.job_pickle import dump_code
 from penstock.runtime.operators.function_operator import MapOperator
 from penstock.runtime.program import Program
 from penstock.runtime.task import registry
@@ -202,7 +202,7 @@ class TestMainClasses:
 
     def test_come_with_the_program(self, name: str) -> None:
         made = type(name, (), {"__module__": "__main__"})
-        builder = ProgramBuilder(main_classes=cloudpickle.dumps({name: made}))
+        builder = ProgramBuilder(main_classes=dump_code({name: made}))
         builder.source([[1]])
 
         tasks_of("a", pickle.dumps(builder.build()), 2)
@@ -212,7 +212,7 @@ class TestMainClasses:
     def test_are_those_of_the_job_that_has_a_task(self, name: str) -> None:
         def made(answer: int) -> bytes:
             kind = type(name, (), {"__module__": "__main__", "answer": answer})
-            builder = ProgramBuilder(main_classes=cloudpickle.dumps({name: kind}))
+            builder = ProgramBuilder(main_classes=dump_code({name: kind}))
             builder.source([[1]])
             return pickle.dumps(builder.build())
 
