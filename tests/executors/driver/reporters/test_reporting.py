@@ -242,6 +242,27 @@ def test_one_that_hangs_holds_up_the_end_of_a_job_for_some_seconds_only(
     assert reporter.closed == 1
 
 
+def test_jobs_that_end_at_the_same_time_close_the_reporter_that_they_share() -> None:
+    Hanging.may_go_on = threading.Event()
+    first, second = begun(configuration(Hanging), "a"), begun(configuration(Hanging), "b")
+    (reporter,), (at_work,) = Kept.all_of_them, reporting._shared.values()
+
+    ends = threading.Thread(target=first.close)
+    ends.start()
+    assert reporter.has_reported.acquire(timeout=SECONDS)
+    also_ends = threading.Thread(target=second.close)
+    also_ends.start()
+    while at_work._requests.empty():
+        assert also_ends.is_alive()
+    Hanging.may_go_on.set()
+    for one in (ends, also_ends, reporter.thread):
+        one.join(SECONDS)
+
+    assert reporter.closed == 1
+    assert len(reporter.reports) == 2
+    assert "b" in names(reporter.reports[1])
+
+
 def test_the_last_reports_are_waited_for_side_by_side(caplog: pytest.LogCaptureFixture) -> None:
     Meeting.meeting = threading.Barrier(2)
     found = configuration(Meeting)

@@ -46,7 +46,7 @@ class Reporting:
     def close(self) -> None:
         """Report for the last time, all at once, and let go of reporters that no other job has."""
         at_work, self._at_work = self._at_work, []
-        last = [reporter.report_once_more(closes=_is_left(reporter, self)) for reporter in at_work]
+        last = [reporter.report_once_more(closes=_is_left(reporter)) for reporter in at_work]
         until = time.monotonic() + _LAST_SECONDS
         for reporter, request in zip(at_work, last, strict=True):
             reporter.wait_for(request, until)
@@ -66,13 +66,15 @@ def _joined(settings: ReporterSettings, job: Reporting) -> ReporterAtWork:
 
             found = _shared[settings] = ReporterAtWork(settings, reporter_of(settings))
         found.jobs.append(job)
+        found.staying += 1
         return found
 
 
-def _is_left(reporter: ReporterAtWork, job: Reporting) -> bool:
-    """Return whether no other job has a reporter; then none joins it any more."""
+def _is_left(reporter: ReporterAtWork) -> bool:
+    """Note that a job leaves a reporter, and return whether all have left it; then none joins it any more."""
     with _lock:
-        is_last = reporter.jobs == [job]
+        reporter.staying -= 1
+        is_last = not reporter.staying
         if is_last:
             del _shared[reporter.settings]
     return is_last
@@ -90,7 +92,8 @@ class ReporterAtWork:
 
     Attributes:
         settings: What it is told.
-        jobs: The jobs that have it.
+        jobs: The jobs that it reports on.
+        staying: How many of them do not wait for their last report.
 
     Raises:
         PenstockError: If its settings are wrong.
@@ -99,6 +102,7 @@ class ReporterAtWork:
     def __init__(self, settings: ReporterSettings, reporter: MetricReporter) -> None:
         self.settings = settings
         self.jobs: list[Reporting] = []
+        self.staying = 0
         self._reporter = reporter
         self._is_open = False
         self._causes: set[str] = set()
