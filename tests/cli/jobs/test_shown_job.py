@@ -48,6 +48,12 @@ def test_state_sentences_and_facts_come_first() -> None:
     assert "failed 5 epochs, the last one was 281, at 2026-09-21 14:18:01 UTC" in facts
 
 
+def test_event_time_that_is_ahead_of_the_clock_is_shown_as_such() -> None:
+    at = views.clicks().at
+    found = shown(watermark=at + 3000, watermark_lag=-3000)
+    assert any(line.endswith(" UTC, 3.0 s ahead") for line in found)
+
+
 def test_a_chain_is_shown_with_its_worst_subtask() -> None:
     view = views.clicks()
     clicked = row(shown(view), "CHAIN", "Source: clicks")

@@ -86,8 +86,9 @@ def _watermark(view: View) -> str:
     mark, lag = view["watermark"], view["watermark_lag"]
     if not _is_time(mark):
         return "the end of the input" if mark is not None and mark > 0 else "none yet"
-    behind = "" if lag is None or view["is_bounded"] else f", {span_text(lag)} behind"
-    return f"{moment(mark)} UTC{behind}"
+    if lag is None or view["is_bounded"]:
+        return f"{moment(mark)} UTC"
+    return f"{moment(mark)} UTC, {span_text(abs(lag))} {'behind' if lag >= 0 else 'ahead'}"
 
 
 def _is_time(mark: int | None) -> bool:

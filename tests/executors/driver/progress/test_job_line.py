@@ -89,9 +89,13 @@ def test_the_lag_is_told_and_of_old_records_event_time_itself(
     assert f" · {text} · " in job_line(plain(watermark=watermark, watermark_lag=lag))
 
 
-@pytest.mark.parametrize("watermark", [-(2**63), 2**63 - 1])
-def test_nothing_is_said_of_the_first_and_the_last_of_all_times(watermark: int) -> None:
-    odd = plain(watermark=watermark, watermark_lag=STARTED - watermark)
+@pytest.mark.parametrize(
+    ("watermark", "lag"), [(2**63 - 1, None), (2**63 - 2, STARTED - 2**63 + 2), (-(2**62), 2**62)]
+)
+def test_nothing_is_said_of_the_last_of_all_times_and_those_beyond_the_calendar(
+    watermark: int, lag: int | None
+) -> None:
+    odd = plain(watermark=watermark, watermark_lag=lag)
     assert job_line(odd) == job_line(plain(watermark=None, watermark_lag=None))
 
 

@@ -32,7 +32,8 @@ def healthy(**changes: Any) -> JobView:
         "records_per_second": 12.5,
     }
     found = dataclasses.replace(job, **(calm | changes))
-    lag = None if found.watermark is None else max(0, found.at - found.watermark)
+    mark = found.watermark
+    lag = None if mark is None or mark >= MAX_TIMESTAMP else found.at - mark
     return dataclasses.replace(found, watermark_lag=lag)
 
 
@@ -60,6 +61,10 @@ def test_a_healthy_job_is_told_in_two_sentences() -> None:
         "Reads 12 records/s from clicks, through 2 operators in 1 chain with 4 subtasks.",
         "Event time is 1.2 s behind the clock.",
     ]
+
+
+def test_event_time_that_is_ahead_of_the_clock_is_told() -> None:
+    assert explain(watermark=healthy().at + 3000)[1] == "Event time is 3.0 s ahead of the clock."
 
 
 def test_many_sources_are_told_in_few_words() -> None:

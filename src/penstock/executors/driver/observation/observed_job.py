@@ -34,6 +34,7 @@ from penstock.executors.driver.reports.job_view import EpochView, JobView, Savep
 from penstock.executors.driver.reports.profile_log import ProfileLog
 from penstock.executors.port import JobRequest
 from penstock.runtime.program import Program
+from penstock.runtime.timestamp import MAX_TIMESTAMP
 
 _ENDS: Final = {
     JobStatus.FINISHED: "finished",
@@ -257,7 +258,7 @@ class ObservedJob:
             records_in=noted.records_in,
             records_per_second=sum(vertex.times.records_in_per_second for vertex in sources),
             watermark=watermark,
-            watermark_lag=None if watermark is None else max(0, now - watermark),
+            watermark_lag=_lag(watermark, now),
             holding_back=event_time.holding_back,
             held_since=held_since if event_time.holding_back else None,
             watermark_origins=event_time.origins,
@@ -337,6 +338,10 @@ class ObservedJob:
             failure=None if epoch.failure is None else without_secrets(summary_of(epoch.failure)),
             state_sizes=sizes,
         )
+
+
+def _lag(watermark: int | None, now: int) -> int | None:
+    return None if watermark is None or watermark >= MAX_TIMESTAMP else now - watermark
 
 
 def _millis(seconds: float) -> int:

@@ -122,7 +122,7 @@ def _event_time(view: JobView) -> str:
         return f"{span_text(abs(lag))} {'behind' if lag >= 0 else 'ahead'}"
     try:
         moment = _EPOCH + datetime.timedelta(milliseconds=view.watermark)
-    except OverflowError:  # the first or the last of all times
+    except OverflowError:  # no calendar has it
         return ""
     return f"event time {moment:%Y-%m-%d %H:%M}"
 

@@ -9,7 +9,6 @@ from typing import Final
 from penstock.common.job_status import JobStatus
 from penstock.common.plain_text import Size, counted, one_line, span_text, without_logins
 from penstock.executors.driver.reports.job_view import EpochView, JobView, SubtaskView, VertexView
-from penstock.runtime.timestamp import MAX_TIMESTAMP
 
 _AT_ITS_LIMIT: Final = 0.8
 _WAITS: Final = 0.3
@@ -109,14 +108,14 @@ def _percent(share: float) -> str:
 
 def _distance(view: JobView, *, is_explained: bool) -> Iterator[Sentence]:
     lag = view.watermark_lag
-    if view.watermark is None or lag is None:
-        return
-    if view.watermark >= MAX_TIMESTAMP:
-        yield Sentence("calm", "Event time has come to the end of the input.")
+    if lag is None:
+        if view.watermark is not None:
+            yield Sentence("calm", "Event time has come to the end of the input.")
     elif view.is_bounded:
         yield Sentence("calm", "The input ends: how far event time is behind does not matter.")
     elif lag < _BEHIND:
-        yield Sentence("good", f"Event time is {span_text(lag)} behind the clock.")
+        where = "behind" if lag >= 0 else "ahead of"
+        yield Sentence("good", f"Event time is {span_text(abs(lag))} {where} the clock.")
     else:
         text = f"Event time is {span_text(lag)} behind the clock."
         done = [epoch for epoch in view.epochs if epoch.failure is None]

@@ -307,7 +307,8 @@ class JobView:
         records_in: How many records its sources have read.
         records_per_second: How many of the last ten seconds or so.
         watermark: How far event time has come: the lowest watermark of its sources; None before the first.
-        watermark_lag: How far that is behind the clock.
+        watermark_lag: How far that is behind the clock, below 0 where it is ahead; None before the first watermark and
+            after the last.
         holding_back: The names of the sources (and, where it is known, splits) that hold the watermark back, while
             others are ahead or none has come; empty where none does.
         held_since: Since when those have stood still; since the start if they have never come anywhere. None where

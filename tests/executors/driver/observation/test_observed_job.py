@@ -1,0 +1,37 @@
+"""The picture of a job, as it is made of what was noted of it."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from penstock.common import Configuration
+from penstock.executors.driver.observation.epoch_log import Clocks
+from penstock.executors.driver.observation.observed_job import ObservedJob
+from penstock.executors.driver.observation.watermarks import EventTime
+from penstock.executors.port import JobRequest
+from penstock.graph.stream_graph import StreamGraph
+from penstock.runtime.timestamp import MAX_TIMESTAMP
+
+NOW = 1_700_000_000_000
+
+
+def observed() -> ObservedJob:
+    request = JobRequest("fares", StreamGraph(job_name="fares"), Configuration())
+    return ObservedJob("a1" * 16, request, Clocks(wall=lambda: NOW / 1000))
+
+
+@pytest.mark.parametrize(
+    ("watermark", "lag"),
+    [(None, None), (NOW - 5000, 5000), (NOW + 3000, -3000), (MAX_TIMESTAMP, None)],
+)
+def test_event_time_may_be_ahead_of_the_clock_and_at_its_end_has_no_distance(
+    watermark: int | None, lag: int | None
+) -> None:
+    job = observed()
+    seen: Any = SimpleNamespace(seen=lambda noted: EventTime(watermark))
+    job._watermarks = seen
+    view = job.view()
+    assert (view.watermark, view.watermark_lag) == (watermark, lag)
