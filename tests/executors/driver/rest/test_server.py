@@ -154,6 +154,28 @@ def test_the_body_of_who_has_no_token_is_not_waited_for(host: str, status: bytes
         assert connection.recv(10_000).split()[1] == status
 
 
+@pytest.mark.parametrize("error", [TimeoutError, ConnectionResetError])
+def test_a_body_that_does_not_come_is_no_failure_of_the_server(
+    error: type[OSError], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Silent(TimedInput):
+        has_read = False
+
+        def readinto(self, buffer: Any) -> int:
+            if self.has_read:
+                raise error
+            self.has_read = True
+            return super().readinto(buffer)
+
+    monkeypatch.setattr("penstock.executors.driver.rest.server.TimedInput", Silent)
+    text = a_request(f"POST {JOB}/stop", "Host: localhost", "Content-Length: 100")
+    with served(ShownJob()) as client:
+        answer = sent(client.port, text)
+    assert answer.startswith(b"HTTP/1.1 408 ")
+    assert b"The body of the request did not come." in answer
+    assert caplog.text == ""
+
+
 def test_a_page_of_another_site_is_refused_before_its_body_is_read() -> None:
     text = a_request("POST /jobs", "Host: evil.example", "Content-Length: 100")
     with (

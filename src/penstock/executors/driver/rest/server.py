@@ -218,7 +218,10 @@ class _Handler(BaseHTTPRequestHandler):
             raise RequestRefusedError(400, "The header Content-Length is no number.")
         if "transfer-encoding" in headers or len(length) > 9 or int(length) > _LONGEST_BODY:
             raise RequestRefusedError(413, f"A body has at most {_LONGEST_BODY} bytes.")
-        content = self.rfile.read(int(length))
+        try:
+            content = self.rfile.read(int(length))
+        except OSError:
+            raise RequestRefusedError(408, "The body of the request did not come.") from None
         if not content.strip():
             return None
         try:
