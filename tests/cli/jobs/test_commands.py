@@ -158,7 +158,7 @@ def test_a_token_is_sent_from_the_command_or_from_the_environment(
 
 
 def test_a_name_gives_the_terminal_no_commands(run: Run) -> None:
-    name = "red \x1b[31m \x9b2J \u202e \ud800 \n jobs"
+    name = "red \x1b[31m \x9b2J \x7f \u202e \ud800 \n jobs"
     with served(ShownJob(views.view(name=name))) as client:
         address = f"127.0.0.1:{client.port}"
         shown = [

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import socket
+import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ from tests.executors.driver.rest.test_routes import wait_for_result
 from penstock.cli.jobs.gateway import Gateway
 from penstock.common.job_status import JobStatus
 from penstock.executors.driver.rest.access import Access
+from penstock.executors.driver.rest.exchange import Answer, Request, RequestRefusedError
 from penstock.executors.driver.rest.routes import Api
 from penstock.executors.driver.rest.server import RestServer
 
@@ -102,6 +105,26 @@ def test_a_driver_that_comes_later_is_found_and_one_that_goes_is_missed(closed: 
     assert gone.body["errors"] == [
         f"Job {ONE} not found: its driver, at 127.0.0.1:{closed}, has ended"
     ]
+
+
+def test_all_who_ask_at_once_for_a_job_whose_driver_has_ended_are_told_so(
+    closed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both = threading.Barrier(2)
+
+    def refuse(request: Request, *_: object) -> Answer:
+        if request.path.endswith("/status"):
+            both.wait(60)
+        raise ConnectionRefusedError
+
+    monkeypatch.setattr("penstock.cli.jobs.gateway._pass_on", refuse)
+    found = Gateway([f"127.0.0.1:{closed}"])
+    found._of_jobs[ONE] = f"127.0.0.1:{closed}"
+    with closing(found), ThreadPoolExecutor() as threads:
+        status = Request("GET", f"/jobs/{ONE}/status")
+        for answer in [threads.submit(found.answer, status) for _ in range(2)]:
+            with pytest.raises(RequestRefusedError, match="has ended"):
+                answer.result(60)
 
 
 def test_a_token_is_the_driver_s_and_whoever_sends_it_sees_its_jobs() -> None:

@@ -89,13 +89,14 @@ class Gateway:
             try:
                 return self._pass_on(request, driver)
             except ConnectionRefusedError:
-                del self._of_jobs[job_id]
+                self._of_jobs.pop(job_id, None)  # others may ask at the same time
         asked = Request("GET", "/jobs", headers=request.headers)
         answers, refusal = self._ask_all(asked, "jobs")
         for found in answers:
             self._of_jobs |= {str(job["id"]): found.driver for job in found.body["jobs"]}
-        if job_id in self._of_jobs:
-            return self._pass_on(request, self._of_jobs[job_id])
+        known = self._of_jobs.get(job_id)
+        if known is not None:
+            return self._pass_on(request, known)
         if refusal is not None:
             raise refusal
         gone = "" if driver is None else f": its driver, at {driver}, has ended"
