@@ -58,3 +58,61 @@ def test_they_are_free_while_the_forked_process_lives(tmp_path: Path) -> None:
                 found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
                 found.bind(("127.0.0.1", int(port)))
                 found.listen()
+
+
+JOBS = """
+import os, sys, urllib.request
+from penstock.common import Configuration
+from penstock.testing import local_environment
+
+def environment():
+    env = local_environment()
+    env.configure(Configuration.from_dict({
+        "rest.port": "0", "execution.progress": "on", "execution.progress.interval": "1 h",
+        "metrics.reporter.log.factory.class": "org.apache.flink.metrics.slf4j.Slf4jReporterFactory",
+    }))
+    return env
+
+def wait(value):
+    os.write(begun[1], b"1")
+    os.read(goes_on[0], 1)
+
+def ask(value):
+    from penstock.executors.driver.observation.running_jobs import JOBS
+    from penstock.executors.driver.rest.serving import SERVING
+    with urllib.request.urlopen(f"{SERVING.address}/config", timeout=60) as answer:
+        return answer.status, [job.name for job in JOBS.jobs()]
+
+begun, goes_on = os.pipe(), os.pipe()
+env = environment()
+env.from_collection([1]).map(wait).print()
+client = env.execute_async("parent")
+os.read(begun[0], 1)
+child = os.fork()
+if not child:
+    env = environment()
+    with env.from_collection([1]).map(ask).execute_and_collect("child") as found:
+        print("child", *found, flush=True)
+    sys.exit()
+print("parent", os.waitpid(child, 0)[1], client.get_job_status().result().name, flush=True)
+os.write(goes_on[1], b"1")
+client.get_job_execution_result().result()
+print(client.get_job_status().result().name)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="This system forks no processes.")
+def test_a_forked_process_has_none_of_the_jobs_of_the_other_and_may_have_its_own() -> None:
+    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", JOBS]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+    assert run.stdout.splitlines() == [
+        "child (200, ['child'])",
+        "parent 0 RUNNING",
+        "None",
+        "FINISHED",
+    ]
+    assert run.stderr.count("INFO penstock: child: finished") == 1
+    assert run.stderr.count("INFO penstock: parent: finished") == 1
+    for trouble in ("cancelled", "last report", "Traceback"):
+        assert trouble not in run.stderr

@@ -21,6 +21,7 @@ from typing import Any, Final, Protocol
 from penstock import uncaught
 from penstock.common.plain_text import shown_name
 from penstock.executors.driver.progress.places import at_interrupt
+from penstock.forked import anew_in_forks
 
 _LOG: Final = logging.getLogger("penstock")
 _MOST_FAILED: Final = 10
@@ -156,6 +157,7 @@ class RunningJobs:
 
 
 JOBS: Final = RunningJobs()
+anew_in_forks(JOBS)
 
 
 class _Interrupted:

@@ -105,7 +105,7 @@ def _nothing_is_left() -> Iterator[None]:
     Kept.all_of_them.clear()
     Failing.problem = None
     yield
-    assert not reporting._shared
+    assert not reporting._SHARED.at_work
 
 
 def configuration(
@@ -245,7 +245,7 @@ def test_one_that_hangs_holds_up_the_end_of_a_job_for_some_seconds_only(
 def test_jobs_that_end_at_the_same_time_close_the_reporter_that_they_share() -> None:
     Hanging.may_go_on = threading.Event()
     first, second = begun(configuration(Hanging), "a"), begun(configuration(Hanging), "b")
-    (reporter,), (at_work,) = Kept.all_of_them, reporting._shared.values()
+    (reporter,), (at_work,) = Kept.all_of_them, reporting._SHARED.at_work.values()
 
     ends = threading.Thread(target=first.close)
     ends.start()
@@ -277,7 +277,7 @@ def test_the_last_reports_are_waited_for_side_by_side(caplog: pytest.LogCaptureF
 
 def test_one_that_is_asked_is_asked_nothing() -> None:
     job = begun(configuration(Asked, {"interval": "1 ms"}))
-    (at_work,) = reporting._shared.values()
+    (at_work,) = reporting._SHARED.at_work.values()
 
     assert names(list(at_work._reporter.metrics())) == {"fares"}
 

@@ -16,6 +16,7 @@ from penstock.executors.driver.progress.job_line import last_line
 from penstock.executors.driver.progress.places import at_interrupt
 from penstock.executors.driver.progress.progress import FOLLOWERS
 from penstock.executors.port import JobRequest
+from penstock.forked import anew_in_forks
 
 _MOST_ENDED: Final = 10
 
@@ -53,6 +54,7 @@ class JobRegistry:
 
 JOBS: Final = JobRegistry()
 """Those of this process."""
+anew_in_forks(JOBS)
 
 
 @contextmanager

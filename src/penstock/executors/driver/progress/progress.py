@@ -13,6 +13,7 @@ from penstock.common.configuration.configuration import Configuration
 from penstock.executors.driver.progress.job_line import last_line
 from penstock.executors.driver.progress.places import Place, place_for
 from penstock.executors.driver.reports.job_view import JobView
+from penstock.forked import anew_in_forks
 
 _LOG: Final = logging.getLogger("penstock")
 
@@ -160,3 +161,4 @@ class Followers:
 
 FOLLOWERS: Final = Followers()
 """Those of this process."""
+anew_in_forks(FOLLOWERS)

@@ -15,6 +15,7 @@ from penstock.errors import PenstockError
 from penstock.executors.driver.reporters.settings import ReporterSettings, reporter_settings
 from penstock.executors.driver.reports.flink_metrics import metrics_of
 from penstock.executors.driver.reports.job_view import JobView
+from penstock.forked import anew_in_forks
 from penstock.metrics import MetricReporter, ReportedMetric
 
 _LOG: Final = logging.getLogger("penstock")
@@ -50,21 +51,35 @@ class Reporting:
         until = time.monotonic() + _LAST_SECONDS
         for reporter, request in zip(at_work, last, strict=True):
             reporter.wait_for(request, until)
-            with _lock:
+            with _SHARED.lock:
                 reporter.jobs.remove(self)
 
 
-_shared: Final[dict[ReporterSettings, ReporterAtWork]] = {}
-_lock: Final = threading.RLock()
+class _Shared:
+    """The reporters that jobs of this process have.
+
+    Attributes:
+        lock: Is held while one is looked for, and while jobs come to it and leave it.
+        at_work: They, by what they are told.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.at_work: dict[ReporterSettings, ReporterAtWork] = {}
+
+
+_SHARED: Final = _Shared()
+anew_in_forks(_SHARED)
 
 
 def _joined(settings: ReporterSettings, job: Reporting) -> ReporterAtWork:
-    with _lock:
-        found = _shared.get(settings)
+    with _SHARED.lock:
+        found = _SHARED.at_work.get(settings)
         if found is None:
             from penstock.executors.driver.reporters.factories import reporter_of
 
-            found = _shared[settings] = ReporterAtWork(settings, reporter_of(settings))
+            found = ReporterAtWork(settings, reporter_of(settings))
+            _SHARED.at_work[settings] = found
         found.jobs.append(job)
         found.staying += 1
         return found
@@ -72,11 +87,11 @@ def _joined(settings: ReporterSettings, job: Reporting) -> ReporterAtWork:
 
 def _is_left(reporter: ReporterAtWork) -> bool:
     """Note that a job leaves a reporter, and return whether all have left it; then none joins it any more."""
-    with _lock:
+    with _SHARED.lock:
         reporter.staying -= 1
         is_last = not reporter.staying
         if is_last:
-            del _shared[reporter.settings]
+            del _SHARED.at_work[reporter.settings]
     return is_last
 
 
@@ -117,7 +132,7 @@ class ReporterAtWork:
 
     def metrics(self) -> list[ReportedMetric]:
         """Return the metrics of all its jobs that it reports, as they are now."""
-        with _lock:
+        with _SHARED.lock:
             jobs = list(self.jobs)
         found: list[ReportedMetric] = []
         for job in jobs:

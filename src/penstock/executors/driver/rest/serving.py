@@ -25,6 +25,7 @@ from penstock.executors.driver.observation.running_jobs import JOBS
 from penstock.executors.driver.rest.access import Access, is_loopback
 from penstock.executors.driver.rest.routes import Api
 from penstock.executors.driver.rest.server import RestServer
+from penstock.forked import anew_in_forks
 
 _LOG: Final = logging.getLogger("penstock")
 _DEFAULT_PORT: Final = 8081
@@ -174,6 +175,7 @@ class Serving:
 
 SERVING: Final = Serving()
 """That of this process."""
+anew_in_forks(SERVING)
 
 
 def _is_busy() -> bool:
