@@ -18,7 +18,7 @@ from tests.executors.driver.rest.shapes import differences, shape
 
 from penstock.common.job_status import JobStatus
 from penstock.executors.driver.reports import recent_log
-from penstock.executors.driver.reports.job_view import ExceptionView, SavepointView
+from penstock.executors.driver.reports.job_view import ExceptionView, RestoreView, SavepointView
 
 FLINK = json.loads(Path(__file__).with_name("flink_answers.json").read_text())
 NAMES = {
@@ -248,6 +248,24 @@ def test_a_savepoint_is_a_checkpoint_that_has_a_place_of_its_own() -> None:
     assert latest["savepoint"]["checkpoint_type"] == "SAVEPOINT"
     assert latest["savepoint"]["external_path"] == "/s/savepoint-1"
     assert latest["completed"]["external_path"] == "file:/c/3"
+
+
+def test_what_a_job_went_on_from_last_is_told_with_when_and_how_often() -> None:
+    restored = RestoreView(2, views.STARTED + 20_000, "/s/savepoint-1", is_savepoint=True)
+    job = ShownJob(views.view(restores=3, last_restored=restored, restarts=4))
+    with served(job) as client:
+        found = client(f"/jobs/{views.JOB_ID}/checkpoints").body
+        metric = "lastCheckpointRestoreTimestamp"
+        (told,) = client(f"/jobs/{views.JOB_ID}/metrics?get={metric}").body
+
+    assert found["counts"]["restored"] == 3
+    assert found["latest"]["restored"] == {
+        "id": 2,
+        "restore_timestamp": views.STARTED + 20_000,
+        "is_savepoint": True,
+        "external_path": "/s/savepoint-1",
+    }
+    assert told["value"] == str(views.STARTED + 20_000)
 
 
 def test_in_a_plan_the_name_of_an_operator_is_no_html() -> None:

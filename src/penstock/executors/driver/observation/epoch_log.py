@@ -201,6 +201,8 @@ class Noted(NamedTuple):
         handles: The files of all state.
         samples: The last records that were dropped as late or failed, newest first.
         restored: The epoch that the first of them followed.
+        restores: How often runs went on from an epoch.
+        last_restored: The last epoch that one went on from, and when that was.
         span: The last seconds, of which rates are.
         measured: Those of which is known how subtasks spent them.
     """
@@ -218,6 +220,8 @@ class Noted(NamedTuple):
     handles: Handles
     samples: tuple[tuple[int, int, Sample], ...]
     restored: EpochRecord | None
+    restores: int
+    last_restored: tuple[EpochRecord, int] | None
     span: Counts
     measured: Counts
 
@@ -249,6 +253,9 @@ class EpochLog:
         samples: The last ten records that were dropped as late, and that failed, newest first, each with the
             indices of its chain and of its operator in that.
         restored: The epoch that the first of them followed; None for none.
+        restores: How often runs went on from an epoch.
+        last_restored: The last epoch that one went on from, and when that was, in milliseconds since 1970; None for
+            none.
     """
 
     def __init__(self, sources: frozenset[int] = frozenset(), clocks: Clocks | None = None) -> None:
@@ -270,6 +277,8 @@ class EpochLog:
             kind: deque(maxlen=_MOST_SAMPLES) for kind in ("late", "failed")
         }
         self.restored: EpochRecord | None = None
+        self.restores = 0
+        self.last_restored: tuple[EpochRecord, int] | None = None
         self._sources = sources
         self._recent = Recent(self._counts)
 
@@ -284,6 +293,8 @@ class EpochLog:
         with self._lock:
             if not self.completed:
                 self.restored = last
+            self.restores += 1
+            self.last_restored = last, self.clocks.millis()
             self.handles, self.progress = handles, progress
 
     @contextmanager
@@ -395,6 +406,8 @@ class EpochLog:
                 self.handles,
                 tuple(sorted(samples, key=lambda one: one[2].happened, reverse=True)),
                 self.restored,
+                self.restores,
+                self.last_restored,
                 self._rest() if rests else self._span(),
                 self._rest() if rests else self._measured(),
             )

@@ -21,7 +21,7 @@ from penstock.executors.driver.observation.chain_views import (
     sizes_by_vertex,
     with_shares,
 )
-from penstock.executors.driver.observation.epoch_log import Clocks, EpochLog, NotedEpoch
+from penstock.executors.driver.observation.epoch_log import Clocks, EpochLog, Noted, NotedEpoch
 from penstock.executors.driver.observation.exception_log import ExceptionLog
 from penstock.executors.driver.observation.watermarks import (
     EventTime,
@@ -30,7 +30,12 @@ from penstock.executors.driver.observation.watermarks import (
 )
 from penstock.executors.driver.progress.progress import FollowedJob
 from penstock.executors.driver.recovery.restarts import Restart, summary_of
-from penstock.executors.driver.reports.job_view import EpochView, JobView, SavepointView
+from penstock.executors.driver.reports.job_view import (
+    EpochView,
+    JobView,
+    RestoreView,
+    SavepointView,
+)
 from penstock.executors.driver.reports.profile_log import ProfileLog
 from penstock.executors.port import JobRequest
 from penstock.runtime.program import Program
@@ -251,6 +256,8 @@ class ObservedJob:
             epochs_failed=noted.failed,
             restored_epoch=None if restored is None else restored.number,
             restored_from=self._restored_from if restored is not None else None,
+            restores=noted.restores,
+            last_restored=self._last_restored(noted),
             restarts=self._restarts,
             savepoints=self._savepoints,
             exceptions=self._exceptions.views(),
@@ -276,6 +283,14 @@ class ObservedJob:
             is_stopped=self._is_stopping,
             is_left_behind=self._is_left_behind,
         )
+
+    def _last_restored(self, noted: Noted) -> RestoreView | None:
+        if noted.last_restored is None:
+            return None
+        record, at = noted.last_restored
+        is_begin = record.number == (noted.restored.number if noted.restored else None)
+        place = self._restored_from if is_begin else self._location
+        return RestoreView(record.number, at, place, is_savepoint=place != self._location)
 
     def _rests(self) -> bool:
         return self._status is JobStatus.RESTARTING or self._status.is_terminal_state()

@@ -182,8 +182,8 @@ def _of_job(view: JobView) -> _Found:
         found["lastCompletedCheckpointId"] = _gauge(completed[-1].number)
         if completed[-1].location is not None:
             found["lastCheckpointExternalPath"] = _gauge(completed[-1].location)
-    if view.restored_epoch is not None:
-        found["lastCheckpointRestoreTimestamp"] = _gauge(view.started)
+    if view.last_restored is not None:
+        found["lastCheckpointRestoreTimestamp"] = _gauge(view.last_restored.happened)
     if view.watermark_lag is not None:
         found["watermarkLag"] = _gauge(view.watermark_lag)
     return found

@@ -228,6 +228,23 @@ class SavepointView:
 
 
 @dataclass(frozen=True)
+class RestoreView:
+    """An epoch that the job went on from, when it was started or after a failure.
+
+    Attributes:
+        epoch: Its number.
+        happened: When.
+        location: Where it is; None where no checkpoint location is set.
+        is_savepoint: Whether that is a savepoint, or the checkpoint of another job, and no epoch of its own.
+    """
+
+    epoch: int
+    happened: int
+    location: str | None
+    is_savepoint: bool = False
+
+
+@dataclass(frozen=True)
 class ExceptionView:
     """Something that an epoch failed with.
 
@@ -300,6 +317,8 @@ class JobView:
         epochs_failed: How many failed.
         restored_epoch: The epoch that it began from; None if from none.
         restored_from: Where that is.
+        restores: How often it went on from an epoch: when it was started, and after failures.
+        last_restored: The last epoch that it went on from; None if from none.
         restarts: How often it was restarted.
         savepoints: The last ten that were written of it, oldest first.
         exceptions: The last ten, newest first.
@@ -346,6 +365,8 @@ class JobView:
     epochs_failed: int = 0
     restored_epoch: int | None = None
     restored_from: str | None = None
+    restores: int = 0
+    last_restored: RestoreView | None = None
     restarts: int = 0
     savepoints: tuple[SavepointView, ...] = ()
     exceptions: tuple[ExceptionView, ...] = ()

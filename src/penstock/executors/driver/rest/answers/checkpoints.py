@@ -21,7 +21,7 @@ def checkpoints(view: JobView) -> dict[str, Any]:
     failed = [epoch for epoch in newest if epoch.failure is not None]
     return {
         "counts": {
-            "restored": int(view.restored_epoch is not None) + view.restarts,
+            "restored": view.restores,
             "total": view.epochs_completed + view.epochs_failed,
             "in_progress": 0,
             "completed": view.epochs_completed,
@@ -74,13 +74,14 @@ def _last_savepoint(view: JobView) -> dict[str, Any] | None:
 
 
 def _restored(view: JobView) -> dict[str, Any] | None:
-    if view.restored_epoch is None:
+    last = view.last_restored
+    if last is None:
         return None
     return {
-        "id": view.restored_epoch,
-        "restore_timestamp": view.started,
-        "is_savepoint": view.restored_from not in (None, view.checkpoint_location),
-        "external_path": view.restored_from,
+        "id": last.epoch,
+        "restore_timestamp": last.happened,
+        "is_savepoint": last.is_savepoint,
+        "external_path": last.location,
     }
 
 
