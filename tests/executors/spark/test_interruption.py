@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import os
 import threading
+import uuid
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -15,7 +19,7 @@ from penstock.common import JobStatus, WatermarkStrategy
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.datastream.aggregates import Count
 from penstock.datastream.window import TumblingEventTimeWindows
-from penstock.executors.spark.interruption import write_note
+from penstock.executors.spark.interruption import Interruption, write_note
 
 
 def wait_for_ever(folder: Path) -> None:
@@ -71,6 +75,21 @@ def test_a_job_for_which_spark_aggregates_for_long_is_cancelled(
         spark.conf.set("spark.sql.adaptive.enabled", usual)
 
     assert client.get_job_status().result() is JobStatus.CANCELED
+
+
+def test_where_the_session_has_ended_there_is_nothing_to_interrupt() -> None:
+    asked = []
+
+    def interrupt(query: str) -> None:
+        asked.append(query)
+        raise ConnectionRefusedError("the Java process is gone")
+
+    session: Any = SimpleNamespace(interruptOperation=interrupt)
+    interruption = Interruption(session, uuid.uuid4().hex)
+    with closing(SimpleNamespace(close=interruption.end)):
+        write_note(interruption.note, "7")
+        interruption._interrupt()
+    assert asked == ["7"]
 
 
 def test_a_note_goes_nowhere_where_there_is_no_such_place(tmp_path: Path) -> None:

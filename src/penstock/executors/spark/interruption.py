@@ -68,7 +68,11 @@ class Interruption:
     def _interrupt(self) -> None:
         while not self._ended.is_set():
             with contextlib.suppress(FileNotFoundError), open(self.note, encoding="ascii") as file:
-                self._spark.interruptOperation(file.read())
+                query = file.read()
+                try:
+                    self._spark.interruptOperation(query)
+                except Exception:  # noqa: BLE001 - the session has ended, and all that ran in it
+                    return
             self._ended.wait(_POLL_SECONDS)
 
     def end(self) -> None:
