@@ -54,6 +54,20 @@ def span_text(millis: int) -> str:
     return f"{sign}{seconds} s"
 
 
+def rate_text(per_second: float) -> str:
+    """Return a rate as people say it: with a fraction if it is small.
+
+    Args:
+        per_second: The rate, of whatever there is in a second.
+
+    Example:
+        >>> rate_text(0.5), rate_text(1234.5)
+        ('0.5', '1,234')
+    """
+    is_small = 0.05 <= per_second < 9.95
+    return f"{per_second:,.1f}" if is_small else f"{per_second:,.0f}"
+
+
 def without_logins(addresses: str) -> str:
     """Return addresses without users and passwords: neither //user:password@host nor Oracle's :user/password@host.
 

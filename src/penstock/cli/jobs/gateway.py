@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.client
 import json
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,11 +14,15 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import quote, urlencode, urlsplit
 
 from penstock.executors.driver.rest.answers.cluster import configuration_answer
-from penstock.executors.driver.rest.exchange import Answer, Request, RequestRefusedError
+from penstock.executors.driver.rest.exchange import (
+    IDENTIFIER,
+    Answer,
+    Request,
+    RequestRefusedError,
+)
 
 _SECONDS: Final = 30.0
 _SECONDS_TO_LOOK: Final = 2.0
-_ID: Final = re.compile(r"[0-9a-f]{32}")
 _ON_THE_WAY: Final = "penstock"
 """What the header Via says: a gateway among the drivers of another would ask in a circle."""
 _KNOWS_NOTHING: Final = (401, 404)
@@ -75,7 +78,7 @@ class Gateway:
                 raise refusal
             return Answer(together.put(answers))
         parts = path.split("/")
-        if len(parts) > 2 and parts[1] == "jobs" and _ID.fullmatch(parts[2]):
+        if len(parts) > 2 and parts[1] == "jobs" and IDENTIFIER.fullmatch(parts[2]):
             return self._ask_driver_of(parts[2], request)
         if parts[1] == "savepoint-disposal":
             return self._ask_any(request)

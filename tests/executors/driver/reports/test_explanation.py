@@ -186,10 +186,16 @@ def test_how_it_ended_is_told_and_where_it_can_go_on() -> None:
     assert found.startswith("Finished after 1 min 30 s. It read")
 
 
+def test_a_job_that_was_stopped_without_a_savepoint_has_not_finished() -> None:
+    ended = {"status": JobStatus.FINISHED, "ended": views.STARTED + 90_000}
+    assert explain(is_stopped=True, savepoints=(), **ended)[0].startswith("Stopped after")
+    assert explain(is_stopped=False, savepoints=(), **ended)[0].startswith("Finished after")
+
+
 def test_a_job_that_was_stopped_is_told_with_its_savepoint() -> None:
     written = SavepointView("/s/savepoint-1", 7, views.STARTED, 200, stopped=True)
     ended = {"status": JobStatus.FINISHED, "ended": views.STARTED + 90_000}
-    first, second = explain(savepoints=(written,), **ended)
+    first, second = explain(savepoints=(written,), is_stopped=True, **ended)
     assert first.startswith("Stopped after 1 min 30 s. It read")
     assert second == "It can go on from its savepoint: /s/savepoint-1"
 

@@ -35,18 +35,13 @@ from penstock.executors.driver.reports.job_view import (
     JobView,
     RestoreView,
     SavepointView,
+    end_of,
 )
 from penstock.executors.driver.reports.profile_log import ProfileLog
 from penstock.executors.port import JobRequest
 from penstock.runtime.program import Program
 from penstock.runtime.timestamp import MAX_TIMESTAMP
 
-_ENDS: Final = {
-    JobStatus.FINISHED: "finished",
-    JobStatus.CANCELED: "cancelled",
-    JobStatus.FAILED: "failed",
-}
-_STOPPED: Final = "stopped"
 _MOST_SAVEPOINTS: Final = 10
 
 
@@ -296,10 +291,8 @@ class ObservedJob:
         return self._status is JobStatus.RESTARTING or self._status.is_terminal_state()
 
     def _phase(self, running: NotedEpoch | None, *, is_first: bool) -> str:
-        if self._status is JobStatus.FINISHED and self._is_stopping:
-            return _STOPPED
-        if self._status in _ENDS:
-            return _ENDS[self._status]
+        if end := end_of(self._status, is_stopped=self._is_stopping):
+            return end
         if self._doing:
             return self._doing[-1]
         if self._status is JobStatus.RESTARTING and self._restart is not None:

@@ -14,11 +14,11 @@ from penstock.common.plain_text import (
     counted,
     fitted,
     one_line,
+    rate_text,
     span_text,
     text_width,
     without_logins,
 )
-from penstock.errors import UserFunctionError
 from penstock.executors.driver.reports.job_view import ExceptionView, Figures, JobView, OperatorView
 
 _BETWEEN: Final = " · "
@@ -28,11 +28,6 @@ _MOST_NAMES: Final = 3
 _LONGEST_NAME: Final = 40
 _LONGEST_MESSAGE: Final = 200
 _CALLS: Final = {"in_flight": "in flight", "retried": "retried", "timed_out": "timed out"}
-_ENDS: Final = {
-    JobStatus.FINISHED: "finished",
-    JobStatus.FAILED: "failed",
-    JobStatus.CANCELED: "cancelled",
-}
 _EPOCH: Final = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 
@@ -62,7 +57,7 @@ def job_line(view: JobView, columns: int | None = None) -> str:
 def last_line(view: JobView) -> str:
     """Return how a job ended, in one line."""
     lasted = span_text((view.ended or view.at) - view.started)
-    line = f"{_shown(view.name, _LONGEST_NAME)}: {_end(view)} after {lasted}"
+    line = f"{_shown(view.name, _LONGEST_NAME)}: {view.end or 'ended'} after {lasted}"
     if view.status is JobStatus.FAILED and view.exceptions:
         line += f": {_failure(view.exceptions[0])}"
     parts = (
@@ -80,18 +75,13 @@ def last_line(view: JobView) -> str:
     return _BETWEEN.join(part for part in parts if part)
 
 
-def _end(view: JobView) -> str:
-    is_stopped = view.is_stopped and view.status is JobStatus.FINISHED
-    return "stopped" if is_stopped else _ENDS.get(view.status, "ended")
-
-
 def _parts(view: JobView) -> Iterator[str]:
     """Yield what there is to say of a job that runs, the most important first; nothing for what does not apply."""
     has_epochs = view.epochs_completed > 0
     if view.phase != _RUNNING or not has_epochs:
         yield _shown(view.phase, _LONGEST_NAME)
     if has_epochs:
-        yield f"{_rate(view.records_per_second)} records/s"
+        yield f"{rate_text(view.records_per_second)} records/s"
     yield _event_time(view)
     yield _holding_back(view)
     yield _dropped(view)
@@ -107,10 +97,6 @@ def _parts(view: JobView) -> Iterator[str]:
 
 def _shown(text: str, longest: int) -> str:
     return fitted(one_line(text), longest)
-
-
-def _rate(rate: float) -> str:
-    return f"{rate:,.1f}" if 0.05 <= rate < 9.95 else f"{rate:,.0f}"
 
 
 def _event_time(view: JobView) -> str:
@@ -183,11 +169,7 @@ def _call(figures: Figures, what: str) -> int:
 
 def _failure(failure: ExceptionView) -> str:
     where = f" at '{_shown(failure.operator, _LONGEST_NAME)}'" if failure.operator else ""
-    said = without_logins(failure.message.strip().partition("\n")[0])
-    # What a user's function raised is named in what is said.
-    names_itself = failure.name == UserFunctionError.__name__ or said.startswith(failure.name)
-    text = said if names_itself else f"{failure.name}: {said}"
-    return f"{_shown(text, _LONGEST_MESSAGE)}{where}"
+    return f"{_shown(failure.summary, _LONGEST_MESSAGE)}{where}"
 
 
 def _checkpoint(view: JobView) -> str:
@@ -199,8 +181,7 @@ def _checkpoint(view: JobView) -> str:
         lost = view.state_size and (goes_on or not view.is_bounded)
         return "no checkpoint: the next start begins anew" if lost else ""
     place = _shown(without_logins(view.checkpoint_location), _LONGEST_MESSAGE)
-    committed = [epoch.number for epoch in view.epochs if epoch.failure is None]
-    last = committed[-1] if committed else view.restored_epoch
+    last = view.committed[-1].number if view.committed else view.restored_epoch
     if last is None:
         return f"no checkpoint yet in {place}"
     found = f"checkpoint: epoch {last} in {place}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from penstock.common.job_status import JobStatus
-from penstock.common.plain_text import Size, counted, one_line, span_text, without_logins
+from penstock.common.plain_text import Size, counted, one_line, rate_text, span_text
 from penstock.executors.driver.reports.job_view import EpochView, JobView, SubtaskView, VertexView
 
 _AT_ITS_LIMIT: Final = 0.8
@@ -22,12 +22,6 @@ _STARTS: Final = {
     JobStatus.RESTARTING: "Has failed, and waits to go on",
     JobStatus.FAILING: "Fails",
     JobStatus.CANCELLING: "Is being cancelled",
-}
-_ENDS: Final = {
-    JobStatus.FINISHED: "Finished",
-    JobStatus.FAILED: "Failed",
-    JobStatus.CANCELED: "Cancelled",
-    JobStatus.SUSPENDED: "Suspended",
 }
 _TONES: Final = {
     JobStatus.RUNNING: "good",
@@ -80,7 +74,7 @@ def _doing(view: JobView) -> str:
     operators = sum(len(vertex.operators) for vertex in view.vertices)
     subtasks = sum(vertex.parallelism for vertex in view.vertices)
     return (
-        f"Reads {_rate(view.records_per_second)} records/s from {_listed(sources)}, through "
+        f"Reads {rate_text(view.records_per_second)} records/s from {_listed(sources)}, through "
         f"{counted(operators, 'operator')} in {counted(len(view.vertices), 'chain')} with "
         f"{counted(subtasks, 'subtask')}."
     )
@@ -96,10 +90,6 @@ def _listed(names: Sequence[str]) -> str:
     if len(shown) > _MOST_NAMES:
         shown = [*shown[: _MOST_NAMES - 1], f"{len(shown) - _MOST_NAMES + 1} more"]
     return " and ".join(filter(None, (", ".join(shown[:-1]), *shown[-1:])))
-
-
-def _rate(rate: float) -> str:
-    return f"{rate:,.1f}" if 0.05 <= rate < 9.95 else f"{rate:,.0f}"
 
 
 def _percent(share: float) -> str:
@@ -118,7 +108,7 @@ def _distance(view: JobView, *, is_explained: bool) -> Iterator[Sentence]:
         yield Sentence("good", f"Event time is {span_text(abs(lag))} {where} the clock.")
     else:
         text = f"Event time is {span_text(lag)} behind the clock."
-        done = [epoch for epoch in view.epochs if epoch.failure is None]
+        done = view.committed
         took = _whole(done[-1]) if done else 0
         runs = _under_way(view, done)
         if runs > max(lag / 3, took):
@@ -165,11 +155,7 @@ def _failing(view: JobView) -> Iterator[Sentence]:
 
 def _cause(view: JobView) -> str:
     """Return what was raised last, as a sentence ends."""
-    cause = view.exceptions[0]
-    said = one_line(without_logins(cause.message.strip().partition("\n")[0])).rstrip(". ")
-    # What a user's function raised is named in what is said.
-    is_named = cause.name == "UserFunctionError" or said.startswith(cause.name)
-    return f"{said if is_named else f'{cause.name}: {said}'}."
+    return f"{view.exceptions[0].summary.rstrip('. ')}."
 
 
 def _held_back(view: JobView) -> Iterator[Sentence]:
@@ -221,7 +207,7 @@ def busiest(vertex: VertexView) -> SubtaskView:
 
 def _slow_epochs(view: JobView) -> Iterator[Sentence]:
     """Tell where the time of epochs goes, if it is not into running them."""
-    recent = [epoch for epoch in view.epochs if epoch.failure is None][-_LAST_EPOCHS:]
+    recent = view.committed[-_LAST_EPOCHS:]
     if not recent:
         return
     parts = {
@@ -266,8 +252,7 @@ def _ending(view: JobView) -> Sentence:
     took = "" if view.ended is None else f" after {span_text(view.ended - view.started)}"
     has_failed = view.status is JobStatus.FAILED
     why = f" with {_cause(view)}" if has_failed and view.exceptions else "."
-    is_stopped = bool(view.savepoints) and view.savepoints[-1].stopped
-    end = "Stopped" if is_stopped else _ENDS.get(view.status, view.status.name)
+    end = (view.end or "ended").capitalize()
     return Sentence(
         "bad" if has_failed else "calm",
         f"{end}{took}{why} It read {counted(view.records_in, 'record')} "
@@ -278,11 +263,11 @@ def _ending(view: JobView) -> Sentence:
 
 def _where_it_is_kept(view: JobView) -> Iterator[Sentence]:
     """Tell where a job that has ended can go on from."""
-    done = [epoch.number for epoch in view.epochs if epoch.failure is None]
+    done = view.committed
     if view.savepoints and view.savepoints[-1].stopped:
         yield Sentence(
             "good", f"It can go on from its savepoint: {view.savepoints[-1].location}", "state"
         )
     elif view.checkpoint_location is not None and done and view.status is not JobStatus.FINISHED:
-        place = f"epoch {done[-1]}, its last one, in {view.checkpoint_location}"
+        place = f"epoch {done[-1].number}, its last one, in {view.checkpoint_location}"
         yield Sentence("calm", f"It can go on from {place}", "state")

@@ -159,7 +159,6 @@ def _lag(figures: Iterable[Figures], view: JobView) -> _Found:
 
 
 def _of_job(view: JobView) -> _Found:
-    completed = [epoch for epoch in view.epochs if epoch.failure is None]
     found = {
         **_times(view),
         "numRestarts": _gauge(view.restarts),
@@ -178,10 +177,11 @@ def _of_job(view: JobView) -> _Found:
         "currentWatermark": _watermark(view.watermark),
         "stateSize": _gauge(view.state_size),
     }
-    if completed:
-        found["lastCompletedCheckpointId"] = _gauge(completed[-1].number)
-        if completed[-1].location is not None:
-            found["lastCheckpointExternalPath"] = _gauge(completed[-1].location)
+    if view.committed:
+        last = view.committed[-1]
+        found["lastCompletedCheckpointId"] = _gauge(last.number)
+        if last.location is not None:
+            found["lastCheckpointExternalPath"] = _gauge(last.location)
     if view.last_restored is not None:
         found["lastCheckpointRestoreTimestamp"] = _gauge(view.last_restored.happened)
     if view.watermark_lag is not None:
@@ -265,7 +265,7 @@ def _share(part: int, whole: int, parts: int) -> float:
 def _of_user(figures: Figures, scope: Scope) -> Iterator[JobMetric]:
     for full_name, value in figures.user.items():
         found = MetricName.of(full_name)
-        kind = _kind(value, is_gauge=full_name in figures.gauges)
+        kind = kind_of(value, is_gauge=full_name in figures.gauges)
         yield JobMetric(
             found.name,
             kind,
@@ -278,7 +278,13 @@ def _of_user(figures: Figures, scope: Scope) -> Iterator[JobMetric]:
         )
 
 
-def _kind(value: Any, *, is_gauge: bool) -> MetricKind:
+def kind_of(value: Any, *, is_gauge: bool) -> MetricKind:
+    """Return what a metric of a user is.
+
+    Args:
+        value: Its value, as `Figures.user` has it.
+        is_gauge: Whether its name is among `Figures.gauges`.
+    """
     if is_gauge:
         return MetricKind.GAUGE
     if isinstance(value, Mapping):

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from penstock.common.job_status import JobStatus
+from penstock.common.plain_text import one_line, without_logins
+from penstock.errors import UserFunctionError
 
 
 @dataclass(frozen=True)
@@ -270,6 +272,14 @@ class ExceptionView:
     epoch: int | None = None
     times: int = 1
 
+    @property
+    def summary(self) -> str:
+        """What was raised, in one line."""
+        said = one_line(without_logins(self.message.strip().partition("\n")[0]))
+        # What a user's function raised is named in what is said.
+        names_itself = self.name == UserFunctionError.__name__ or said.startswith(self.name)
+        return said if names_itself else f"{self.name}: {said}"
+
 
 @dataclass(frozen=True)
 class SampleView:
@@ -387,6 +397,36 @@ class JobView:
     spark_url: str | None = None
     is_stopped: bool = False
     is_left_behind: bool = False
+
+    @property
+    def committed(self) -> list[EpochView]:
+        """Those of `epochs` that were committed, oldest first."""
+        return [epoch for epoch in self.epochs if epoch.failure is None]
+
+    @property
+    def end(self) -> str | None:
+        """How it ended, in a word; None while it runs."""
+        return end_of(self.status, is_stopped=self.is_stopped)
+
+
+def end_of(status: JobStatus, *, is_stopped: bool) -> str | None:
+    """Return how a job ended, in a word; None if the status says that it runs.
+
+    Args:
+        status: The status.
+        is_stopped: Whether it was told to read on no further.
+    """
+    if status is JobStatus.FINISHED and is_stopped:
+        return "stopped"
+    return _ENDS.get(status)
+
+
+_ENDS: Final = {
+    JobStatus.FINISHED: "finished",
+    JobStatus.CANCELED: "cancelled",
+    JobStatus.FAILED: "failed",
+    JobStatus.SUSPENDED: "suspended",
+}
 
 
 _PLAIN: Final = frozenset({str, int, float, bool, type(None)})

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
 
 from penstock.executors.driver.reports.job_view import JobView, VertexView
-from penstock.executors.driver.rest.exchange import Request, RequestRefusedError
+from penstock.executors.driver.rest.exchange import IDENTIFIER, Request, RequestRefusedError
 from penstock.executors.driver.rest.operations import Operations
 from penstock.executors.driver.rest.shared_views import SharedViews
 from penstock.executors.driver.rest.watched_job import JobsOfProcess, WatchedJob
-
-_ID: Final = re.compile(r"[0-9a-f]{32}")
 
 
 @dataclass
@@ -87,7 +83,7 @@ class Call:
             RequestRefusedError: If it is none.
         """
         text = self.parameters[name]
-        if not _ID.fullmatch(text):
+        if not IDENTIFIER.fullmatch(text):
             raise _unreadable("path", name, text)
         return text
 

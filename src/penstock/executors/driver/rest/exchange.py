@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from penstock.errors import PenstockError
+
+IDENTIFIER: Final = re.compile(r"[0-9a-f]{32}")
+"""What ids of jobs, chains and triggers look like."""
 
 
 @dataclass(frozen=True)

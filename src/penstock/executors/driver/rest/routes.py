@@ -74,7 +74,7 @@ def _reported(call: Call) -> Iterator[ReportedMetric]:
 
 
 def _exceptions(call: Call) -> Any:
-    return jobs.exceptions(call.view, call.number_asked("maxExceptions", 20))
+    return jobs.exceptions(call.view, call.number_asked("maxExceptions", jobs.MOST_EXCEPTIONS))
 
 
 def _checkpoint_of_vertex(call: Call) -> Any:

@@ -18,9 +18,8 @@ from penstock.common.plain_text import without_logins
 from penstock.common.running_job import RunningJob, Turn
 from penstock.errors import SavepointError
 from penstock.executors.driver.rest.call import Call
-from penstock.executors.driver.rest.exchange import Answer, RequestRefusedError
+from penstock.executors.driver.rest.exchange import IDENTIFIER, Answer, RequestRefusedError
 
-_ID: Final = re.compile(r"[0-9a-f]{32}")
 _URL: Final = re.compile(r"file:/|[A-Za-z][A-Za-z0-9+.-]*://")
 _CHECKPOINT_TYPES: Final = ("CONFIGURED", "INCREMENTAL")
 _OF_NO_JOB: Final = ""
@@ -230,6 +229,6 @@ def _trigger(body: Mapping[str, Any]) -> str:
     trigger = body.get("triggerId")
     if trigger is None:
         return uuid.uuid4().hex
-    if not isinstance(trigger, str) or not _ID.fullmatch(trigger):
+    if not isinstance(trigger, str) or not IDENTIFIER.fullmatch(trigger):
         raise RequestRefusedError(400, f"triggerId is 32 hexadecimal digits, not {trigger!r}.")
     return trigger

@@ -17,7 +17,7 @@ _NOTHING_ALIGNED: Final = {"alignment_buffered": 0, "processed_data": 0, "persis
 def checkpoints(view: JobView) -> dict[str, Any]:
     """Return the last hundred epochs, newest first, and what they took."""
     newest = list(reversed(view.epochs))
-    completed = [epoch for epoch in newest if epoch.failure is None]
+    completed = view.committed[::-1]
     failed = [epoch for epoch in newest if epoch.failure is not None]
     return {
         "counts": {

@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from penstock.common.job_status import JobStatus
+from penstock.executors.driver.reporters.scopes import TASK_MANAGER
 from penstock.executors.driver.reports.job_view import JobView
 from penstock.executors.driver.rest.answers.states import tasks_by_state
 
 API_VERSION: Final = "2.3.0"
 """The version of Flink whose REST API this is."""
-TASK_MANAGER: Final = "driver"
 _REFRESH_MILLIS: Final = 1_000
 _UNKNOWN: Final = "penstock"
 

@@ -9,13 +9,14 @@ from typing import Any, Final
 
 from penstock.common.configuration.options import OBJECT_REUSE, RESTART_STRATEGY
 from penstock.common.job_status import JobStatus
+from penstock.executors.driver.reporters.scopes import TASK_MANAGER
+from penstock.executors.driver.reports.flink_metrics import kind_of
 from penstock.executors.driver.reports.job_view import (
     ExceptionView,
     Figures,
     JobView,
     VertexView,
 )
-from penstock.executors.driver.rest.answers.cluster import TASK_MANAGER
 from penstock.executors.driver.rest.answers.failures import failure_cause
 from penstock.executors.driver.rest.answers.io_metrics import vertex_io
 from penstock.executors.driver.rest.answers.states import (
@@ -27,7 +28,8 @@ from penstock.executors.driver.rest.answers.states import (
     until_now,
 )
 
-_MOST_EXCEPTIONS: Final = 20
+MOST_EXCEPTIONS: Final = 20
+"""As many are told if nobody says how many, as in Flink."""
 
 
 def jobs(views: Sequence[JobView]) -> dict[str, Any]:
@@ -157,7 +159,7 @@ def configuration(view: JobView) -> dict[str, Any]:
     }
 
 
-def exceptions(view: JobView, most: int = _MOST_EXCEPTIONS) -> dict[str, Any]:
+def exceptions(view: JobView, most: int) -> dict[str, Any]:
     """Return what epochs failed with, newest first."""
     entries = [
         {**_exception(found, view), "concurrentExceptions": []} for found in view.exceptions[:most]
@@ -234,15 +236,9 @@ def user_accumulators(found: Iterable[Figures]) -> list[dict[str, str]]:
     return [
         {
             "name": name,
-            "type": "Gauge" if name in figures.gauges else _kind(value),
+            "type": kind_of(value, is_gauge=name in figures.gauges).value.capitalize(),
             "value": json.dumps(value) if isinstance(value, Mapping | list) else str(value),
         }
         for figures in found
         for name, value in figures.user.items()
     ]
-
-
-def _kind(value: Any) -> str:
-    if isinstance(value, Mapping):
-        return "Meter" if "rate" in value else "Distribution"
-    return "Counter" if isinstance(value, int) else "Gauge"

@@ -7,8 +7,8 @@ import socket
 from collections.abc import Sequence
 from typing import Any
 
+from penstock.executors.driver.reporters.scopes import TASK_MANAGER
 from penstock.executors.driver.reports.job_view import JobView, SubtaskView, VertexView
-from penstock.executors.driver.rest.answers.cluster import TASK_MANAGER
 from penstock.executors.driver.rest.answers.io_metrics import subtask_io, vertex_io
 from penstock.executors.driver.rest.answers.jobs import user_accumulators
 from penstock.executors.driver.rest.answers.states import (

@@ -76,6 +76,13 @@ export function say(text) {
   put(document.getElementById("said"), text);
 }
 
+/** A bar as the element of a cell of a table, which has it as `shown`. */
+export function barCell() {
+  const shown = bar();
+  shown.node.shown = shown;
+  return shown.node;
+}
+
 /** A share of the whole as a bar with parts; `parts` are `[name, share]`. */
 export function bar(label = "") {
   const node = el("span", { class: "bar-of", role: "img" });

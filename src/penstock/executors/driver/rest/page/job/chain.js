@@ -1,6 +1,6 @@
 // What one chain does: its operators, and its subtasks.
 
-import { bar, el, keep, put } from "../dom.js";
+import { barCell, el, keep, put } from "../dom.js";
 import { bytes, count, lag, NONE, percent, rate, watermark } from "../format.js";
 import { shares } from "./picture.js";
 import { table } from "../table.js";
@@ -27,7 +27,7 @@ export function chain(vertexId, close) {
   ], (row) => row.operator_id);
   const subtasks = table("Subtasks of the chain", [
     figure("Subtask", (row) => `${row.index + 1}/${of}`),
-    { head: "Time", make: makeTimes, show: (node, row) => node.shown.show(parts(row.times), shares(row.times)), kind: "times" },
+    { head: "Time", make: barCell, show: (node, row) => node.shown.show(parts(row.times), shares(row.times)), kind: "times" },
     figure("Busy", (row) => percent(row.times.busy)),
     figure("Back-pressured", (row) => percent(row.times.back_pressured)),
     figure("In/s", (row) => rate(row.times.records_in_per_second)),
@@ -62,12 +62,6 @@ export function chain(vertexId, close) {
       showUser(vertex, user, userPart);
     },
   };
-}
-
-function makeTimes() {
-  const shown = bar();
-  shown.node.shown = shown;
-  return shown.node;
 }
 
 function parts({ busy, back_pressured: waits, idle }) {

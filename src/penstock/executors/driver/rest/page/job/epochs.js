@@ -1,6 +1,6 @@
 // Epochs as a timeline, by where their time went.
 
-import { bar, el, keep, mark, put, vary } from "../dom.js";
+import { barCell, el, keep, mark, put, vary } from "../dom.js";
 import { bytes, clock, count, duration, plural } from "../format.js";
 import { table } from "../table.js";
 
@@ -46,7 +46,7 @@ export function epochs() {
     { head: "Epoch", kind: "number", text: (row) => String(row.number) },
     { head: "Began", kind: "number", text: (row) => clock(row.started) },
     { head: "Took", kind: "number", text: (row) => duration(whole(row)) },
-    { head: "Where its time went", kind: "times", make: makeTimes, show: (node, row) => node.shown.show(shares(row), words(row)) },
+    { head: "Where its time went", kind: "times", make: barCell, show: (node, row) => node.shown.show(shares(row), words(row)) },
     { head: "Records", kind: "number", text: (row) => count(row.records_in) },
     { head: "State", kind: "number", text: (row) => bytes(row.state_size) },
     { head: "Changed", kind: "number", text: (row) => bytes(row.changed_size) },
@@ -106,15 +106,8 @@ function shares(epoch) {
   return Object.entries(times(epoch)).map(([name, ms]) => [name, ms / all]);
 }
 
-function makeTimes() {
-  const shown = bar();
-  shown.node.shown = shown;
-  return shown.node;
-}
-
 function showKind(node, epoch, isSaved) {
   put(node, epoch.failure ? `failed: ${epoch.failure}` : isSaved ? "savepoint" : epoch.location ? "checkpoint" : "epoch");
   mark(node, "class", epoch.failure ? "bad" : isSaved ? "good" : "");
   mark(node, "title", epoch.location);
 }
-

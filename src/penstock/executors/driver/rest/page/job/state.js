@@ -1,6 +1,6 @@
 // State, by chain and by operator, and the checkpoints that keep it.
 
-import { bar, el, keep, put } from "../dom.js";
+import { barCell, el, keep, put } from "../dom.js";
 import { bytes, clock, count, duration } from "../format.js";
 import { table } from "../table.js";
 
@@ -11,7 +11,7 @@ export function state() {
     { head: "Chain", kind: "name", text: (row) => row.chain },
     { head: "Operator", kind: "name", text: (row) => row.name },
     { head: "State", kind: "number", text: (row) => bytes(row.size) },
-    { head: "", kind: "times", make: makeSize, show: (node, row) => node.shown.show([["busy", row.size / most], ["rest", 1 - row.size / most]], bytes(row.size)) },
+    { head: "", kind: "times", make: barCell, show: (node, row) => node.shown.show([["busy", row.size / most], ["rest", 1 - row.size / most]], bytes(row.size)) },
     { head: "Timers", kind: "number", text: (row) => count(row.timers) },
     { head: "Fired", kind: "number", text: (row) => count(row.fired) },
   ], (row) => row.key);
@@ -56,10 +56,4 @@ function factsOf(view) {
     ["How often", view.checkpoint_interval === null ? "as soon as the epoch before is over" : `every ${duration(view.checkpoint_interval)}`],
     ["Began from", view.restored_epoch === null ? "no checkpoint" : `epoch ${view.restored_epoch} in ${view.restored_from ?? "an unknown place"}`],
   ];
-}
-
-function makeSize() {
-  const shown = bar();
-  shown.node.shown = shown;
-  return shown.node;
 }
