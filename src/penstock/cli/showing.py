@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+from collections.abc import Sequence
 from typing import Any, Final
 
 import pyarrow as pa
@@ -171,7 +172,22 @@ def _write_summary(described: dict[str, Any], record: EpochRecord) -> None:
         for source in described["sources"]
     ]
     write(f"sources  {', '.join(sources)}\n")
-    operators = described["operators"]
+    _write_operators(described["operators"])
+    _write_more(
+        ["source", "partition", "next offset", "end offset"],
+        [tuple(one.values()) for one in described["offsets"]],
+    )
+    _write_more(
+        ["sink", "to", "bytes", "prepared"],
+        [
+            (one["sink"], one["delivers_to"], one["bytes"], one["text"])
+            for one in described["prepared"]
+        ],
+    )
+
+
+def _write_operators(operators: Sequence[dict[str, Any]]) -> None:
+    """Write what each operator did, and then which states it has."""
     write_table(
         ["operator", "uid", "parallelism", "in", "out", "watermark", "timers", "bytes", "id"],
         [
@@ -195,17 +211,6 @@ def _write_summary(described: dict[str, Any], record: EpochRecord) -> None:
             (operator["name"], *{**state, "type": _type_name(state["type"])}.values())
             for operator in operators
             for state in operator["states"]
-        ],
-    )
-    _write_more(
-        ["source", "partition", "next offset", "end offset"],
-        [tuple(one.values()) for one in described["offsets"]],
-    )
-    _write_more(
-        ["sink", "to", "bytes", "prepared"],
-        [
-            (one["sink"], one["delivers_to"], one["bytes"], one["text"])
-            for one in described["prepared"]
         ],
     )
 

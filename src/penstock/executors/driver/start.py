@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
@@ -107,14 +107,7 @@ def _start(
 ) -> RunningJob:
     configuration = job.request.configuration
     at_end.callback(Reporting(configuration, observed.view).close)
-    checkpoints = Checkpoints(
-        configuration,
-        has_epochs=job.has_epochs,
-        has_files=bool(job.sinks),
-        open_files=partial(open_files_of, job.sinks),
-        drop=partial(drop_uncommitted, job.sinks),
-    )
-    at_end.callback(checkpoints.close)
+    checkpoints = at_end.enter_context(closing(_checkpoints_of(job)))
     if job.has_streams and not checkpoints.is_durable:
         _warn_of_state(job)
     last = checkpoints.last()
@@ -124,8 +117,7 @@ def _start(
         program = replace(program, is_profiled=True)
         feed.profile = observed.profile = ProfileLog(program)
     publisher = Publisher(job.sinks, checkpoints.location, lambda: checkpoints.kept)
-    planning = Planning(job.planned, program)
-    at_end.callback(planning.close)
+    planning = at_end.enter_context(closing(Planning(job.planned, program)))
     runner = EpochRunner(
         program,
         job.job_id,
@@ -156,6 +148,16 @@ def _start(
         patience=run.patience,
     )
     return _begun(begin, is_awaited=job.request.is_awaited)
+
+
+def _checkpoints_of(job: CompiledJob) -> Checkpoints:
+    return Checkpoints(
+        job.request.configuration,
+        has_epochs=job.has_epochs,
+        has_files=bool(job.sinks),
+        open_files=partial(open_files_of, job.sinks),
+        drop=partial(drop_uncommitted, job.sinks),
+    )
 
 
 def _begun(begin: Callable[[], Job], *, is_awaited: bool) -> Job:

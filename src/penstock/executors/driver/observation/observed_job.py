@@ -224,13 +224,10 @@ class ObservedJob:
         saved = {savepoint.epoch for savepoint in self._savepoints}
         epochs = tuple(self._epoch(epoch, saved) for epoch in noted.epochs)
         restored = noted.restored
-        done = [epoch for epoch in epochs if epoch.failure is None]
-        sources = [vertex for vertex in vertices if vertex.is_source]
-        operators = [operator for vertex in vertices for operator in vertex.operators]
         watermark = event_time.watermark
         held_since = self._started if event_time.held_since is None else event_time.held_since
         interval = self._configuration.get(options.EPOCH_INTERVAL).to_millis()
-        return JobView(
+        found = JobView(
             job_id=self.job_id,
             name=self.name,
             status=self._status,
@@ -240,8 +237,6 @@ class ObservedJob:
             ended=self._status_times[self._status] if self._status.is_terminal_state() else None,
             status_times=self._status_times,
             is_bounded=self._is_bounded,
-            parallelism=max((vertex.parallelism for vertex in vertices), default=1),
-            max_parallelism=max((vertex.max_parallelism for vertex in vertices), default=128),
             configuration=self._configuration.shown(),
             checkpoint_location=self._location,
             checkpoint_interval=interval or None,
@@ -258,26 +253,16 @@ class ObservedJob:
             exceptions=self._exceptions.views(),
             samples=samples,
             records_in=noted.records_in,
-            records_per_second=sum(vertex.times.records_in_per_second for vertex in sources),
             watermark=watermark,
             watermark_lag=_lag(watermark, now),
             holding_back=event_time.holding_back,
             held_since=held_since if event_time.holding_back else None,
             watermark_origins=event_time.origins,
-            late_records=sum(operator.figures.late_records for operator in operators),
-            failed_records=sum(operator.figures.failed_records for operator in operators),
-            filtered_records=sum(
-                operator.figures.records_in - operator.figures.records_out
-                for operator in operators
-                if operator.operator_id in self._filters
-            ),
-            state_size=sum(vertex.state_size for vertex in vertices),
-            checkpoint_size=done[-1].changed_size if done else 0,
-            checkpoint_duration=done[-1].duration if done else 0,
             spark_url=self._spark_url,
             is_stopped=self._is_stopping,
             is_left_behind=self._is_left_behind,
         )
+        return _summed_up(found, self._filters)
 
     def _last_restored(self, noted: Noted) -> RestoreView | None:
         if noted.last_restored is None:
@@ -346,6 +331,32 @@ class ObservedJob:
             failure=None if epoch.failure is None else without_secrets(summary_of(epoch.failure)),
             state_sizes=sizes,
         )
+
+
+def _summed_up(view: JobView, filters: Set[str]) -> JobView:
+    """Return a view with what its chains and its last epoch come to.
+
+    Args:
+        view: The view.
+        filters: The operators that only leave records out, by their ids.
+    """
+    vertices, committed = view.vertices, view.committed
+    figures = {one.operator_id: one.figures for vertex in vertices for one in vertex.operators}
+    filtering = [found for operator_id, found in figures.items() if operator_id in filters]
+    return replace(
+        view,
+        parallelism=max((vertex.parallelism for vertex in vertices), default=1),
+        max_parallelism=max((vertex.max_parallelism for vertex in vertices), default=128),
+        records_per_second=sum(
+            vertex.times.records_in_per_second for vertex in vertices if vertex.is_source
+        ),
+        late_records=sum(found.late_records for found in figures.values()),
+        failed_records=sum(found.failed_records for found in figures.values()),
+        filtered_records=sum(found.records_in - found.records_out for found in filtering),
+        state_size=sum(vertex.state_size for vertex in vertices),
+        checkpoint_size=committed[-1].changed_size if committed else 0,
+        checkpoint_duration=committed[-1].duration if committed else 0,
+    )
 
 
 def _lag(watermark: int | None, now: int) -> int | None:
