@@ -151,15 +151,20 @@ def test_a_job_that_is_shown_seldom_keeps_no_other_waiting(places: list[Heard]) 
 
 
 def test_no_job_fails_with_its_line(places: list[Heard], caplog: pytest.LogCaptureFixture) -> None:
+    said = "there is no view"
+
     def broken() -> JobView:
-        raise ValueError("there is no view")
+        raise ValueError(said)
 
     places.append(heard := Heard(SECONDS))
     job = Followers().follow(Fares(broken), Configuration())
     with caplog.at_level(logging.WARNING, "penstock"):
-        job.show()
+        for _ in range(3):
+            job.show()
+        said = "nor is there an end"
         job.end()
     assert [record.exc_info is not None for record in caplog.records] == [True, True]
+    assert ("there is no view" in caplog.text, said in caplog.text) == (True, True)
     assert (heard.shown, heard.left) == ([], [])
 
 

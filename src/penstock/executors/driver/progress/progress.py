@@ -53,6 +53,7 @@ class FollowedJob:
         self._job = job
         self._place = place
         self.is_told = False
+        self._cause = ""
         self._forget = forget
         self._waiting = int(is_awaited)
         self._lock = threading.Lock()
@@ -62,7 +63,7 @@ class FollowedJob:
         """Say how it is doing now; if it has ended, and nobody has said so, how it ended."""
         if self._job.has_ended:
             self.end()
-        with self._lock, _not_the_jobs():
+        with self._lock, self._harmless():
             if self._place is not None:
                 self.due = time.monotonic() + self._place.seconds
                 self._place.show(self._job.view, is_awaited=self._waiting > 0)
@@ -88,18 +89,21 @@ class FollowedJob:
             if place is None:
                 return
             self._forget(self)
-            with _not_the_jobs():
+            with self._harmless():
                 text = last_line(self._job.view()) if has_started else None
                 self.is_told = place.leave(text)
 
-
-@contextmanager
-def _not_the_jobs() -> Iterator[None]:
-    """Log what goes wrong, so that no job fails with it."""
-    try:
-        yield
-    except Exception:  # noqa: BLE001 - whatever is wrong with a line
-        _LOG.warning("It cannot be said how a job is doing; the job goes on.", exc_info=True)
+    @contextmanager
+    def _harmless(self) -> Iterator[None]:
+        """Log what goes wrong, so that no job fails with it; the same once, as it may come ten times a second."""
+        try:
+            yield
+        except Exception as error:  # noqa: BLE001 - whatever is wrong with a line
+            if (cause := repr(error)) != self._cause:
+                self._cause = cause
+                _LOG.warning(
+                    "It cannot be said how a job is doing; the job goes on.", exc_info=True
+                )
 
 
 class Followers:
