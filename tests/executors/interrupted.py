@@ -22,13 +22,15 @@ from typing import Any, NamedTuple
 from tests.executors.driver.progress.screens import Screen
 from tests.servers.processes import processes
 
-from penstock.common import Configuration, Time, WatermarkStrategy
+from penstock.common import Configuration, Encoder, Time, WatermarkStrategy
 from penstock.datastream import (
     AsyncDataStream,
     AsyncFunction,
     DataStream,
     StreamExecutionEnvironment,
 )
+from penstock.datastream.connectors.file_system import FileSink
+from penstock.datastream.connectors.files.committer import FileCommitter
 from penstock.testing import TestingSource
 
 SECONDS = 90
@@ -70,11 +72,27 @@ def _with(kind: str, stream: DataStream, marker: str) -> DataStream:
         while time.monotonic():
             pass
 
+    if kind == "commit":
+        _commit_slowly(marker)
+        sink = FileSink.for_row_format(f"{marker}-out", Encoder.simple_string_encoder())
+        stream.sink_to(sink.build())
     if kind == "async":
         return AsyncDataStream.unordered_wait(stream, Ask(marker), Time.seconds(2 * _LONG))
     if kind == "quick":
         return stream.map(pass_on)
+    if kind == "commit":
+        return stream.map(lambda value: value)
     return stream.map({"sleep": sleep, "spin": spin}[kind])
+
+
+def _commit_slowly(marker: str) -> None:
+    """Have the files of an epoch take long to be published."""
+
+    def commit(self: FileCommitter, found: object, context: object) -> None:
+        Path(marker).touch()
+        time.sleep(_LONG)
+
+    FileCommitter.commit = commit  # type: ignore[assignment, method-assign]
 
 
 def _environment(session: str) -> tuple[StreamExecutionEnvironment, DataStream]:
@@ -162,7 +180,7 @@ def interrupted(
     program = [sys.executable, "-m", "tests.executors.interrupted"]
     if session == "submitted":
         program = [str(Path(sys.executable).with_name("spark-submit")), "--master", "local[2]"]
-        program += ["--conf", "spark.ui.enabled=false", __file__]
+        program += ["--conf", "spark.ui.enabled=false", "--conf", "spark.log.level=WARN", __file__]
     command = [*program, session, kind, way, str(marker)]
     with (
         errors.open("w") as log,

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import atexit
+import gc
 import logging
 import signal
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -109,6 +111,27 @@ def test_at_the_end_of_the_program_jobs_are_cancelled_and_failures_told(
     assert "x… was still running when the program ended" in record.getMessage()
 
 
+@pytest.mark.parametrize("is_interrupted", [True, False])
+def test_a_program_that_ctrl_c_ends_leaves_garbage_but_no_file_half_written(
+    tmp_path: Path, *, is_interrupted: bool
+) -> None:
+    cycle: list[object] = [(tmp_path / "written").open("w")]
+    cycle.append(cycle)
+    cycle[0].write("all")  # type: ignore[attr-defined]
+    jobs = RunningJobs()
+    if is_interrupted:
+        jobs.note_interrupt()
+    before = gc.get_freeze_count()
+    try:
+        jobs.end_all()
+        assert (gc.get_freeze_count() > before) is is_interrupted
+        assert (tmp_path / "written").read_text() == ("all" if is_interrupted else "")
+    finally:
+        if is_interrupted and not before:
+            gc.unfreeze()
+        cycle[0].close()  # type: ignore[attr-defined]
+
+
 def test_few_of_many_failures_are_kept() -> None:
     jobs = RunningJobs()
     for _ in range(100):
@@ -143,18 +166,14 @@ class TestInterrupts:
         signal.raise_signal(signal.SIGINT)
         assert calls == [signal.SIGINT]
 
-    @pytest.mark.parametrize("is_submitted", [True, False])
-    def test_what_ends_itself_is_known(
-        self, is_submitted: bool, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_are_noted(self, monkeypatch: pytest.MonkeyPatch) -> None:
         jobs = RunningJobs()
         monkeypatch.setattr(interrupts, "JOBS", jobs)
-        monkeypatch.setattr("os.environ", {"PYSPARK_GATEWAY_PORT": "1"} if is_submitted else {})
         self.set_handler("pyspark.core.context")
         jobs.begin(FakeJob())
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
-        assert jobs.is_engine_ending is is_submitted
+        assert jobs.interrupted_at is not None
 
     def test_of_the_user_are_left_alone(self) -> None:
         calls = self.set_handler("mine")

@@ -397,20 +397,18 @@ class TestCancelling:
         started.job.wait()
         assert started.job.where_it_stands().startswith("job: cancelled after ")
 
-    def test_a_job_whose_engine_ends_by_itself_is_not_waited_for(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(JOBS, "is_engine_ending", True)
+    def test_after_ctrl_c_nobody_waits_long(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("penstock.executors.driver.job._SECONDS_AFTER_INTERRUPT", 0.01)
         may_end = threading.Event()
 
         def work(started: Started, stop: threading.Event) -> None:
             assert may_end.wait(SECONDS)
 
         started = Started(work)
+        monkeypatch.setattr(JOBS, "interrupted_at", 0.0)
         started.job.cancel()
         assert started.job.wait().status is JobStatus.CANCELED
         assert not started.job._done.is_set()
-        assert started.job.where_it_stands().endswith(" · 0 records · 0 epochs")
         may_end.set()
         assert started.job._done.wait(SECONDS)
 

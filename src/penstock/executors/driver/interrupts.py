@@ -7,14 +7,15 @@ length. While jobs of penstock run, Ctrl-C is Python's own `KeyboardInterrupt`, 
 from __future__ import annotations
 
 import atexit
+import gc
+import io
 import logging
-import os
 import signal
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any, Final, Protocol
 
@@ -25,8 +26,7 @@ from penstock.forked import anew_in_forks
 
 _LOG: Final = logging.getLogger("penstock")
 _MOST_FAILED: Final = 10
-_SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"
-"""Is set by spark-submit, whose JVM began before the program and ends by Ctrl-C itself."""
+_FILES: Final = frozenset({io.BufferedWriter, io.BufferedRandom, io.TextIOWrapper})
 
 
 class OfProcess(Protocol):
@@ -54,7 +54,6 @@ class RunningJobs:
         is_over: Whether the program ends, so that nothing need be tidied up that ends with it.
         interrupted_at: When Ctrl-C ended the program, or its waiting for a job (`time.monotonic`); None if it did not
             since the last job began.
-        is_engine_ending: Whether what jobs run on ends by Ctrl-C too, and takes along the way to the terminal.
     """
 
     def __init__(self) -> None:
@@ -64,7 +63,7 @@ class RunningJobs:
         self._failed: deque[OfProcess] = deque(maxlen=_MOST_FAILED)
         self._is_at_exit = False
         self._at_end: list[Callable[[], None]] = []
-        self.is_over = self.is_engine_ending = False
+        self.is_over = False
         self.interrupted_at: float | None = None
 
     def begin(self, job: OfProcess) -> None:
@@ -154,6 +153,20 @@ class RunningJobs:
             job.tell_failure()
         for call in self._at_end:
             call()
+        if self.interrupted_at is not None:
+            _leave_garbage()
+
+
+def _leave_garbage() -> None:
+    """Have Python end without looking through all there is for garbage, twice, while the machine kills tasks.
+
+    Files that it would have found are written to their end.
+    """
+    for found in gc.get_objects():
+        if type(found) in _FILES:
+            with suppress(OSError, ValueError):
+                found.flush()
+    gc.freeze()
 
 
 JOBS: Final = RunningJobs()
@@ -172,7 +185,7 @@ class _Interrupted:
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         if len(JOBS):
-            JOBS.is_engine_ending = _SUBMITTED in os.environ
+            JOBS.note_interrupt()
             raise KeyboardInterrupt
         self._spark(number, frame)
 

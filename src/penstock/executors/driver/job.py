@@ -11,7 +11,7 @@ import time
 import warnings
 from collections.abc import Callable
 from contextlib import closing
-from typing import Any
+from typing import Any, Final
 
 from penstock.checkpoint.storage import Storage
 from penstock.common.epoch_listener import (
@@ -55,6 +55,8 @@ from penstock.interruptible import wait_until
 from penstock.runtime.program import Program
 
 _LOG = logging.getLogger("penstock")
+_SECONDS_AFTER_INTERRUPT: Final = 1.2
+"""Ctrl-C ends a program within two seconds, of which Python takes some to end itself."""
 
 
 class Job:
@@ -334,7 +336,7 @@ class Job:
         with self._lock:
             if not self._done.is_set():
                 self._progress.status = JobStatus.CANCELED
-                self._observed.left_behind(is_heard_of=not JOBS.is_engine_ending)
+                self._observed.left_behind()
         self._gate.give_up()
         JOBS.end(self, is_failed=False)
         self._observed.line.end()
@@ -404,11 +406,16 @@ class Job:
             if is_running:
                 self._is_cancelled = True
                 self._end_soon()
-                patience = 0.0 if JOBS.is_engine_ending else self._patience
-                self._given_up_at = min(self._given_up_at, time.monotonic() + patience)
+                self._given_up_at = min(self._given_up_at, time.monotonic() + self._seconds_left())
         if is_running:
             self._observed.became(JobStatus.CANCELLING)
             self._interrupt()
+
+    def _seconds_left(self) -> float:
+        """Return how long the end of the job is waited for: whoever pressed Ctrl-C waits for no commit and no savepoint."""
+        if JOBS.interrupted_at is None:
+            return self._patience
+        return min(self._patience, _SECONDS_AFTER_INTERRUPT)
 
     def turn(self, *, after_first: bool = False) -> GateTurn:
         """Ask for a turn between two epochs: see `RunningJob`."""

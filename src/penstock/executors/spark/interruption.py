@@ -18,6 +18,8 @@ from typing import Final
 from pyspark import TaskContext
 from pyspark.sql import SparkSession
 
+from penstock.executors.spark.ctrl_c import JAVAS_LOG
+
 _POLL_SECONDS: Final = 0.05
 
 
@@ -66,6 +68,7 @@ class Interruption:
         threading.Thread(target=self._interrupt, name="interruption", daemon=True).start()
 
     def _interrupt(self) -> None:
+        JAVAS_LOG.hush()
         while not self._ended.is_set():
             with contextlib.suppress(FileNotFoundError), open(self.note, encoding="ascii") as file:
                 query = file.read()

@@ -17,6 +17,7 @@ from penstock.common.configuration.options import PYTHON_EXECUTABLE
 from penstock.common.configuration.remarks import say_once
 from penstock.errors import JavaProcessLostError, PenstockError, SessionLostError
 from penstock.executors.driver.interrupts import take_interrupts
+from penstock.executors.spark.ctrl_c import keep_java_running
 from penstock.executors.spark.interpreter import interpreter_for
 from penstock.executors.spark.jars import check_jars, jars_of
 from penstock.executors.spark.java import ensure_java
@@ -61,6 +62,8 @@ def session(given: Any, configuration: Configuration, packages: Sequence[str] = 
         KafkaConnectorNotFoundError: If Spark does not start with the packages.
     """
     with _BUILDING:
+        if is_submitted():
+            keep_java_running()
         found = given or _running()
         if found is None:
             return _build(configuration, packages)

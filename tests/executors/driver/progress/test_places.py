@@ -6,6 +6,7 @@ import logging
 import re
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from jupyter_client.manager import start_new_kernel
 from tests.executors.driver.progress.screens import screen
 from tests.executors.driver.reports.views import view
 
+from penstock.common import JobStatus
 from penstock.common.configuration import Configuration
 from penstock.executors.driver.progress.places import (
     InLog,
@@ -167,6 +169,14 @@ def test_where_no_log_is_configured_lines_are_on_standard_error(
     assert LINE.fullmatch(capsys.readouterr().err)
     place.leave(None)
     assert capsys.readouterr() == ("", "")
+
+
+def test_while_a_job_is_being_cancelled_only_its_last_line_is_to_come(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with caplog.at_level(logging.INFO, "penstock"):
+        InLog(10.0).show(lambda: replace(view(), status=JobStatus.CANCELLING), is_awaited=True)
+    assert not caplog.records
 
 
 def test_where_a_log_is_configured_lines_are_there(

@@ -161,13 +161,9 @@ class ObservedJob:
         """Note that no epoch follows."""
         self._is_stopping = True
 
-    def left_behind(self, *, is_heard_of: bool = True) -> None:
-        """Note that something of the job may still run, for which nobody waits.
-
-        Args:
-            is_heard_of: Whether that is worth a word.
-        """
-        self._is_left_behind = is_heard_of
+    def left_behind(self) -> None:
+        """Note that something of the job may still run, for which nobody waits."""
+        self._is_left_behind = True
         self.became(JobStatus.CANCELED)
 
     def failed(self, error: BaseException) -> None:

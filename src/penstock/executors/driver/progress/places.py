@@ -12,6 +12,7 @@ from typing import Final, Protocol
 
 from penstock.common.configuration import options
 from penstock.common.configuration.configuration import Configuration
+from penstock.common.job_status import JobStatus
 from penstock.executors.driver.progress.job_line import job_line
 from penstock.executors.driver.progress.notebook import NotebookLine, is_notebook
 from penstock.executors.driver.progress.terminal import TerminalRow, is_terminal, writable
@@ -182,7 +183,10 @@ class InLog:
         self._is_always_shown = is_always_shown
 
     def show(self, view: Callable[[], JobView], *, is_awaited: bool) -> None:
-        self._say(job_line(view()))
+        now = view()
+        # Its last line is about to come, and nobody needs another before.
+        if now.status is not JobStatus.CANCELLING:
+            self._say(job_line(now))
 
     def leave(self, text: str | None) -> bool:
         return text is not None and self._say(text)

@@ -23,6 +23,7 @@ from penstock.executors.driver.checkpoints import Checkpoints
 from penstock.executors.driver.epoch_loop import is_soon, warn_of_end
 from penstock.executors.driver.epoch_runner import EpochRunner
 from penstock.executors.driver.planning import Plans
+from penstock.executors.spark.ctrl_c import JAVAS_LOG
 from penstock.executors.spark.failures import as_penstock_error, is_of_spark
 from penstock.executors.spark.frames.epoch_frames import SparkSource
 from penstock.executors.spark.interruption import note_of
@@ -38,7 +39,7 @@ from penstock.runtime.exchange.buffer import Buffer
 _POLL_SECONDS = 0.02
 _POLLS_A_LOOK: Final = 50
 """How often Spark is asked for its triggers: it remembers the last 100."""
-_GRACE_SECONDS: Final = 0.7
+_GRACE_SECONDS: Final = 0.25
 _INTERRUPTED: Final = "py4j.protocol.Py4JJavaError: An error occurred while calling foreachBatch.\n: java.lang.InterruptedException"
 """What Spark takes for the end of a query that is stopped."""
 _MOST_TEXT: Final = 500
@@ -172,6 +173,7 @@ class StreamingRun:
         self._is_stopping = True
         is_between = self._running.acquire(timeout=_GRACE_SECONDS)
         self.leaves_functions_open = is_between
+        JAVAS_LOG.hush()
         try:
             query.stop()
         finally:
