@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import threading
 from contextlib import ExitStack
@@ -174,6 +175,24 @@ def test_a_body_that_does_not_come_is_no_failure_of_the_server(
     assert answer.startswith(b"HTTP/1.1 408 ")
     assert b"The body of the request did not come." in answer
     assert caplog.text == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        (a_request("TRACE /jobs"), b"501"),
+        (a_request(f"GET /{70_000 * 'x'}"), b"414"),
+        (a_request("GET /jobs", f"X: {70_000 * 'x'}"), b"431"),
+        (a_request("GET /jobs", *(f"X-{number}: x" for number in range(200))), b"431"),
+    ],
+)
+def test_what_is_no_request_is_answered_as_json_too(text: bytes, status: bytes) -> None:
+    with served(ShownJob()) as client:
+        head, _, body = sent(client.port, text).partition(b"\r\n\r\n")
+    assert head.split()[1] == status
+    assert b"Content-Type: application/json" in head
+    [error] = json.loads(body)["errors"]
+    assert error.endswith(".")
 
 
 def test_a_page_of_another_site_is_refused_before_its_body_is_read() -> None:

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -250,6 +251,11 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(body)
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Answer what is no request, or asks for what no server here does, as all other errors are answered."""
+        self.close_connection = True
+        self._write(Answer({"errors": [f"{message or HTTPStatus(code).phrase}."]}, code))
 
     def log_message(self, format: str, *args: Any) -> None:
         """Say nothing of requests: the terminal is the job's."""
