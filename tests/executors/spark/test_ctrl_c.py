@@ -76,15 +76,18 @@ def test_java_is_hushed_once_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     assert java.levels == ["WARN", "OFF"]
 
 
-def test_a_java_that_logs_otherwise_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_java_that_logs_otherwise_or_is_not_there_is_left_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(JOBS, "interrupted_at", 1.0)
 
     class Package:
         def __getattr__(self, name: str) -> Package:
             return self
 
-    monkeypatch.setattr(SparkContext, "_jvm", Package())
-    JavasLog().hush()
+    for java in (Package(), None):
+        monkeypatch.setattr(SparkContext, "_jvm", java)
+        JavasLog().hush()
 
 
 def test_java_ignores_ctrl_c_if_it_lets_itself_be_told(monkeypatch: pytest.MonkeyPatch) -> None:

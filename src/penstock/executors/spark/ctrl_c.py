@@ -15,9 +15,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Final
 
-from py4j.protocol import Py4JError  # type: ignore[import-untyped]
-from pyspark import SparkContext
-
 from penstock.executors.driver.interrupts import JOBS, take_interrupts
 
 _LOGGERS: Final = ("root", "py4j.java_gateway", "py4j.clientserver")
@@ -53,10 +50,19 @@ def keep_java_running() -> None:
 
     It ends with the program.
     """
+    from pyspark import SparkContext
+
     SparkContext._ensure_initialized()  # noqa: SLF001 - there is no public way to the gateway
-    jvm: Any = SparkContext._jvm  # noqa: SLF001
-    with suppress(Py4JError):  # with -Xrs Java leaves signals alone
+    jvm = _jvm()
+    with suppress(Exception):  # with -Xrs Java leaves signals alone
         jvm.sun.misc.Signal.handle(jvm.sun.misc.Signal("INT"), jvm.sun.misc.SignalHandler.SIG_IGN)
+
+
+def _jvm() -> Any:
+    """Return the way to Spark's Java process; None if this process has none."""
+    from pyspark import SparkContext
+
+    return SparkContext._jvm  # noqa: SLF001 - there is no public way
 
 
 class JavasLog:
@@ -79,9 +85,8 @@ class JavasLog:
         with self._lock:
             if JOBS.interrupted_at is None or self._is_hushed:
                 return
-            jvm: Any = SparkContext._jvm  # noqa: SLF001 - there is no public way to it
-            with suppress(Py4JError, TypeError):  # it is gone, or logs otherwise
-                log4j = jvm.org.apache.logging.log4j
+            with suppress(Exception):  # it is gone, is none of this process, or logs otherwise
+                log4j = _jvm().org.apache.logging.log4j
                 level = log4j.LogManager.getRootLogger().getLevel()
                 set_level = log4j.core.config.Configurator.setRootLevel
                 set_level(log4j.Level.OFF)
@@ -93,7 +98,7 @@ class JavasLog:
     def _speak(self, set_level: Callable[[Any], None], level: Any) -> None:
         with self._lock:
             self._is_hushed = False
-            with suppress(Py4JError, OSError):
+            with suppress(Exception):  # it has ended meanwhile
                 set_level(level)
 
 
