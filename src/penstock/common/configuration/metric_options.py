@@ -15,15 +15,16 @@ METRIC_REPORTERS: Final[ConfigOption[str | None]] = ConfigOption(
     "metrics.reporters",
     str,
     None,
-    "The names of the reporters of metrics that are used, separated by commas. Default: all that have a "
-    "`metrics.reporter.<name>.factory.class`. [Metrics](concepts/metrics.md) says what one is told with "
-    "`metrics.reporter.<name>.*`.",
+    "The names of the metric reporters to use, separated by commas. Default: all that have a "
+    "`metrics.reporter.<name>.factory.class`. [Metrics](concepts/metrics.md) lists the settings "
+    "of each, `metrics.reporter.<name>.*`.",
 )
 SCOPE_DELIMITER: Final = ConfigOption(
     "metrics.scope.delimiter",
     str,
     ".",
-    "What stands between the parts of a metric's identifier, unless `metrics.reporter.<name>.scope.delimiter` is set.",
+    "The separator between the parts of a metric's identifier, unless "
+    "`metrics.reporter.<name>.scope.delimiter` is set.",
 )
 SCOPE_JM: Final = ConfigOption(
     "metrics.scope.jm",
@@ -35,15 +36,15 @@ SCOPE_JM_JOB: Final = ConfigOption(
     "metrics.scope.jm-job",
     str,
     "<host>.jobmanager.<job_name>",
-    "What stands before the names of a job's metrics, in identifiers such as StatsD's.",
+    "The prefix of a job's metrics, in identifiers such as StatsD's.",
     fallback_keys=("metrics.scope.jm.job",),
 )
 SCOPE_TM: Final = ConfigOption(
     "metrics.scope.tm",
     str,
     "<host>.taskmanager.<tm_id>",
-    "What a `*` at the beginning of `metrics.scope.tm-job` stands for. The one task manager is the `driver`, which "
-    "reports for all workers.",
+    "What a `*` at the beginning of `metrics.scope.tm-job` stands for. The only task manager is "
+    "the `driver`, which reports for all workers.",
 )
 SCOPE_TM_JOB: Final = ConfigOption(
     "metrics.scope.tm-job",
@@ -56,11 +57,11 @@ SCOPE_TASK: Final = ConfigOption(
     "metrics.scope.task",
     str,
     "<host>.taskmanager.<tm_id>.<job_name>.<task_name>.<subtask_index>",
-    "What stands before the names of a task's metrics: those of a subtask of a chain of operators.",
+    "The prefix of a task's metrics. A task is a subtask of a chain of operators.",
 )
 SCOPE_OPERATOR: Final = ConfigOption(
     "metrics.scope.operator",
     str,
     "<host>.taskmanager.<tm_id>.<job_name>.<operator_name>.<subtask_index>",
-    "What stands before the names of an operator's metrics, those of the user's functions among them.",
+    "The prefix of an operator's metrics, including those of your functions.",
 )

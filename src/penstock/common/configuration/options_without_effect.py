@@ -36,14 +36,14 @@ CHECKPOINT_TIMEOUT: Final = ConfigOption(
     "execution.checkpointing.timeout",
     Duration,
     Duration.of_minutes(10),
-    "A checkpoint is part of its epoch, and takes as long as it takes.",
+    "A checkpoint is part of its epoch, and has no time limit.",
     minimum=1,
 )
 CHECKPOINT_MIN_PAUSE: Final = ConfigOption(
     "execution.checkpointing.min-pause",
     Duration,
     Duration.of_millis(0),
-    "Each epoch is a checkpoint; execution.epoch.interval says how often one begins.",
+    "Every epoch is a checkpoint; execution.epoch.interval sets how often one begins.",
     minimum=0,
 )
 MAX_CONCURRENT_CHECKPOINTS: Final = ConfigOption(
@@ -57,14 +57,15 @@ TOLERABLE_FAILED_CHECKPOINTS: Final = ConfigOption(
     "execution.checkpointing.tolerable-failed-checkpoints",
     int,
     0,
-    "What cannot be made durable fails its epoch, and the restart strategy decides.",
+    "If something cannot be made durable, its epoch fails, and the restart strategy decides.",
     minimum=0,
 )
 CHECKPOINT_RETENTION: Final = ConfigOption(
     "execution.checkpointing.externalized-checkpoint-retention",
     str,
     "NO_EXTERNALIZED_CHECKPOINTS",
-    "What lies below execution.checkpointing.dir stays when a job is cancelled, and a temporary folder is removed.",
+    "Checkpoints below execution.checkpointing.dir stay when a job is cancelled, and a temporary "
+    "folder is removed.",
     choices=("NO_EXTERNALIZED_CHECKPOINTS", "DELETE_ON_CANCELLATION", "RETAIN_ON_CANCELLATION"),
 )
 UNALIGNED_CHECKPOINTS: Final = ConfigOption(
@@ -92,7 +93,7 @@ INCREMENTAL_CHECKPOINTS: Final = ConfigOption(
     "execution.checkpointing.incremental",
     bool,
     default=False,
-    description="An epoch writes what changed.",
+    description="Every epoch writes what has changed.",
     fallback_keys=("state.backend.incremental",),
 )
 CHANGELOG_ENABLED: Final[ConfigOption[bool | None]] = ConfigOption(
@@ -106,7 +107,7 @@ CLOSURE_CLEANER_LEVEL: Final = ConfigOption(
     "pipeline.closure-cleaner-level",
     str,
     "RECURSIVE",
-    "A Python function is sent to the workers with what it names, and nothing else.",
+    "A Python function is sent to the workers with what it refers to, and nothing else.",
     choices=("NONE", "TOP_LEVEL", "RECURSIVE"),
 )
 FORCE_KRYO: Final = ConfigOption(
@@ -151,5 +152,5 @@ SNAPSHOT_COMPRESSION: Final = ConfigOption(
     "execution.checkpointing.snapshot-compression",
     bool,
     default=False,
-    description="How an epoch's files are written is not chosen.",
+    description="The format of an epoch's files cannot be chosen.",
 )

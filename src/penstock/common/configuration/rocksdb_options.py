@@ -21,14 +21,15 @@ LOCAL_DIRECTORIES: Final[ConfigOption[str | None]] = ConfigOption(
     f"{_PREFIX}localdir",
     str,
     None,
-    "The folders for RocksDB's files, on the disks of the machines that work on state, separated by commas: whole "
-    "paths. Each process takes one of them. Default: the directory of temporary files.",
+    "The folders for RocksDB's files, on the disks of the machines that work on state: absolute "
+    "paths, separated by commas. Each process uses one of them. Default: the directory for "
+    "temporary files.",
 )
 PREDEFINED_OPTIONS: Final = ConfigOption(
     f"{_PREFIX}predefined-options",
     str,
     "DEFAULT",
-    "Values for several of the other keys at once; each of these keys precedes what this one says of it.",
+    "Values for several of the other keys at once; a key that you set yourself takes precedence.",
     choices=(
         "DEFAULT",
         "SPINNING_DISK_OPTIMIZED",
@@ -40,28 +41,30 @@ OPTIONS_FACTORY: Final[ConfigOption[str | None]] = ConfigOption(
     f"{_PREFIX}options-factory",
     str,
     None,
-    "The qualified name of a class derived from `penstock.datastream.state_backend.RocksDBOptionsFactory`, which has "
-    "the last word on RocksDB's options.",
+    "The qualified name of a class derived from "
+    "`penstock.datastream.state_backend.RocksDBOptionsFactory`, which can override all of "
+    "RocksDB's options.",
 )
 MANAGED_MEMORY: Final = ConfigOption(
     f"{_PREFIX}memory.managed",
     bool,
     default=True,
-    description="Whether RocksDB's blocks and what is yet to be written share the memory for state; false leaves "
-    "them to `block.cache-size` and to the sizes and counts of write buffers.",
+    description="Whether RocksDB's blocks and write buffers share the memory for state. If not, "
+    "`block.cache-size` and the sizes and counts of write buffers apply.",
 )
 FIXED_MEMORY: Final[Size] = ConfigOption(
     f"{_PREFIX}memory.fixed-per-slot",
     MemorySize,
     None,
-    "How much memory state in RocksDB may take in each worker process. Default: `state.backend.memory.limit`.",
+    "How much memory state in RocksDB may take in each worker process. Default: "
+    "`state.backend.memory.limit`.",
     minimum=4096,
 )
 WRITE_BUFFER_RATIO: Final = ConfigOption(
     f"{_PREFIX}memory.write-buffer-ratio",
     float,
     0.5,
-    "Which part of the memory for blocks may be taken by what is yet to be written.",
+    "The fraction of the memory for blocks that write buffers may take.",
     minimum=0.01,
     maximum=1,
 )
@@ -69,8 +72,8 @@ PARTITIONED_INDEX_FILTERS: Final[Flag] = ConfigOption(
     f"{_PREFIX}memory.partitioned-index-filters",
     bool,
     None,
-    "Whether indexes and filters are blocks of their own size, so that parts of them can leave the memory. "
-    "Default: false.",
+    "Whether indexes and filters are divided into blocks, so that parts of them can leave the "
+    "memory. Default: false.",
 )
 BACKGROUND_THREADS: Final[Count] = ConfigOption(
     f"{_PREFIX}thread.num",
@@ -83,14 +86,14 @@ OPEN_FILES: Final[Count] = ConfigOption(
     f"{_PREFIX}files.open",
     int,
     None,
-    "How many files are kept open; -1 for all. Default: -1.",
+    "How many files are kept open; -1 means all. Default: -1.",
     minimum=-1,
 )
 LOG_FILE_SIZE: Final[Size] = ConfigOption(
     f"{_PREFIX}log.max-file-size",
     MemorySize,
     None,
-    "How large one of RocksDB's own log files grows. Default: without limit.",
+    "The largest size of one of RocksDB's own log files. Default: without limit.",
     minimum=0,
 )
 LOG_FILES: Final[Count] = ConfigOption(
@@ -104,33 +107,36 @@ LOG_DIRECTORY: Final[ConfigOption[str | None]] = ConfigOption(
     f"{_PREFIX}log.dir",
     str,
     None,
-    "The folder of RocksDB's own log files. Default: that of its other files, with which they go.",
+    "The folder of RocksDB's own log files. Default: that of its other files, with which they are "
+    "deleted.",
 )
 COMPACTION_STYLE: Final[ConfigOption[str | None]] = ConfigOption(
     f"{_PREFIX}compaction.style",
     str,
     None,
-    "How files are merged. Flink has `FIFO` as well, which drops the oldest state and is refused. Default: LEVEL.",
+    "How files are merged. Flink also has `FIFO`, which drops the oldest state; it is refused "
+    "here. Default: LEVEL.",
     choices=("LEVEL", "UNIVERSAL", "NONE"),
 )
 DYNAMIC_LEVEL_SIZE: Final[Flag] = ConfigOption(
     f"{_PREFIX}compaction.level.use-dynamic-size",
     bool,
     None,
-    "Whether the sizes of levels follow that of the last. Default: true; Flink's is false.",
+    "Whether the sizes of levels are derived from the size of the last one. Default: true; "
+    "Flink's is false.",
 )
 TARGET_FILE_SIZE: Final[Size] = ConfigOption(
     f"{_PREFIX}compaction.level.target-file-size-base",
     MemorySize,
     None,
-    "How large a file of the first level grows. Default: 64 mb.",
+    "The largest size of a file of the first level. Default: 64 mb.",
     minimum=1,
 )
 LEVEL_SIZE: Final[Size] = ConfigOption(
     f"{_PREFIX}compaction.level.max-size-level-base",
     MemorySize,
     None,
-    "How large the first level grows. Default: 256 mb.",
+    "The largest size of the first level. Default: 256 mb.",
     minimum=1,
 )
 COMPRESSION_PER_LEVEL: Final[ConfigOption[str | None]] = ConfigOption(
@@ -145,7 +151,8 @@ WRITE_BUFFER_SIZE: Final[Size] = ConfigOption(
     f"{_PREFIX}writebuffer.size",
     MemorySize,
     None,
-    "How much is collected before it is written to a file. Default: a quarter of the memory for blocks, from 1 to 32 mb.",
+    "How much is collected in memory before it is written to a file. Default: a quarter of the "
+    "memory for blocks, from 1 to 32 mb.",
     minimum=1,
 )
 WRITE_BUFFERS: Final[Count] = ConfigOption(
@@ -166,41 +173,43 @@ BLOCK_SIZE: Final[Size] = ConfigOption(
     f"{_PREFIX}block.blocksize",
     MemorySize,
     None,
-    "How large a block is, which is read at once. Default: 4 kb.",
+    "The size of a block, which is read as a whole. Default: 4 kb.",
     minimum=1,
 )
 METADATA_BLOCK_SIZE: Final[Size] = ConfigOption(
     f"{_PREFIX}block.metadata-blocksize",
     MemorySize,
     None,
-    "How large the blocks of partitioned indexes and filters are. Default: 4 kb.",
+    "The size of the blocks of partitioned indexes and filters. Default: 4 kb.",
     minimum=1,
 )
 BLOCK_CACHE_SIZE: Final[Size] = ConfigOption(
     f"{_PREFIX}block.cache-size",
     MemorySize,
     None,
-    "How much memory blocks take, if `memory.managed` is false. Default: 8 mb.",
+    "The memory for blocks if `memory.managed` is false. Default: 8 mb.",
     minimum=1,
 )
 BLOOM_FILTER: Final[Flag] = ConfigOption(
     f"{_PREFIX}use-bloom-filter",
     bool,
     None,
-    "Whether files have Bloom filters, so that most that have not a key are not looked into. Default: false.",
+    "Whether files have Bloom filters, so that most files without a key are not searched for it. "
+    "Default: false.",
 )
 BLOOM_FILTER_BITS: Final = ConfigOption(
     f"{_PREFIX}bloom-filter.bits-per-key",
     float,
     10.0,
-    "How many bits of a Bloom filter a key has.",
+    "How many bits a Bloom filter uses for each key.",
     minimum=1,
 )
 BLOOM_FILTER_OF_BLOCKS: Final = ConfigOption(
     f"{_PREFIX}bloom-filter.block-based-mode",
     bool,
     default=False,
-    description="Whether each block has a Bloom filter, not each file. RocksDB gave that up, and takes files.",
+    description="Whether Bloom filters are per block instead of per file. RocksDB no longer "
+    "supports this, and makes them per file.",
 )
 
 _SPINNING_DISK: Final = {
