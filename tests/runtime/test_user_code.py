@@ -267,13 +267,14 @@ def test_a_single_result_where_several_are_due_is_told_so() -> None:
 
 INSIDE = """
 import warnings
-from penstock.runtime.user_code import stack_level_of_user
+from penstock.runtime.user_code import UserLine, stack_level_of_user
 
 def outer():
-    inner()
+    return inner()
 
 def inner():
     warnings.warn("mind", UserWarning, stacklevel=stack_level_of_user())
+    return UserLine.here()
 """
 
 
@@ -281,8 +282,12 @@ def test_a_warning_names_the_line_that_is_not_the_engines() -> None:
     inside = {"__name__": "penstock.somewhere"}
     exec(compile(INSIDE, "somewhere.py", "exec"), inside)
     with pytest.warns(UserWarning, match="mind") as caught:
-        inside["outer"]()  # type: ignore[operator]
+        line = inside["outer"]()  # type: ignore[operator]
     assert caught[0].filename == __file__
+    assert (line.file, line.number, line.module) == (__file__, caught[0].lineno, __name__)
+    with pytest.warns(UserWarning, match="mind") as later:
+        line.warn(UserWarning("mind"))
+    assert (later[0].filename, later[0].lineno) == (__file__, caught[0].lineno)
 
 
 def test_of_what_was_opened_the_hint_speaks_of_no_record() -> None:

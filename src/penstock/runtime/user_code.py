@@ -7,7 +7,9 @@ import copy
 import inspect
 import sysconfig
 import traceback
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from dataclasses import dataclass
 from functools import partial
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -118,6 +120,34 @@ def stack_level_of_user() -> int:
         frame = frame.f_back
         level += 1
     return level
+
+
+@dataclass(frozen=True)
+class UserLine:
+    """The line of the user's that is running, to be named by a warning that another thread gives later.
+
+    Attributes:
+        file: The file.
+        number: The line in it.
+        module: The module.
+    """
+
+    file: str
+    number: int
+    module: str
+
+    @classmethod
+    def here(cls) -> UserLine:
+        """Return the first line on the stack that is not penstock's."""
+        for frame, number in traceback.walk_stack(inspect.currentframe()):
+            found = cls(frame.f_code.co_filename, number, frame.f_globals.get("__name__", ""))
+            if not _is_of_package(frame):
+                break
+        return found
+
+    def warn(self, warning: Warning) -> None:
+        """Warn of what has to do with this line."""
+        warnings.warn_explicit(warning, type(warning), self.file, self.number, self.module)
 
 
 def failing_record(block: Block, rest: Iterator[Any]) -> str | None:

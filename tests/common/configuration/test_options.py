@@ -76,6 +76,7 @@ def names_read_below(package: str) -> set[str]:
         ("pipeline.operator-chaining.enabled", True),
         ("execution.checkpointing.mode", "EXACTLY_ONCE"),
         ("state.backend.type", "hashmap"),
+        ("rest.async.store-duration", Duration.of_seconds(10)),
     ],
 )
 def test_has_the_defaults_that_programs_rely_on(key: str, default: object) -> None:

@@ -52,7 +52,7 @@ REST_BIND_ADDRESS: Final = ConfigOption(
 REST_STORE_DURATION: Final = ConfigOption(
     "rest.async.store-duration",
     Duration,
-    Duration(10_000),
+    Duration.of_seconds(10),
     "How long a program whose jobs have ended keeps answering those who requested a savepoint or "
     "a stop and have not yet fetched the result; as soon as they have, it goes on, or ends. "
     "Flink's default is 5 min.",

@@ -53,6 +53,7 @@ from penstock.executors.driver.savepoints import Savepoints
 from penstock.executors.port import JobRequest
 from penstock.interruptible import wait_until
 from penstock.runtime.program import Program
+from penstock.runtime.user_code import UserLine
 
 _LOG = logging.getLogger("penstock")
 _SECONDS_AFTER_INTERRUPT: Final = 1.2
@@ -122,6 +123,7 @@ class Job:
         self._log = TaskLog()
         RECENT_LOG.listen()
         self._late_records = LateRecordsLog(request.name)
+        self._started_at = UserLine.here()
         self._engine = threading.Thread(target=self._work, name=f"job-{job_id}", daemon=True)
         self._reader = threading.Thread(target=self._read, name=f"epochs-{job_id}", daemon=True)
         # What cannot be made until here leaves nothing behind.
@@ -377,7 +379,7 @@ class Job:
             self._has_warned = True
             reports = list(self._progress.operators.values())
         if is_due and self._request.graph.is_bounded:
-            warn_of_late_records(self._request.name, reports)
+            warn_of_late_records(self._request.name, reports, self._started_at)
 
     def check_may_wait(self) -> None:
         """Make sure that whoever calls this may wait for the end of the job.

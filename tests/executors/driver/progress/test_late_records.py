@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import logging
 import re
 import warnings
@@ -71,6 +72,23 @@ def test_a_job_tells_it_once_to_whoever_waits_for_it() -> None:
     with pytest.warns(LateRecordsDroppedWarning):
         client.wait()
     client.wait()
+
+
+def run(stream: DataStream, way: str) -> None:
+    if way == "collect":
+        list(stream.execute_and_collect())
+        return
+    stream.print()
+    client = stream.get_execution_environment().execute_async()
+    client.wait() if way == "wait" else client.get_job_execution_result().result()
+
+
+@pytest.mark.parametrize("way", ["wait", "future", "collect"])
+def test_the_warning_names_the_line_that_started_the_job_whatever_thread_gives_it(way: str) -> None:
+    with pytest.warns(LateRecordsDroppedWarning) as caught:
+        run(summed(windows(local_environment())), way)
+    assert caught[0].filename == __file__
+    assert "execute" in linecache.getline(__file__, caught[0].lineno)
 
 
 def test_results_that_are_collected_come_before_the_warning() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
@@ -11,7 +10,7 @@ from penstock.common.plain_text import counted, shown_name
 from penstock.errors import LateRecordsDroppedWarning
 from penstock.runtime.late_records import LATENESS
 from penstock.runtime.metrics import LATE_RECORDS, Distribution
-from penstock.runtime.user_code import stack_level_of_user
+from penstock.runtime.user_code import UserLine
 
 _LOG: Final = logging.getLogger("penstock")
 _EXACT_MILLIS: Final = 10_000
@@ -20,26 +19,26 @@ Reports = Iterable[Mapping[str, Any]]
 """What each operator did in all epochs."""
 
 
-def warn_of_late_records(job: str, reports: Reports) -> None:
+def warn_of_late_records(job: str, reports: Reports, line: UserLine) -> None:
     """Warn that a bounded job has dropped late records, if it has.
 
     Args:
         job: The name of the job.
         reports: What its operators did.
+        line: Where it was started.
     """
     dropped = _Dropped(reports)
     if not dropped.count:
         return
     more = dropped.more
     enough = f"; {more} more would have kept all of them" if more else ""
-    warnings.warn(
+    line.warn(
         LateRecordsDroppedWarning(
             f"The bounded job {job!r} dropped records that came behind the watermark: {dropped.where}.\n\n"
             "Hint: In BATCH mode (set_runtime_mode) none is late. Else let the watermark stay further behind "
             f"(for_bounded_out_of_orderness{enough}), keep windows for late records (allowed_lateness), or take "
             "these in a side output (side_output_late_data)."
-        ),
-        stacklevel=stack_level_of_user(),
+        )
     )
 
 
