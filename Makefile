@@ -28,7 +28,7 @@ check: .setup-check  ## format, lint, types, import rules, documentation
 	$(VENV)/mypy $(LINTED)
 	$(VENV)/lint-imports --cache-dir .cache/import-linter
 	$(VENV)/python scripts/check_spark_access.py
-	$(VENV)/mkdocs build --strict --quiet
+	$(VENV)/mkdocs build --strict
 
 test: .setup-test  ## the whole test suite
 	$(VENV)/python -m pytest -m "not spark and not kafka and not browser" -n 3 --dist worksteal
