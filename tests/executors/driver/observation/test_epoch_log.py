@@ -140,6 +140,20 @@ def test_epochs_that_failed_are_found_when_a_hundred_others_have_followed() -> N
     assert [epoch.number for epoch in job.log.failures] == list(range(2, 12))
 
 
+def test_the_last_epoch_that_was_committed_is_known_however_many_failed_since() -> None:
+    job = VirtualJob()
+    job.epoch(1.0)
+    job.epoch(1.0)
+    for count in range(150):
+        job.now += 1.0
+        with pytest.raises(KeyError), job.log.epoch(2):
+            raise KeyError(count)
+    found = job.log.noted().epochs
+    assert [epoch.number for epoch in found if epoch.failure is None] == [1]
+    assert len(found) == 111
+    assert sorted(found, key=lambda epoch: epoch.begun) == list(found)
+
+
 def test_a_job_that_rests_reads_nothing_and_is_idle() -> None:
     job = VirtualJob()
     job.epoch(10.0, records=100)

@@ -4,10 +4,12 @@ import gc
 import weakref
 
 import pytest
+from tests.executors.driver.observation.virtual import SINCE_1970, VirtualJob
 
 from penstock import uncaught
 from penstock.common import Configuration, JobStatus
 from penstock.errors import PenstockError
+from penstock.executors.driver.observation.epoch_log import Clocks
 from penstock.executors.driver.observation.observed_job import ObservedJob
 from penstock.executors.driver.observation.running_jobs import JobRegistry, observed
 from penstock.executors.port import JobRequest
@@ -81,3 +83,15 @@ def test_nothing_is_left_of_jobs_that_were_forgotten_but_never_asked_for() -> No
         job.ended(JobStatus.FINISHED)
     gc.collect()
     assert found() is None
+
+
+def test_an_epoch_that_failed_took_until_it_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    job = VirtualJob()
+    seen = ObservedJob("failing", request(), Clocks(lambda: job.now, lambda: SINCE_1970 + job.now))
+    monkeypatch.setattr(seen, "_log", job.log)
+    job.log.begin(0)
+    job.now += 2.0
+    job.log.fail(KeyError())
+    job.now += 60.0
+    (epoch,) = seen.view().epochs
+    assert (epoch.duration, epoch.running) == (2000, 2000)

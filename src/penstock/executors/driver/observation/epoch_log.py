@@ -58,6 +58,7 @@ class NotedEpoch:
         ran: When its tasks were done; None if they are not.
         committed: When its metadata was written; None if it is not.
         published: When sinks had published it; None if they have not.
+        failed: When it failed; None if it did not.
         records_in: How many records its sources read.
         handles: The files of all state after it.
         handles_before: Those before it.
@@ -72,6 +73,7 @@ class NotedEpoch:
     ran: float | None = None
     committed: float | None = None
     published: float | None = None
+    failed: float | None = None
     records_in: int = 0
     handles: Handles = field(default_factory=dict)
     handles_before: Handles = field(default_factory=dict)
@@ -188,7 +190,7 @@ class Noted(NamedTuple):
     """What was noted until a moment: nothing in it changes any more, but for the epochs that are not over.
 
     Attributes:
-        epochs: The last ones, with older ones that failed; see `EpochLog`, as for the others that have the same names.
+        epochs: The last ones, with older ones that failed and the last one that was committed; see `EpochLog`, as for the others that have the same names.
         running: The epoch that is running.
         completed: How many were committed.
         failed: How many failed.
@@ -238,6 +240,7 @@ class EpochLog:
     Attributes:
         epochs: The last hundred that were committed or failed, oldest first.
         failures: The last ten before those that failed, oldest first.
+        done: The last one that was committed, however long ago; None before the first.
         running: The epoch that is running, or being published; None between two.
         completed: How many were committed.
         failed: How many failed.
@@ -263,6 +266,7 @@ class EpochLog:
         self._lock = threading.Lock()
         self.epochs: deque[NotedEpoch] = deque()
         self.failures: deque[NotedEpoch] = deque(maxlen=_MOST_FAILED)
+        self.done: NotedEpoch | None = None
         self.running: NotedEpoch | None = None
         self.completed = 0
         self.failed = 0
@@ -345,6 +349,7 @@ class EpochLog:
                     epoch.records_in += report.metrics[0][1]
             self.records_in += epoch.records_in
             self.completed += 1
+            self.done = epoch
             self._keep(epoch)
             self._recent.changed(epoch.committed)
 
@@ -366,6 +371,13 @@ class EpochLog:
             if oldest.failure is not None:
                 self.failures.append(oldest)
 
+    def _older(self) -> list[NotedEpoch]:
+        older = list(self.failures)
+        if self.done is not None and self.done.begun < self.epochs[0].begun:
+            older.append(self.done)
+            older.sort(key=lambda epoch: epoch.begun)
+        return older
+
     def published(self) -> None:
         """Note that sinks have published the epoch."""
         with self._lock:
@@ -380,7 +392,7 @@ class EpochLog:
         with self._lock:
             epoch, self.running = self.running, None
             if epoch is not None and epoch.committed is None:
-                epoch.failure = error
+                epoch.failure, epoch.failed = error, self.clocks.seconds()
                 self.failed += 1
                 self._keep(epoch)
 
@@ -393,7 +405,7 @@ class EpochLog:
         with self._lock:
             samples = [one for kept in self.samples.values() for one in kept]
             return Noted(
-                (*self.failures, *self.epochs),
+                (*self._older(), *self.epochs),
                 self.running,
                 self.completed,
                 self.failed,

@@ -305,7 +305,7 @@ class ObservedJob:
     def _epoch_now(self, epoch: NotedEpoch) -> EpochView:
         sizes = {} if self._program is None else sizes_by_vertex(self._program, epoch.handles)
         before = {handle.name for files in epoch.handles_before.values() for handle in files}
-        end = epoch.committed or self._clocks.seconds()
+        end = epoch.committed or epoch.failed or self._clocks.seconds()
         ran = epoch.ran or end
         return EpochView(
             number=epoch.number,
