@@ -13,7 +13,7 @@ export function svg(tag, properties = {}, ...children) {
 
 function fill(node, properties, children) {
   for (const [name, value] of Object.entries(properties)) {
-    if (name === "text") node.textContent = value;
+    if (name === "text") node.textContent = straight(value);
     else if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
     else mark(node, name, value);
   }
@@ -21,8 +21,14 @@ function fill(node, properties, children) {
   return node;
 }
 
+/** A text without marks that would turn round, or move, what stands beside it. */
+function straight(text) {
+  return String(text ?? "").replace(/[\u202a-\u202e\u2066-\u2069]/g, " ");
+}
+
 /** Set a text, if it is another one: what is selected in the others stays so. */
-export function put(node, text) {
+export function put(node, given) {
+  const text = straight(given);
   const only = node.firstChild;
   if (only && only === node.lastChild && only.nodeType === Node.TEXT_NODE) {
     if (only.data !== text) only.data = text;

@@ -39,13 +39,14 @@ export function bytes(number) {
   return `${whole.format(scaled)} PB`;
 }
 
-/** How long milliseconds are, by their two largest units. */
+/** How long milliseconds are, by their two largest units; from a second on as the driver says it in sentences. */
 export function duration(ms) {
   if (ms === null || ms === undefined) return NONE;
   if (ms < 0) return `−${duration(-ms)}`;
   if (ms < 1000) return `${Math.round(ms)} ms`;
-  if (ms < 60_000) return `${tenths.format(Math.floor(ms / 100) / 10)} s`;
-  const seconds = Math.floor(ms / 1000);
+  if (ms < 9_950) return `${(ms / 1000).toFixed(1)} s`;
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 60) return `${seconds} s`;
   for (const [size, unit, small, part] of [[86400, "d", 3600, "h"], [3600, "h", 60, "min"], [60, "min", 1, "s"]]) {
     if (seconds >= size) {
       const large = Math.floor(seconds / size);

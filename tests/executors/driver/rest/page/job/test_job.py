@@ -11,6 +11,7 @@ from tests.executors.driver.rest.page import views
 from tests.executors.driver.rest.page.browser import Browser
 from tests.executors.driver.rest.page.driver import Driver
 
+from penstock.common.plain_text import span_text
 from penstock.executors.driver.rest.shared_views import page_view
 
 pytestmark = pytest.mark.browser
@@ -247,3 +248,76 @@ def test_a_chain_with_many_operators_stays_a_box(driver: Driver, browser: Browse
     browser.shows("and 39 more")
     browser.click(".box")
     browser.one(".chain td", "Step 49")
+
+
+WORDS = """
+    const found = [...document.querySelectorAll(".how")].map((each) => each.getBoundingClientRect());
+    const apart = (one, other) => one.right <= other.left || other.right <= one.left || one.bottom <= other.top || other.bottom <= one.top;
+    return [found.length, found.every((one, at) => found.slice(at + 1).every((other) => apart(one, other)))];
+"""
+
+
+def test_the_words_of_edges_lie_on_no_others(driver: Driver, browser: Browser) -> None:
+    source = views.make_chain(["Source: clicks"])
+    branches = [views.make_chain([f"Branch {number}"], (source, "HASH")) for number in range(8)]
+    driver.job.now = lambda: dataclasses.replace(views.clicks(), vertices=(source, *branches))
+    browser.open(driver.address + JOB, width=390)
+    browser.one(".box")
+    assert browser.run(WORDS) == [8, True]
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+def test_names_of_a_usual_length_are_not_cut(driver: Driver, browser: Browser, width: int) -> None:
+    chain = views.make_chain(["Timestamps/Watermarks", "Source: second shop", "Sink: Nowhere"])
+    driver.job.now = lambda: dataclasses.replace(views.clicks(), vertices=(chain,))
+    browser.open(driver.address + JOB, width=width)
+    browser.one(".box")
+    cut = """
+        const isCut = (it) => it.scrollWidth > it.clientWidth || it.scrollHeight > it.clientHeight + 1;
+        return [...document.querySelectorAll(".operator .name")].filter(isCut).map((it) => it.textContent);
+    """
+    assert browser.run(cut) == []
+
+
+def test_figures_that_do_not_fill_their_rows_leave_no_hole(
+    driver: Driver, browser: Browser
+) -> None:
+    browser.open(driver.address + JOB, width=720)
+    browser.one(".tile")
+    ground = "return ['.tiles', '.tile'].map((it) => getComputedStyle(document.querySelector(it)).backgroundColor)"
+    tiles, tile = browser.run(ground)
+    assert tiles == tile
+
+
+def test_a_name_that_turns_letters_round_turns_no_others(driver: Driver, browser: Browser) -> None:
+    driver.job.now = lambda: dataclasses.replace(views.clicks(), name="clicks \u202e<b> \u2067end")
+    browser.open(driver.address + JOB)
+    assert browser.one("h1").text == "clicks <b> end"
+
+
+def test_figures_are_those_of_the_sentences(driver: Driver, browser: Browser) -> None:
+    job = views.clicks()
+    job = dataclasses.replace(
+        job, epochs_completed=19_724, watermark=job.at - 3_560, watermark_lag=3_560
+    )
+    driver.job.now = lambda: job
+    browser.open(driver.address + JOB)
+    browser.one(".tile", "19,724")
+    browser.one(".tile", "3.6 s")
+    browser.shows("Event time is 3.6 s behind the clock.")
+
+
+def test_lengths_of_time_are_said_as_by_the_driver(call: Callable[..., Any]) -> None:
+    lengths = [1000, 1049, 1050, 3_560, 9_949, 9_950, 12_300, 59_499, 59_500, 200_000, 3_599_900]
+    lengths += [3_600_000, 93_600_000]
+    said = call("format.js", "return given[0].map(it.duration)", lengths)
+    assert said == [span_text(millis) for millis in lengths]
+
+
+def test_of_a_failed_epoch_nothing_is_said_that_is_not_known(
+    driver: Driver, browser: Browser
+) -> None:
+    browser.open(driver.address + JOB + "/epochs")
+    browser.one(".place-of-section select").send_keys("Those that failed")
+    row = browser.one("tbody tr", "failed: KeyError: 'article-77'")
+    assert row.text.count("\u2013") == 3

@@ -1,7 +1,7 @@
 // Epochs as a timeline, by where their time went.
 
 import { barCell, el, keep, mark, put, vary } from "../dom.js";
-import { bytes, clock, count, duration, plural } from "../format.js";
+import { NONE, bytes, clock, count, duration, plural } from "../format.js";
 import { table } from "../table.js";
 
 const PARTS = ["planning", "running", "committing", "other", "publishing"];
@@ -47,9 +47,9 @@ export function epochs() {
     { head: "Began", kind: "number", text: (row) => clock(row.started) },
     { head: "Took", kind: "number", text: (row) => duration(whole(row)) },
     { head: "Where its time went", kind: "times", make: barCell, show: (node, row) => node.shown.show(shares(row), words(row)) },
-    { head: "Records", kind: "number", text: (row) => count(row.records_in) },
-    { head: "State", kind: "number", text: (row) => bytes(row.state_size) },
-    { head: "Changed", kind: "number", text: (row) => bytes(row.changed_size) },
+    { head: "Records", kind: "number", text: (row) => (row.failure ? NONE : count(row.records_in)) },
+    { head: "State", kind: "number", text: (row) => (row.failure ? NONE : bytes(row.state_size)) },
+    { head: "Changed", kind: "number", text: (row) => (row.failure ? NONE : bytes(row.changed_size)) },
     { head: "Kind", kind: "kind", make: () => el("span"), show: (node, row) => showKind(node, row, saved.has(row.number)) },
   ], keyOf, "tall");
   const node = el("section", { class: "panel", "aria-label": "Epochs" }, el("h2", { text: "Epochs" }), summary,

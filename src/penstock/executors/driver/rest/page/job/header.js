@@ -1,7 +1,7 @@
 // The head of a job's page: what it does, how far it is behind and why, and its figures.
 
 import { el, keep, mark, put, say, svg } from "../dom.js";
-import { brief, bytes, count, duration, isEnd, isTime, lag, list, rate, watermark } from "../format.js";
+import { bytes, count, duration, isEnd, isTime, lag, list, rate, watermark } from "../format.js";
 import { hasEnded, tone } from "../status.js";
 import { steering } from "../steering.js";
 
@@ -58,11 +58,11 @@ function tiles(view) {
     { name: "Watermark lag", value: hasTime ? lag(view.watermark, view.at) : isEnd(view.watermark) ? "0 ms" : "–",
       more: isTime(view.watermark) || isEnd(view.watermark) ? `watermark ${watermark(view.watermark, view.at)}` : noWatermark(view), tone: view.holding_back.length ? "warn" : "" },
     { name: "State", value: bytes(view.state_size), more: `${bytes(view.checkpoint_size)} in the last epoch` },
-    { name: "Last epoch took", value: last ? duration(last.duration) : "–", more: last ? `number ${last.number}, ${duration(Math.max(0, view.at - last.started - last.duration))} ago` : "none yet" },
-    { name: "Epochs committed", value: brief(view.epochs_completed), more: failures(view), tone: view.epochs_failed ? "warn" : "" },
+    { name: "Last epoch took", value: last ? duration(last.duration) : "–", more: last ? `number ${count(last.number)}, ${duration(Math.max(0, view.at - last.started - last.duration))} ago` : "none yet" },
+    { name: "Epochs committed", value: count(view.epochs_completed), more: failures(view), tone: view.epochs_failed ? "warn" : "" },
     { name: "Restarts", value: count(view.restarts), more: view.restored_epoch === null ? "began without a checkpoint" : `began from epoch ${view.restored_epoch}`, tone: view.restarts ? "warn" : "" },
     { name: "Late", value: count(view.late_records), more: "dropped", tone: view.late_records ? "warn" : "" },
-    { name: "Failed", value: count(view.failed_records), more: view.filtered_records ? `passed over; ${brief(view.filtered_records)} filtered out` : "passed over", tone: view.failed_records ? "bad" : "" },
+    { name: "Failed", value: count(view.failed_records), more: view.filtered_records ? `passed over; ${count(view.filtered_records)} filtered out` : "passed over", tone: view.failed_records ? "bad" : "" },
   ];
 }
 
@@ -74,7 +74,7 @@ function noWatermark(view) {
 function failures(view) {
   const last = view.epochs.findLast((epoch) => epoch.failure);
   if (!view.epochs_failed) return "none failed";
-  return `${count(view.epochs_failed)} more failed${last ? `, the last one ${last.number}` : ""}`;
+  return `${count(view.epochs_failed)} more failed${last ? `, the last one ${count(last.number)}` : ""}`;
 }
 
 function makeTile(tile, history) {

@@ -1,7 +1,7 @@
 // The chains of a job as a picture that moves.
 
 import { bar, el, keep, mark, put, svg, vary } from "../dom.js";
-import { brief, lag, percent, rate } from "../format.js";
+import { brief, lag, percent, plural, rate } from "../format.js";
 import { curve, layout } from "./layout.js";
 
 const MOST_OPERATORS = 12;
@@ -12,6 +12,8 @@ const PADDING = 12;
 const DASH = 18;
 /** By how much more a subtask is busy than the mean if that is worth a word. */
 const UNEVEN = 0.15;
+/** An edge that goes less to the side than this lies behind words above it. */
+const STRAIGHT = 40;
 
 export const still = matchMedia("(prefers-reduced-motion: reduce)");
 
@@ -70,7 +72,12 @@ function place(state, parts) {
     vary(box, "--x", `${x}px`);
     vary(box, "--y", `${y}px`);
   }
-  state.routes = new Map([...found.routes].map(([id, points]) => [id, { path: curve(points, down), middle: middle(points, way) }]));
+  const sent = new Map();
+  for (const edge of state.edges) sent.set(edge.from, (sent.get(edge.from) ?? 0) + 1);
+  state.routes = new Map(state.edges.filter((edge) => found.routes.has(edge.id)).map((edge) => {
+    const points = found.routes.get(edge.id);
+    return [edge.id, { path: curve(points, down), words: words(points, down, way === "column" && sent.get(edge.from) === 1) }];
+  }));
   mark(parts.lines, "width", found.width);
   mark(parts.lines, "height", found.height);
   vary(parts.canvas, "--scale", String(scale));
@@ -89,10 +96,14 @@ function fitting(sizes, edges, room) {
   return best;
 }
 
-/** Where the words of an edge stand: before the box that it leads to; in a column behind that which it comes from. */
-function middle(points, way) {
-  const [a, b] = way === "column" ? points : points.slice(-2);
-  return { x: (a.x + b.x) / 2, y: (a.y + b.y) / 2 };
+/**
+ * Where the words of an edge stand: before the box that it leads to, or behind that which it comes from; beside the edge
+ * where it goes straight down, else above it.
+ */
+function words(points, down, isBehind) {
+  const [a, b] = isBehind ? points : points.slice(-2);
+  const [x, y] = [(a.x + b.x) / 2, (a.y + b.y) / 2];
+  return down && Math.abs(a.x - b.x) < STRAIGHT ? { x: x + 10, y: y + 4, anchor: "start" } : { x, y: y - 8, anchor: "middle" };
 }
 
 function makeBox(vertex, open) {
@@ -130,7 +141,7 @@ function showBox(item, vertex, state) {
   mark(box, "data-times", vertex.operators.some((operator) => operator.busy !== null) ? "known" : null);
   put(width, `×${vertex.parallelism}`);
   mark(box, "aria-pressed", String(state.selected === vertex.vertex_id));
-  mark(box, "aria-label", `Chain ${vertex.name}, ${vertex.parallelism} subtasks, ${rate(vertex.times.records_in_per_second)} records per second in, ` +
+  mark(box, "aria-label", `Chain ${vertex.name}, ${plural(vertex.parallelism, "subtask")}, ${rate(vertex.times.records_in_per_second)} records per second in, ` +
     `busy ${percent(busy)}, back-pressured ${percent(waits)}, watermark lag ${lag(vertex.watermark, at)}`);
   mark(item, "data-load", busiest(vertex).busy > 0.8 ? "full" : waits > 0.3 ? "waits" : "easy");
 }
@@ -163,8 +174,9 @@ function showEdges(state, flows) {
     const [pipe, flow, label] = group.children;
     mark(pipe, "d", route.path);
     mark(flow, "d", route.path);
-    mark(label, "x", route.middle.x);
-    mark(label, "y", route.middle.y - 8);
+    mark(label, "x", route.words.x);
+    mark(label, "y", route.words.y);
+    mark(label, "text-anchor", route.words.anchor);
     put(label, state.edges.length > MOST_WORDS ? "" : `${edge.how.toLowerCase()} ${brief(edge.rate)}/s`);
     vary(group, "--thick", (1.5 + Math.min(5, Math.log10(1 + edge.rate))).toFixed(1));
     move(flow, edge.rate);
@@ -173,7 +185,7 @@ function showEdges(state, flows) {
 
 function makeEdge() {
   return svg("g", { class: "edge" }, svg("path", { class: "pipe" }), svg("path", { class: "flow", "marker-end": "url(#tip)" }),
-    svg("text", { class: "how", "text-anchor": "middle" }));
+    svg("text", { class: "how" }));
 }
 
 /** Let the dashes of an edge run, the faster the more there is of them; at rest, and for whom motion is too much, they stand. */
