@@ -279,6 +279,20 @@ def test_names_of_a_usual_length_are_not_cut(driver: Driver, browser: Browser, w
     assert browser.run(cut) == []
 
 
+def test_the_usual_names_take_one_line(driver: Driver, browser: Browser) -> None:
+    chain = views.make_chain(["Timestamps/Watermarks", "Source: second shop", "Step"])
+    operators = tuple(dataclasses.replace(operator, busy=None) for operator in chain.operators)
+    chain = dataclasses.replace(chain, operators=operators)
+    driver.job.now = lambda: dataclasses.replace(views.clicks(), vertices=(chain,))
+    browser.open(driver.address + JOB)
+    browser.one(".box")
+    heights = (
+        "return [...document.querySelectorAll('.operator .name')].map((it) => it.clientHeight)"
+    )
+    *_, first, second, step = browser.run(heights)
+    assert first == second == step
+
+
 def test_figures_that_do_not_fill_their_rows_leave_no_hole(
     driver: Driver, browser: Browser
 ) -> None:
