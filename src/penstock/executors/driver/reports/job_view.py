@@ -322,7 +322,7 @@ class JobView:
         checkpoint_interval: How often an epoch is committed; None where as soon as possible.
         vertices: Its chains, in topological order.
         epochs: The last hundred epochs, oldest first, those that failed among them; and before them the last ten
-            older ones that failed.
+            older ones that failed, and the last one that was committed if it is none of the hundred.
         epochs_completed: How many epochs were committed since it was started here.
         epochs_failed: How many failed.
         restored_epoch: The epoch that it began from; None if from none.
