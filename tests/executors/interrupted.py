@@ -97,6 +97,8 @@ def _commit_slowly(marker: str) -> None:
 
 def _environment(session: str) -> tuple[StreamExecutionEnvironment, DataStream]:
     configuration = Configuration().set_integer("parallelism.default", 2)
+    # On a busy machine it would come in between.
+    configuration.set_string("execution.progress.interval", "1 h")
     if session == "local":
         configuration.set_string("execution.target", "local")
         env = StreamExecutionEnvironment.get_execution_environment(configuration)

@@ -77,6 +77,7 @@ def test_it_is_named_to_no_later_session() -> None:
 def test_what_started_the_program_has_named_it_already(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(PYTHON)
     monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "1")
+    monkeypatch.setattr("penstock.executors.spark.session.keep_java_running", lambda: None)
     assert built() is None
     assert built("/python/of/the/program") == "/python/of/the/program"
     assert PYTHON not in os.environ

@@ -1,19 +1,26 @@
-"""Ctrl-C while a job is being started on Spark, which takes seconds, most of them in calls of the Java process.
+"""Ctrl-C while a job starts on Spark or runs there, as far as it is about Java. Only classic pyspark has a process of it.
 
-Spark's own handler calls the Java process too, in the middle of the call that Ctrl-C interrupts, and fails with two
-tracebacks; and py4j, which makes the calls, logs one of each that is interrupted.
+A start takes seconds, most of them in calls of the Java process. Spark's own handler calls it too, in the middle of the
+call that Ctrl-C interrupts, and fails with two tracebacks; and py4j, which makes the calls, logs one of each that is
+interrupted.
+
+A terminal sends Ctrl-C to all of its processes. A Java process that pyspark starts ignores it, but that of spark-submit
+does not: it ends while the program still uses it, and says so at length.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Final
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, Final
 
 from penstock.executors.driver.interrupts import JOBS, take_interrupts
 
 _LOGGERS: Final = ("root", "py4j.java_gateway", "py4j.clientserver")
+_SECONDS_HUSHED: Final = 5.0
+"""Spark kills a task that does not end by itself after two."""
 
 
 class _Unheard(logging.Filter):
@@ -37,3 +44,63 @@ def interruptible_start() -> Iterator[None]:
     with JOBS.starting():
         take_interrupts()
         yield
+
+
+def keep_java_running() -> None:
+    """Have the Java process of spark-submit ignore Ctrl-C, as do the workers that it starts from now on.
+
+    It ends with the program.
+    """
+    from pyspark import SparkContext
+
+    SparkContext._ensure_initialized()  # noqa: SLF001 - there is no public way to the gateway
+    jvm = _jvm()
+    with suppress(Exception):  # with -Xrs Java leaves signals alone
+        jvm.sun.misc.Signal.handle(jvm.sun.misc.Signal("INT"), jvm.sun.misc.SignalHandler.SIG_IGN)
+
+
+def _jvm() -> Any:
+    """Return the way to Spark's Java process; None if this process has none."""
+    from pyspark import SparkContext
+
+    return SparkContext._jvm  # noqa: SLF001 - there is no public way
+
+
+class JavasLog:
+    """The log of Spark's Java process.
+
+    Args:
+        seconds: For how many seconds it is silent when it is hushed.
+    """
+
+    def __init__(self, seconds: float = _SECONDS_HUSHED) -> None:
+        self._seconds = seconds
+        self._lock = threading.Lock()
+        self._is_hushed = False
+
+    def hush(self) -> None:
+        """Have nothing logged for some seconds, if Ctrl-C is why something is stopped now.
+
+        Java warns of each task that it kills, and if it ends itself meanwhile reports errors that are none.
+        """
+        with self._lock:
+            if JOBS.interrupted_at is None or self._is_hushed:
+                return
+            with suppress(Exception):  # it is gone, is none of this process, or logs otherwise
+                log4j = _jvm().org.apache.logging.log4j
+                level = log4j.LogManager.getRootLogger().getLevel()
+                set_level = log4j.core.config.Configurator.setRootLevel
+                set_level(log4j.Level.OFF)
+                self._is_hushed = True
+                timer = threading.Timer(self._seconds, self._speak, (set_level, level))
+                timer.daemon = True
+                timer.start()
+
+    def _speak(self, set_level: Callable[[Any], None], level: Any) -> None:
+        with self._lock:
+            self._is_hushed = False
+            with suppress(Exception):  # it has ended meanwhile
+                set_level(level)
+
+
+JAVAS_LOG: Final = JavasLog()

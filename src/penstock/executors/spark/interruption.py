@@ -18,7 +18,7 @@ from typing import Final
 from pyspark import TaskContext
 from pyspark.sql import SparkSession
 
-from penstock.executors.spark.java_interrupts import JAVAS_LOG
+from penstock.executors.spark.ctrl_c import JAVAS_LOG
 
 _POLL_SECONDS: Final = 0.05
 

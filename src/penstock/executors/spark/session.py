@@ -17,10 +17,10 @@ from penstock.common.configuration.options import PYTHON_EXECUTABLE
 from penstock.common.configuration.remarks import say_once
 from penstock.errors import JavaProcessLostError, PenstockError, SessionLostError
 from penstock.executors.driver.interrupts import take_interrupts
+from penstock.executors.spark.ctrl_c import keep_java_running
 from penstock.executors.spark.interpreter import interpreter_for
 from penstock.executors.spark.jars import check_jars, jars_of
 from penstock.executors.spark.java import ensure_java
-from penstock.executors.spark.java_interrupts import keep_java_running
 from penstock.executors.spark.java_process import forget_dead_process, java_process
 from penstock.executors.spark.kafka.package import resolved
 from penstock.executors.spark.memory_signs import shows_memory

@@ -23,10 +23,10 @@ from penstock.executors.driver.checkpoints import Checkpoints
 from penstock.executors.driver.epoch_loop import is_soon, warn_of_end
 from penstock.executors.driver.epoch_runner import EpochRunner
 from penstock.executors.driver.planning import Plans
+from penstock.executors.spark.ctrl_c import JAVAS_LOG
 from penstock.executors.spark.failures import as_penstock_error, is_of_spark
 from penstock.executors.spark.frames.epoch_frames import SparkSource
 from penstock.executors.spark.interruption import note_of
-from penstock.executors.spark.java_interrupts import JAVAS_LOG
 from penstock.executors.spark.page.names import query_name
 from penstock.executors.spark.prepared_job import PreparedJob
 from penstock.executors.spark.runs.disk_log import DiskLog
