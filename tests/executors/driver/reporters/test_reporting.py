@@ -87,6 +87,14 @@ class Hanging(Kept):
         Hanging.may_go_on.wait(SECONDS)
 
 
+class SlowToOpen(Kept):
+    may_go_on: ClassVar[threading.Event]
+
+    def open(self, config: MetricConfig) -> None:
+        SlowToOpen.may_go_on.wait(SECONDS)
+        super().open(config)
+
+
 class Meeting(Kept):
     """Reports once another one does."""
 
@@ -240,6 +248,21 @@ def test_one_that_hangs_holds_up_the_end_of_a_job_for_some_seconds_only(
     Hanging.may_go_on.set()
     reporter.thread.join(SECONDS)
     assert reporter.closed == 1
+
+
+def test_one_that_hangs_as_it_opens_holds_up_the_start_of_a_job_for_some_seconds_only(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(reporting, "_FIRST_SECONDS", 0.05)
+    SlowToOpen.may_go_on = threading.Event()
+
+    with contextlib.closing(begun(configuration(SlowToOpen))):
+        assert "'mine' takes more than 0.05 s to open" in caplog.text
+        SlowToOpen.may_go_on.set()
+
+    (reporter,) = Kept.all_of_them
+    assert reporter.closed == 1
+    assert len(reporter.reports) == 1
 
 
 def test_jobs_that_end_at_the_same_time_close_the_reporter_that_they_share() -> None:

@@ -19,6 +19,8 @@ from penstock.forked import anew_in_forks
 from penstock.metrics import MetricReporter, ReportedMetric
 
 _LOG: Final = logging.getLogger("penstock")
+_FIRST_SECONDS: Final = 3.0
+"""How long the start of a job may wait for a reporter to open."""
 _LAST_SECONDS: Final = 3.0
 """How long the end of a job may wait for its last report."""
 
@@ -120,15 +122,31 @@ class ReporterAtWork:
         self.staying = 0
         self._reporter = reporter
         self._is_open = False
+        self._refusal: PenstockError | None = None
         self._causes: set[str] = set()
         self._requests: queue.SimpleQueue[Request] = queue.SimpleQueue()
         reporter.metrics = self.metrics
         self._is_scheduled = type(reporter).report is not MetricReporter.report
-        self._try_to_open(refuses=True)
+        has_tried = threading.Event()
         self._thread = threading.Thread(
-            target=self._work, name=f"metrics-{settings.name}", daemon=True
+            target=self._work, args=(has_tried,), name=f"metrics-{settings.name}", daemon=True
         )
         self._thread.start()
+        try:
+            self._wait_for_opening(has_tried)
+        except BaseException:
+            self._requests.put(Request(closes=True))
+            raise
+
+    def _wait_for_opening(self, has_tried: threading.Event) -> None:
+        if not has_tried.wait(_FIRST_SECONDS):
+            _LOG.warning(
+                "The reporter of metrics %r takes more than %g s to open; the job does not wait for it.",
+                self.settings.name,
+                _FIRST_SECONDS,
+            )
+        elif self._refusal is not None:
+            raise self._refusal
 
     def metrics(self) -> list[ReportedMetric]:
         """Return the metrics of all its jobs that it reports, as they are now."""
@@ -158,7 +176,12 @@ class ReporterAtWork:
                 _LAST_SECONDS,
             )
 
-    def _work(self) -> None:
+    def _work(self, has_tried: threading.Event) -> None:
+        try:
+            self._try_to_open(refuses=True)
+        except PenstockError as error:
+            self._refusal = error
+        has_tried.set()
         due = time.monotonic() + self.settings.interval
         while True:
             request = self._next(due - time.monotonic())
