@@ -1,4 +1,4 @@
-"""What right results cost: instructions a record, at this commit and at another one.
+"""What correct results cost: instructions a record, at this commit and at another one.
 
     python benchmarks/instructions.py --base 101a96d                  all programs; writes the page
     python benchmarks/instructions.py --base 101a96d --only union     some; prints them, and writes nothing
