@@ -44,7 +44,7 @@ def between(text: str, begin: str, end: str, new: str) -> str:
 
 
 def _text(entries: Mapping[str, Found]) -> str:
-    sections = [_verdicts(entries), *_facts(entries)]
+    sections = [_verdicts(entries)]
     for script, title in TITLES.items():
         rows = _rows(entries, script)
         if not rows:
@@ -53,15 +53,15 @@ def _text(entries: Mapping[str, Found]) -> str:
         if any(row.other for row in rows):
             sections.append(f"![{title}: ratios and their targets]({script}.svg)")
         sections.append("\n".join([*_HEAD, *(_line(row) for row in rows)]))
-    return "\n\n".join(sections)
+    return "\n\n".join([*sections, "### Machines and versions", *_facts(entries)])
 
 
 def _verdicts(entries: Mapping[str, Found]) -> str:
     rows = [row for found in entries.values() for row in found.rows]
     counts = Counter(row.verdict.partition(" ")[0] for row in rows)
     return (
-        f"{len(rows)} rows: {counts['reached']} targets reached, {counts['missed']} missed, "
-        f"{counts['spread']} times the spread is too wide to trust, {counts['']} rows without a target."
+        f"Of {len(rows)} rows, {counts['reached']} reach their target and {counts['missed']} miss it; "
+        f"in {counts['spread']} the spread is too wide to trust, and {counts['']} have no target."
     )
 
 
@@ -71,16 +71,18 @@ def _facts(entries: Mapping[str, Found]) -> list[str]:
     for name, found in entries.items():
         facts = {**found.facts, "commit": found.commit}
         groups.setdefault(tuple(facts.items()), []).append(name)
-    sections = []
-    sizes = sorted(map(len, groups.values()))
-    for group, names in groups.items():
+    most = max(groups.values(), key=len, default=[])
+    is_majority = 2 * len(most) > len(entries)
+    others = "All other entries" if len(groups) > 1 else "All entries"
+    lines = []
+    for group, names in sorted(groups.items(), key=lambda each: each[1] is most):
         said = "; ".join(f"{name} {value}" for name, value in group)
-        is_most = len(names) == sizes[-1] > sum(sizes[:-1])
-        whose = "" if len(groups) == 1 else " (all others)" if is_most else f" ({', '.join(names)})"
-        sections.append(f"Measured on{whose}: {said}.")
+        whose = others if names is most and is_majority else ", ".join(names)
+        lines.append(f"- {whose}: {said}.")
+    sections = ["\n".join(lines)]
     busy = [f"{name} ({found.busy:.0%})" for name, found in entries.items() if found.busy > BUSY]
     if busy:
-        sections.append(f"Others used the processors just before: {', '.join(busy)}.")
+        sections.append(f"Others used the processors just before these entries: {', '.join(busy)}.")
     return sections
 
 

@@ -34,7 +34,10 @@ def test_each_row_is_a_line_of_the_table(tmp_path: Path) -> None:
         "| `python benchmarks/chain.py --part 2` |"
     ) in lines
     assert "| memory, bytes | 80.00 (80.00 to 80.00) |  |  | at most 100 | reached | `` |" in lines
-    assert "2 rows: 1 targets reached, 1 missed, 0 times the spread is too wide" in page.read_text()
+    assert (
+        "Of 2 rows, 1 reach their target and 1 miss it; in 0 the spread is too wide"
+        in page.read_text()
+    )
 
 
 def test_what_stands_around_the_results_stays(tmp_path: Path) -> None:
@@ -42,7 +45,7 @@ def test_what_stands_around_the_results_stays(tmp_path: Path) -> None:
     page.write_text(f"before\n\n{report.BEGIN}\nold\n{report.END}\n\nafter\n")
     report.write({"chain:2": found(ROWS)}, page)
     once = page.read_text()
-    assert once.startswith(f"before\n\n{report.BEGIN}\n\n2 rows")
+    assert once.startswith(f"before\n\n{report.BEGIN}\n\nOf 2 rows")
     assert once.endswith(f"{report.END}\n\nafter\n")
     assert "old" not in once
     report.write({"chain:2": found(ROWS)}, page)
@@ -62,9 +65,9 @@ def test_entries_of_several_commits_are_told_apart(tmp_path: Path) -> None:
     page = tmp_path / "index.md"
     report.write({"chain:1": found([], "abc"), "chain:2": found([], "def", busy=0.5)}, page)
     text = page.read_text()
-    assert "Measured on (chain:1): Python 3.11; commit abc." in text
-    assert "Measured on (chain:2): Python 3.11; commit def." in text
-    assert "Others used the processors just before: chain:2 (50%)." in text
+    assert "- chain:1: Python 3.11; commit abc." in text
+    assert "- chain:2: Python 3.11; commit def." in text
+    assert "Others used the processors just before these entries: chain:2 (50%)." in text
 
 
 def test_most_of_the_entries_need_no_names(tmp_path: Path) -> None:
@@ -72,5 +75,6 @@ def test_most_of_the_entries_need_no_names(tmp_path: Path) -> None:
     most = {f"timers:{part}": found([], "abc") for part in (1, 2, 3)}
     report.write({**most, "chain:2": found([], "def")}, page)
     text = page.read_text()
-    assert "Measured on (all others): Python 3.11; commit abc." in text
-    assert "Measured on (chain:2): Python 3.11; commit def." in text
+    assert (
+        "- chain:2: Python 3.11; commit def.\n- All other entries: Python 3.11; commit abc."
+    ) in text
