@@ -16,12 +16,10 @@ from typing import Final
 
 from penstock.errors import JavaNotFoundError
 from penstock.executors.spark.java import ensure_java
-from penstock.executors.spark.kafka.package import connector_package
-from penstock.executors.spark.versions.features import version_of
 
 VERSION: Final = "4.1.0"
 CONNECTOR: Final = "4.2.0"
-"""Spark 4.3's is not published yet; this one runs in its sessions. Before 4.2 each Spark takes its own."""
+"""Spark 4.3's is not published yet; this one runs in its sessions."""
 _CACHE: Final = Path(__file__).parents[1] / ".cache"
 _PATIENCE: Final = 600.0
 
@@ -69,9 +67,7 @@ def connector() -> list[Path]:
         JarsNotFetched: If they are not there, and cannot be fetched.
     """
     there = {_module(jar) for jar in _spark_jars("*.jar")}
-    _, module, own = connector_package().split(":")
-    version = own if (version_of(own) or (4, 2)) < (4, 2) else CONNECTOR
-    jars = fetched("org.apache.spark", module, version).glob("*.jar")
+    jars = fetched("org.apache.spark", "spark-sql-kafka-0-10_2.13", CONNECTOR).glob("*.jar")
     return sorted(jar for jar in jars if _module(jar) not in there)
 
 

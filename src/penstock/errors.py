@@ -260,18 +260,6 @@ class SparkTooOldError(PenstockError):
     """Raised when pyspark, or the Spark of a session, is older than penstock runs on."""
 
 
-class SparkPackageError(PenstockError, ImportError):
-    """Raised when the Spark that is installed does not stand a package beside it, or the Python that runs it."""
-
-
-class SparkServerNotNamedError(PenstockError):
-    """Raised when only the client of Spark Connect is installed, and nothing names the server that it is to ask."""
-
-
-class StreamingOnConnectError(PenstockError):
-    """Raised when a program that reads a stream of Spark's is to run in a session of Spark Connect."""
-
-
 class PortInUseError(PenstockError):
     """Raised when a port that was asked for is taken."""
 

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
+import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
@@ -13,12 +16,15 @@ from penstock.errors import (
     KafkaOffsetNotFoundError,
     NoSinkError,
     SourceNotReadableError,
+    SparkTooOldError,
     WorkerLostError,
     WorkerPythonError,
 )
 from penstock.executors.spark import memory_signs
 from penstock.executors.spark.failures import as_penstock_error
 from penstock.executors.spark.memory_signs import MemorySigns
+from penstock.executors.spark.versions import check_pyspark, check_session
+from penstock.executors.targets import executor_for
 
 DAEMON_DIED = (
     "EOFException occurred while reading the port number from pyspark.daemon's stdout and terminated with "
@@ -189,3 +195,23 @@ def test_memory_was_it_by_what_the_system_counts(
     counts.write_text("oom_kill 4\n")
     assert signs("crashed")
     assert not signs("crashed")
+
+
+@pytest.mark.parametrize("version", ["3.5.1", "4.0.0+vendor", "4.1.2.dev0"])
+def test_a_spark_that_is_too_old_is_refused_by_name_and_version(
+    version: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session: Any = SimpleNamespace(version=version)
+    with pytest.raises(SparkTooOldError) as raised:
+        check_session(session)
+    assert f"4.2 and newer, and the SparkSession runs Spark {version}." in raised.value.message
+    monkeypatch.setattr(pyspark, "__version__", version)
+    with pytest.raises(SparkTooOldError, match=r"pyspark .* is installed\."):
+        executor_for("spark")
+
+
+@pytest.mark.parametrize("version", ["4.2.0", "4.10.0", "5.0.0", "vendor"])
+def test_other_versions_are_not_refused(version: str) -> None:
+    session: Any = SimpleNamespace(version=version)
+    check_session(session)
+    check_pyspark()

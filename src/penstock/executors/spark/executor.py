@@ -14,7 +14,6 @@ from penstock.executors.driver.observation.running_jobs import observed
 from penstock.executors.driver.rest.outside import seen_from_outside
 from penstock.executors.driver.start import DriverSide, start
 from penstock.executors.port import JobRequest
-from penstock.executors.spark.connect import refuse_streaming
 from penstock.executors.spark.ctrl_c import interruptible_start
 from penstock.executors.spark.failures import spark_errors
 from penstock.executors.spark.frames.frame_result import results_frame
@@ -39,8 +38,6 @@ class SparkExecutor:
         with observed(request) as seen, spark_errors(title), interruptible_start():
             seen_from_outside(request, by_default=True)
             job = PreparedJob(request, seen, is_cancellable=True)
-            if job.compiled.is_streaming:
-                refuse_streaming(job.spark, job.title)
             if job.compiled.has_streams:
                 refuse_alignment(request.graph)
             return start(job.compiled, partial(_attempts, job), seen)

@@ -17,7 +17,6 @@ from penstock.common.configuration.options import PYTHON_EXECUTABLE
 from penstock.common.configuration.remarks import say_once
 from penstock.errors import JavaProcessLostError, PenstockError, SessionLostError
 from penstock.executors.driver.interrupts import take_interrupts
-from penstock.executors.spark.connect import check_server, is_elsewhere, server_of
 from penstock.executors.spark.ctrl_c import keep_java_running
 from penstock.executors.spark.interpreter import interpreter_for
 from penstock.executors.spark.jars import check_jars, jars_of
@@ -28,13 +27,12 @@ from penstock.executors.spark.memory_signs import shows_memory
 from penstock.executors.spark.session_options import (
     LOOPBACK,
     PACKAGES,
-    given_options,
     is_for_this_machine,
     is_submitted,
     local_cores,
     session_options,
 )
-from penstock.executors.spark.versions.checks import check_session
+from penstock.executors.spark.versions import check_session
 
 _APPLICATION: Final = "spark.app.id"
 _PYTHON: Final = "PYSPARK_PYTHON"
@@ -61,19 +59,15 @@ def session(given: Any, configuration: Configuration, packages: Sequence[str] = 
         SparkTooOldError: If the session runs a Spark that is too old.
         JavaNotFoundError: If there is no Java to start Spark with.
         JarsNotLoadedError: If the session runs already, without the jars that the program names.
-        SparkServerNotNamedError: If only the client of Spark Connect is installed, and nothing names a server.
         KafkaConnectorNotFoundError: If Spark does not start with the packages.
     """
     with _BUILDING:
         if is_submitted():
             keep_java_running()
         found = given or _running()
-        if found is None and (server := server_of(configuration)) is not None:
-            found = _connected(server, configuration)
         if found is None:
             return _build(configuration, packages)
         check_session(found)
-        check_server(found)
         check_jars(found, configuration)
         _remark_on_interpreter(found, configuration)
         return found
@@ -93,11 +87,7 @@ def interpreter_of(spark: SparkSession) -> str:
 
 def has_local_workers(spark: SparkSession) -> bool:
     """Whether a session has its workers on this machine, and starts them as this process would."""
-    return _local_cores_of(spark) is not None
-
-
-def _local_cores_of(spark: SparkSession) -> int | None:
-    return None if is_elsewhere(spark) else local_cores(spark.conf.get("spark.master", "") or "")
+    return local_cores(spark.conf.get("spark.master", "") or "") is not None
 
 
 def _remark_on_interpreter(spark: SparkSession, configuration: Configuration) -> None:
@@ -118,18 +108,6 @@ def _running() -> SparkSession | None:
     except Exception:  # noqa: BLE001 - there is none, or its Java process has died: one thing or another
         return None
     return found if is_alive(found) else None
-
-
-def _connected(server: str, configuration: Configuration) -> SparkSession:
-    """Build a session that is a client of a server, which has its own settings but for those of the job."""
-    if not server.startswith("sc://"):
-        # It is to be started here.
-        ensure_java()
-        os.environ.setdefault(_PYTHON, sys.executable)
-    builder = SparkSession.builder
-    for key, value in given_options(configuration).items():
-        builder = builder.config(key, value)
-    return builder.remote(server).getOrCreate()
 
 
 def _build(configuration: Configuration, packages: Sequence[str]) -> SparkSession:
@@ -180,7 +158,8 @@ def _workers_of(interpreter: str | None) -> Iterator[None]:
 
 def cores_of(spark: SparkSession) -> int:
     """Return how many tasks a session runs at once."""
-    cores = _local_cores_of(spark)
+    master = spark.conf.get("spark.master", "") or ""
+    cores = local_cores(master)
     if cores is not None:
         return cores
     partition = sf.spark_partition_id()
@@ -189,8 +168,7 @@ def cores_of(spark: SparkSession) -> int:
 
 def is_local(spark: SparkSession) -> bool:
     """Whether the session's tasks run in this machine's own process."""
-    master = spark.conf.get("spark.master", "") or ""
-    return master.startswith("local") and not is_elsewhere(spark)
+    return (spark.conf.get("spark.master", "") or "").startswith("local")
 
 
 def time_zone_of(spark: SparkSession) -> str:

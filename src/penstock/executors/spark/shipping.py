@@ -18,6 +18,7 @@ from types import ModuleType
 
 import cloudpickle
 import pyarrow as pa
+from pyspark import SparkFiles
 from pyspark.sql import SparkSession
 
 import penstock
@@ -25,8 +26,6 @@ from penstock.common.configuration.configuration import Configuration
 from penstock.errors import PenstockError
 from penstock.executors.spark.interpreter import archive_of
 from penstock.executors.spark.session import interpreter_of, is_local
-from penstock.executors.spark.versions.artifacts import add_archive, add_code, add_file
-from penstock.executors.spark.worker_files import files_folder
 from penstock.runtime.job_files.job_files import JobFiles
 from penstock.runtime.job_files.workplace import prepare
 from penstock.runtime.private_folder import private_folder
@@ -53,7 +52,7 @@ def ship_code(spark: SparkSession, python_files: Iterable[str] = ()) -> None:
     # Spark has workers look first into what it was given last.
     for path in [*archives, *reversed(_as_archives(python_files))]:
         if path not in shipped:
-            add_code(spark, path)
+            spark.addArtifacts(path, pyfile=True)
             shipped.add(path)
 
 
@@ -66,7 +65,7 @@ def ship_files(spark: SparkSession, files: JobFiles) -> None:
     shipped = _SHIPPED.setdefault(spark, set())
     for name in files.names:
         if name not in shipped:
-            add_file(spark, os.path.join(private_folder(), name))
+            spark.addArtifacts(os.path.join(private_folder(), name), file=True)
             shipped.add(name)
     if files.requirements is not None:
         _try_out(spark, files)
@@ -81,7 +80,7 @@ def ship_interpreter(spark: SparkSession, configuration: Configuration) -> None:
     shipped = _SHIPPED.setdefault(spark, set())
     place = f"{os.path.abspath(archive.path)}#{archive.target}"
     if place not in shipped:
-        add_archive(spark, place)
+        spark.addArtifacts(place, archive=True)
         shipped.add(place)
 
 
@@ -91,7 +90,7 @@ def _try_out(spark: SparkSession, files: JobFiles) -> None:
     def prepare_and_tell(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for _ in batches:
             try:
-                prepare(files, files_folder())
+                prepare(files, SparkFiles.getRootDirectory())
             except PenstockError as error:
                 yield pa.RecordBatch.from_pydict({"error": [pickle.dumps(error)]})
 

@@ -159,10 +159,6 @@ def by_format(spark: SparkSession, folder: str, file_format: str) -> DataFrame:
     return spark.read.schema(frame.schema).format(file_format).load(copies)
 
 
-def in_memory(spark: SparkSession, frame: DataFrame) -> DataFrame:
-    return spark.createDataFrame(frame.collect(), frame.schema)
-
-
 def with_names(spark: SparkSession, frame: DataFrame) -> DataFrame:
     names = spark.createDataFrame(
         [(key, f"name {key}") for key in range(3)], "key long, name string"
@@ -179,7 +175,7 @@ FRAMES: dict[str, Callable[[SparkSession, str], DataFrame]] = {
     "written down": lambda spark, folder: by_format(spark, folder, "json").localCheckpoint(),
     "joined": lambda spark, folder: with_names(spark, by_format(spark, folder, "json")),
     "joined in memory": lambda spark, folder: with_names(
-        spark, in_memory(spark, by_format(spark, folder, "json"))
+        spark, spark.createDataFrame(by_format(spark, folder, "json").toArrow())
     ),
 }
 

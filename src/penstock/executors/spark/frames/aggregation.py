@@ -10,7 +10,6 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from penstock.executors.spark.interruption import note_query
-from penstock.executors.spark.versions.frames import partitioned, place
 from penstock.graph.source_descriptions import AggregatedFrameSource
 from penstock.runtime.columnar.aggregate import ColumnAggregate
 from penstock.runtime.columnar.aggregated_rows import HALF, KEY, RECORDS, SUBTASK, TIME
@@ -55,11 +54,12 @@ def aggregated(source: AggregatedFrameSource, carriers: int, note: str | None = 
     )
     subtask = _subtask(KEY, kinds[plan.key], source)
     if carriers == source.parallelism:
-        moved = partitioned(found, carriers, place(carriers, subtask))
-        return moved.sortWithinPartitions(sf.col(TIME))
-    named = found.withColumn(SUBTASK, sf.expr(subtask))
-    moved = partitioned(named, carriers, place(carriers, f"{SUBTASK} % {carriers}"))
-    return moved.sortWithinPartitions(sf.col(SUBTASK), sf.col(TIME))
+        return found.repartitionById(carriers, sf.expr(subtask)).sortWithinPartitions(sf.col(TIME))
+    return (
+        found.withColumn(SUBTASK, sf.expr(subtask))
+        .repartitionById(carriers, sf.expr(f"{SUBTASK} % {carriers}"))
+        .sortWithinPartitions(sf.col(SUBTASK), sf.col(TIME))
+    )
 
 
 def _noting(spark: SparkSession, note: str) -> Column:

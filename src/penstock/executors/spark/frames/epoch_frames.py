@@ -23,12 +23,10 @@ from penstock.executors.spark.frames.levels import (
     as_function,
     origin_of,
 )
-from penstock.executors.spark.interruption import interruptible
 from penstock.executors.spark.kafka.groups import ReadTopics
 from penstock.executors.spark.page.description import describe
 from penstock.executors.spark.page.names import level_names, page_name
-from penstock.executors.spark.session import has_local_workers, time_zone_of
-from penstock.executors.spark.versions.frames import collected, partitioned, place
+from penstock.executors.spark.session import time_zone_of
 from penstock.executors.spark.workers import ended_runs
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.exchange.buffer import Buffer
@@ -208,12 +206,12 @@ class EpochFrames:
         # What is planned is for level 0 alone, and may be much.
         work = replace(work, epoch=replace(epoch, planned={}))
         for level in range(1, self._layout.levels):
-            function = as_function(ChainLevel(work, level), self._levels[level], files)
-            carriers = self._layout.carriers(level)
             frame = (
-                partitioned(frame, carriers, self._places[carriers])
+                frame.repartitionById(self._layout.carriers(level), self._carrier)
                 .sortWithinPartitions(self._order)
-                .mapInArrow(function, _LEVEL_SCHEMA)
+                .mapInArrow(
+                    as_function(ChainLevel(work, level), self._levels[level], files), _LEVEL_SCHEMA
+                )
             )
         return frame
 
@@ -237,10 +235,8 @@ class EpochFrames:
         )
 
     @cached_property
-    def _places(self) -> dict[int, Column]:
-        """By the number of partitions, where rows go."""
-        counts = {self._layout.carriers(level) for level in range(1, self._layout.levels)}
-        return {count: place(count, CARRIER) for count in counts}
+    def _carrier(self) -> Column:
+        return sf.col(CARRIER)
 
     @cached_property
     def _order(self) -> Column:
@@ -266,12 +262,12 @@ class EpochFrames:
     def run(self, epoch: Epoch, rows: DataFrame | None, note: str | None = None) -> list[Buffer]:
         """Run an epoch, as one action, and return what its tasks told the driver."""
         describe(self._spark, self._name, f"epoch {epoch.number}", " | ".join(self._levels))
-        with self._large_batches(), interruptible(self._spark, self._job_id):
-            batches = collected(self.frame(epoch, rows, note, self._logs()), SCHEMA)
-        if not any(batch.num_rows for batch in batches) and self._is_alone and rows is not None:
+        with self._large_batches():
+            table = self.frame(epoch, rows, note, self._logs()).toArrow()
+        if table.num_rows == 0 and self._is_alone and rows is not None:
             # The DataFrame has no partition, so there was no task at all.
             return self.run(epoch, None, note)
-        return list(from_batches(batches))
+        return list(from_batches(table.to_batches()))
 
     def _logs(self) -> LogSettings | None:
         if not self._log_lines:
@@ -281,7 +277,8 @@ class EpochFrames:
     @cached_property
     def _is_one_machine(self) -> bool:
         """Whether workers write to the terminal of the driver."""
-        return has_local_workers(self._spark)
+        master = self._spark.conf.get("spark.master", None) or ""
+        return master.startswith("local") and not master.startswith("local-cluster")
 
     @contextmanager
     def _large_batches(self) -> Iterator[None]:
