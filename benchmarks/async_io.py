@@ -42,7 +42,6 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import aiohttp
-import cloudpickle
 from benchmarks.kit import peers, script
 from benchmarks.kit.epochs import rate
 from benchmarks.kit.measure import Row, Run, alternate
@@ -63,6 +62,7 @@ from penstock.executors.spark.frames.open_functions import OpenFunction
 from penstock.runtime.async_io.async_wait import AsyncWaitOperator
 from penstock.runtime.async_io.function_life import AsyncSettings
 from penstock.runtime.exchange.elements import BLOCK_SIZE, Block
+from penstock.runtime.job_pickle import dump_code
 
 BY_HAND = "a loop by hand"
 THREADS = "threads of a Spark UDF"
@@ -389,7 +389,7 @@ async def get(session: aiohttp.ClientSession, url: str, number: int) -> list[int
 def open_operator(function: Any, capacity: int, *, ordered: bool) -> OpenFunction:
     """The operator in this process, without a job around it."""
     settings = AsyncSettings(ordered=ordered, timeout=TIMEOUT, capacity=capacity)
-    return OpenFunction("calls", cloudpickle.dumps(AsyncWaitOperator(function, settings)))
+    return OpenFunction("calls", dump_code(AsyncWaitOperator(function, settings)))
 
 
 def blocks(numbers: Sequence[int]) -> Iterator[Block]:

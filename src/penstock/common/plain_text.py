@@ -54,6 +54,19 @@ def span_text(millis: int) -> str:
     return f"{sign}{seconds} s"
 
 
+def lag_text(millis: int) -> str:
+    """Return how far something is behind, or ahead, as people say it.
+
+    Args:
+        millis: How far it is behind, in milliseconds; below 0 if it is ahead.
+
+    Example:
+        >>> lag_text(3600), lag_text(-90_000)
+        ('3.6 s behind', '1 min 30 s ahead')
+    """
+    return f"{span_text(abs(millis))} {'behind' if millis >= 0 else 'ahead'}"
+
+
 def rate_text(per_second: float) -> str:
     """Return a rate as people say it: with a fraction if it is small.
 

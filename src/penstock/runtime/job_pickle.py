@@ -172,17 +172,14 @@ def dump_code(value: Any) -> bytes:
 def _code_pickler() -> type:
     from cloudpickle import CloudPickler
 
-    class CodePickler(CloudPickler):  # type: ignore[misc]
-        dispatch_table = ChainMap({CodeType: _reduce_code}, CloudPickler.dispatch_table)
+    def reduce_code(code: CodeType) -> tuple[Any, ...]:
+        make, arguments = CloudPickler.dispatch_table[CodeType](code)
+        return _code_of_file, (code.co_filename, make, *arguments)
+
+    class CodePickler(CloudPickler):  # type: ignore[misc] # cloudpickle has no types
+        dispatch_table = ChainMap({CodeType: reduce_code}, CloudPickler.dispatch_table)
 
     return CodePickler
-
-
-def _reduce_code(code: CodeType) -> tuple[Any, ...]:
-    from cloudpickle import CloudPickler
-
-    make, arguments = CloudPickler.dispatch_table[CodeType](code)
-    return _code_of_file, (code.co_filename, make, *arguments)
 
 
 def _code_of_file(filename: str, make: Callable[..., CodeType], *arguments: Any) -> CodeType:

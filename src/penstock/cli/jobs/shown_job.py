@@ -7,7 +7,15 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from penstock.cli.layout import moment
-from penstock.common.plain_text import Size, counted, fitted, in_columns, one_line, span_text
+from penstock.common.plain_text import (
+    Size,
+    counted,
+    fitted,
+    in_columns,
+    lag_text,
+    one_line,
+    span_text,
+)
 from penstock.runtime.timestamp import MAX_TIMESTAMP, MIN_TIMESTAMP
 
 _COLUMNS: Final = 100
@@ -88,7 +96,7 @@ def _watermark(view: View) -> str:
         return "the end of the input" if mark is not None and mark > 0 else "none yet"
     if lag is None or view["is_bounded"]:
         return f"{moment(mark)} UTC"
-    return f"{moment(mark)} UTC, {span_text(abs(lag))} {'behind' if lag >= 0 else 'ahead'}"
+    return f"{moment(mark)} UTC, {lag_text(lag)}"
 
 
 def _is_time(mark: int | None) -> bool:

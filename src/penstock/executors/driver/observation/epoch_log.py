@@ -190,7 +190,8 @@ class Noted(NamedTuple):
     """What was noted until a moment: nothing in it changes any more, but for the epochs that are not over.
 
     Attributes:
-        epochs: The last ones, with older ones that failed and the last one that was committed; see `EpochLog`, as for the others that have the same names.
+        epochs: The last ones, with older ones that failed and the last one that was committed; see `EpochLog`, as for
+            the others that have the same names.
         running: The epoch that is running.
         completed: How many were committed.
         failed: How many failed.

@@ -13,6 +13,7 @@ from penstock.common.plain_text import (
     Size,
     counted,
     fitted,
+    lag_text,
     one_line,
     rate_text,
     span_text,
@@ -105,7 +106,7 @@ def _event_time(view: JobView) -> str:
     if view.watermark is None or lag is None:
         return ""
     if abs(lag) < _DAY:
-        return f"{span_text(abs(lag))} {'behind' if lag >= 0 else 'ahead'}"
+        return lag_text(lag)
     try:
         moment = _EPOCH + datetime.timedelta(milliseconds=view.watermark)
     except OverflowError:  # no calendar has it

@@ -7,6 +7,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Final
 
@@ -122,31 +123,30 @@ class ReporterAtWork:
         self.staying = 0
         self._reporter = reporter
         self._is_open = False
-        self._refusal: PenstockError | None = None
         self._causes: set[str] = set()
         self._requests: queue.SimpleQueue[Request] = queue.SimpleQueue()
         reporter.metrics = self.metrics
         self._is_scheduled = type(reporter).report is not MetricReporter.report
-        has_tried = threading.Event()
+        opening: Future[bool] = Future()
         self._thread = threading.Thread(
-            target=self._work, args=(has_tried,), name=f"metrics-{settings.name}", daemon=True
+            target=self._work, args=(opening,), name=f"metrics-{settings.name}", daemon=True
         )
         self._thread.start()
         try:
-            self._wait_for_opening(has_tried)
+            self._wait_for(opening)
         except BaseException:
             self._requests.put(Request(closes=True))
             raise
 
-    def _wait_for_opening(self, has_tried: threading.Event) -> None:
-        if not has_tried.wait(_FIRST_SECONDS):
+    def _wait_for(self, opening: Future[bool]) -> None:
+        try:
+            opening.result(_FIRST_SECONDS)
+        except TimeoutError:
             _LOG.warning(
                 "The reporter of metrics %r takes more than %g s to open; the job does not wait for it.",
                 self.settings.name,
                 _FIRST_SECONDS,
             )
-        elif self._refusal is not None:
-            raise self._refusal
 
     def metrics(self) -> list[ReportedMetric]:
         """Return the metrics of all its jobs that it reports, as they are now."""
@@ -176,12 +176,11 @@ class ReporterAtWork:
                 _LAST_SECONDS,
             )
 
-    def _work(self, has_tried: threading.Event) -> None:
+    def _work(self, opening: Future[bool]) -> None:
         try:
-            self._try_to_open(refuses=True)
+            opening.set_result(self._try_to_open(refuses=True))
         except PenstockError as error:
-            self._refusal = error
-        has_tried.set()
+            opening.set_exception(error)
         due = time.monotonic() + self.settings.interval
         while True:
             request = self._next(due - time.monotonic())
