@@ -9,7 +9,7 @@ from typing import Final
 
 _SHOWN_BYTES: Final = 200
 _LONGEST_NAME: Final = 60
-_LOGIN: Final = re.compile(r"(?<=//)[^/\s]+@|(?<=:)[^\d/:@][^/:@]*/[^/@]*@")
+_LOGIN: Final = re.compile(r"(?<=//)[^/\s]+@|(?<=:)(?:[^\d/:@][^/:@]*/[^/@]*@)+")
 _SPANS: Final = ((86_400, "d", 3_600, "h"), (3_600, "h", 60, "min"), (60, "min", 1, "s"))
 """Units of time with their seconds, and the next smaller ones with theirs."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from penstock.common.configuration.configuration import Configuration
@@ -125,6 +125,7 @@ def test_a_text_of_many_lines_keeps_all_that_is_no_secret() -> None:
 
 
 @given(st.text(alphabet="a/:@=\n \"'\\p", max_size=40))
+@example(":a/b@a/b@")
 def test_what_a_text_has_shown_once_it_shows_again(text: str) -> None:
     assert without_secrets(without_secrets(text)) == without_secrets(text)
 
