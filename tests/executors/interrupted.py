@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import faulthandler
-import importlib
 import os
 import signal
 import subprocess
@@ -18,6 +17,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 from tests.executors.driver.progress.screens import Screen
 from tests.servers.processes import processes
@@ -95,10 +95,49 @@ def _commit_slowly(marker: str) -> None:
     FileCommitter.commit = commit  # type: ignore[assignment, method-assign]
 
 
+_SLOW_STARTS = {
+    "build": ("penstock.datastream.environment_execution.build_stream_graph", False),
+    "session": ("pyspark.sql.session.SparkSession.__init__", True),
+    "call": ("penstock.executors.spark.prepared_job.PreparedJob.__init__", True),
+}
+"""What takes long of a start: the call, and whether that waits for Java."""
+
+
+def _touch_as_java_starts(marker: str) -> None:
+    """Tell when a Java process begins to come up."""
+    from pyspark import java_gateway
+
+    def start(*arguments: Any, **options: Any) -> subprocess.Popen[bytes]:
+        process = subprocess.Popen(*arguments, **options)
+        Path(marker).touch()
+        return process
+
+    patch.object(java_gateway, "Popen", start).start()
+
+
+def _start_slowly(name: str, is_in_java: bool, marker: str) -> None:
+    """Have a call of a job's start take long."""
+
+    def last(*arguments: object, **options: object) -> None:
+        Path(marker).touch()
+        if is_in_java:
+            from pyspark import SparkContext
+
+            java: Any = SparkContext._jvm
+            java.Thread.sleep(_LONG * 1000)
+        time.sleep(_LONG)
+
+    patch(name, last).start()
+
+
 def _environment(session: str) -> tuple[StreamExecutionEnvironment, DataStream]:
     configuration = Configuration().set_integer("parallelism.default", 2)
     # On a busy machine it would come in between.
     configuration.set_string("execution.progress.interval", "1 h")
+    if session == "none":
+        configuration.set_string("spark.master", "local[2]")
+        env = StreamExecutionEnvironment.get_execution_environment(configuration)
+        return env, env.from_collection([1, 2])
     if session == "local":
         configuration.set_string("execution.target", "local")
         env = StreamExecutionEnvironment.get_execution_environment(configuration)
@@ -127,7 +166,13 @@ def main(session: str, kind: str, way: str, marker: str) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     faulthandler.dump_traceback_later(SECONDS - 10)
     env, stream = _environment(session)
-    stream = _with("sleep" if kind == "early" else kind, stream, marker)
+    if kind in _SLOW_STARTS:
+        _start_slowly(*_SLOW_STARTS[kind], marker)
+        kind = "sleep"
+    if kind == "java":
+        _touch_as_java_starts(marker)
+        kind = "sleep"
+    stream = _with(kind, stream, marker)
     if way == "iterate":
         for _ in stream.execute_and_collect():
             pass
@@ -137,10 +182,6 @@ def main(session: str, kind: str, way: str, marker: str) -> None:
                 pass
     else:
         stream.add_sink(lambda value: None)
-        if kind == "early":
-            # So that nothing is left to do but to start.
-            importlib.import_module("penstock.executors.spark.executor")
-            _touch(marker)
         if way == "execute":
             env.execute("job")
             print("returned")

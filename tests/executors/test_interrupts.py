@@ -66,16 +66,37 @@ def test_on_spark(session: str, kind: str, way: str, tmp_path: Path) -> None:
     check(interrupted(session, kind, way, tmp_path), way)
 
 
-@pytest.mark.alone
-@pytest.mark.spark
-@pytest.mark.parametrize("session", ["own", "user"])
-def test_while_a_job_starts(session: str, tmp_path: Path) -> None:
-    found = interrupted(session, "early", "execute", tmp_path)
+def check_start(session: str, kind: str, told: str, folder: Path) -> None:
+    found = interrupted(session, kind, "execute", folder)
     assert len(found.errors) == 1, "\n".join(found.errors)
-    assert re.search(r"job: cancelled after .* 0 records · 0 epochs", found.errors[0])
+    assert re.search(rf"job: cancelled {told}", found.errors[0])
     assert (found.code, found.output) == (-signal.SIGINT, "")
     assert not found.left
     assert found.seconds < SECONDS + _BUSY
+
+
+_BEFORE = "before it started$"
+_EARLY = "after .* 0 records · 0 epochs"
+
+
+def test_while_a_job_is_built(tmp_path: Path) -> None:
+    check_start("local", "build", _BEFORE, tmp_path)
+
+
+@pytest.mark.alone
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("session", "kind", "told"),
+    [
+        ("user", "build", _BEFORE),
+        ("none", "java", _EARLY),
+        ("none", "session", _EARLY),
+        ("own", "call", _EARLY),
+        ("user", "call", _EARLY),
+    ],
+)
+def test_while_a_job_starts_on_spark(session: str, kind: str, told: str, tmp_path: Path) -> None:
+    check_start(session, kind, told, tmp_path)
 
 
 @pytest.mark.alone

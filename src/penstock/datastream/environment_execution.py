@@ -46,7 +46,7 @@ from penstock.datastream.streams.operator_settings import (
 from penstock.datastream.streams.slot_sharing_group import SlotSharingGroup
 from penstock.errors import InvalidArgumentError, UnsupportedOperationError
 from penstock.executors.port import JobRequest
-from penstock.executors.targets import close_server, executor_for
+from penstock.executors.targets import close_server, executor_for, preparing
 from penstock.graph.columnar import go_columnar
 from penstock.graph.job_graph import create_job_graph
 from penstock.graph.plan.execution_plan import ExecutionPlan, execution_plan
@@ -278,8 +278,8 @@ class EnvironmentExecution(EnvironmentCheckpointing, EnvironmentFiles):
 
         All sinks that were made since the last execution run; afterwards the environment is empty, as
         in Flink. Ctrl-C stops the job: what it committed stays, standard error says where it stood,
-        and this method returns. A second Ctrl-C, while the job is being stopped, raises
-        `KeyboardInterrupt`.
+        and this method returns. While the job is still being started, and when it is pressed a second
+        time, Ctrl-C raises `KeyboardInterrupt`.
 
         Args:
             job_name: The name of the job. Default: `pipeline.name`, else "Flink Streaming Job".
@@ -420,7 +420,7 @@ class EnvironmentExecution(EnvironmentCheckpointing, EnvironmentFiles):
         mode = configuration.get(RUNTIME_MODE)
         graph = build_stream_graph(
             list(self.transformations) if sinks is None else sinks,
-            job_name=job_name or configuration.get(PIPELINE_NAME) or _DEFAULT_NAME,
+            job_name=self._name(job_name),
             default_parallelism=self.get_parallelism(),
             max_parallelism=configuration.get(MAX_PARALLELISM),
             chaining_enabled=self.is_chaining_enabled()
@@ -498,16 +498,21 @@ class EnvironmentExecution(EnvironmentCheckpointing, EnvironmentFiles):
             NoSinkError: If the program has no sink.
             PenstockError: Why the program cannot run.
         """
-        try:
-            sinks, listeners = self._cache_sinks()
-            request = self.create_job_request(
-                job_name, sinks=[*self.transformations, *sinks], collectors=collectors
-            )
-        finally:
-            self.transformations.clear()
-        request.listeners += tuple(listeners)
-        request.is_awaited = is_awaited
-        return JobClient(executor_for(self.get_target()).submit(request))
+        with preparing(self._name(job_name)):
+            try:
+                sinks, listeners = self._cache_sinks()
+                request = self.create_job_request(
+                    job_name, sinks=[*self.transformations, *sinks], collectors=collectors
+                )
+            finally:
+                self.transformations.clear()
+            request.listeners += tuple(listeners)
+            request.is_awaited = is_awaited
+            executor = executor_for(self.get_target())
+        return JobClient(executor.submit(request))
+
+    def _name(self, job_name: str | None) -> str:
+        return job_name or self._configuration.get(PIPELINE_NAME) or _DEFAULT_NAME
 
     def _cache_sinks(self) -> tuple[list[Transformation], list[EpochListener]]:
         """Return what keeps the records of cached streams that the program computes, and hears of its job."""

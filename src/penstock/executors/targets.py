@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
+from penstock import uncaught
+from penstock.common.plain_text import shown_name
 from penstock.errors import SparkNotFoundError
 from penstock.executors.port import Executor
 from penstock.executors.spark.spark_objects import described_frame, is_session
 
-__all__ = ["close_server", "described_frame", "executor_for", "is_session"]
+__all__ = ["close_server", "described_frame", "executor_for", "is_session", "preparing"]
 
 
 def executor_for(target: str) -> Executor:
@@ -38,6 +42,27 @@ def executor_for(target: str) -> Executor:
     from penstock.executors.spark.executor import SparkExecutor
 
     return SparkExecutor()
+
+
+@contextmanager
+def preparing(name: str) -> Iterator[None]:
+    """Build a job inside that is started then: of a Ctrl-C that nothing catches one line is left.
+
+    Args:
+        name: The name of the job.
+    """
+    from penstock.executors.driver.interrupts import JOBS, take_interrupts
+    from penstock.executors.driver.progress.places import at_interrupt
+
+    with JOBS.starting():
+        take_interrupts()
+        try:
+            yield
+        except KeyboardInterrupt as error:
+            uncaught.show_as(
+                error, at_interrupt(f"{shown_name(name)}: cancelled before it started")
+            )
+            raise
 
 
 def close_server() -> None:

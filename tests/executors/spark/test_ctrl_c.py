@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Callable
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
@@ -13,7 +15,7 @@ from penstock.executors.driver.interrupts import JOBS
 from penstock.executors.spark.ctrl_c import JavasLog, interruptible_start, keep_java_running
 
 
-def log(text: str, name: str, cause: type[BaseException]) -> None:
+def log(text: str, name: str, cause: Callable[[], BaseException]) -> None:
     error = ValueError()
     error.__context__ = cause()
     logging.getLogger(name).error(text, exc_info=error)
@@ -25,6 +27,7 @@ def test_a_call_that_was_interrupted_is_logged_only_where_no_job_starts(
 ) -> None:
     with interruptible_start():
         log("interrupted", name, KeyboardInterrupt)
+        log("asked in a call", name, partial(RuntimeError, "reentrant call inside <reader>"))
         log("failed", name, OSError)
     log("interrupted later", name, KeyboardInterrupt)
     assert caplog.messages == ["failed", "interrupted later"]

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Final
@@ -21,6 +22,7 @@ from penstock.executors.driver.interrupts import JOBS, take_interrupts
 _LOGGERS: Final = ("root", "py4j.java_gateway", "py4j.clientserver")
 _SECONDS_HUSHED: Final = 5.0
 """Spark kills a task that does not end by itself after two."""
+_SECONDS_HUSHING: Final = 0.5
 
 
 class _Unheard(logging.Filter):
@@ -28,9 +30,16 @@ class _Unheard(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         error = record.exc_info[1] if record.exc_info else None
-        while error is not None and not isinstance(error, KeyboardInterrupt):
+        while error is not None and not _is_of_ctrl_c(error):
             error = error.__context__
         return error is None or not len(JOBS)
+
+
+def _is_of_ctrl_c(error: BaseException) -> bool:
+    """Whether an error is Ctrl-C, or that of a call which Spark's handler makes in the middle of another."""
+    return isinstance(error, KeyboardInterrupt) or (
+        isinstance(error, RuntimeError) and "reentrant call" in str(error)
+    )
 
 
 _UNHEARD: Final = _Unheard()
@@ -44,6 +53,25 @@ def interruptible_start() -> Iterator[None]:
     with JOBS.starting():
         take_interrupts()
         yield
+
+
+@contextmanager
+def java_ends_at_interrupt() -> Iterator[None]:
+    """Have the Java process that is started inside end in silence if Ctrl-C comes meanwhile."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        for frame, _ in traceback.walk_tb(error.__traceback__):
+            # It would stay, as pyspark has not come to know it.
+            if frame.f_code.co_name == "launch_gateway" and "proc" in frame.f_locals:
+                frame.f_locals["proc"].kill()
+                raise
+        JOBS.note_interrupt()
+        # This thread's way to it stands in the middle of a call.
+        hushing = threading.Thread(target=JAVAS_LOG.hush, daemon=True)
+        hushing.start()
+        hushing.join(_SECONDS_HUSHING)
+        raise
 
 
 def keep_java_running() -> None:

@@ -17,7 +17,7 @@ from penstock.common.configuration.options import PYTHON_EXECUTABLE
 from penstock.common.configuration.remarks import say_once
 from penstock.errors import JavaProcessLostError, PenstockError, SessionLostError
 from penstock.executors.driver.interrupts import take_interrupts
-from penstock.executors.spark.ctrl_c import keep_java_running
+from penstock.executors.spark.ctrl_c import java_ends_at_interrupt, keep_java_running
 from penstock.executors.spark.interpreter import interpreter_for
 from penstock.executors.spark.jars import check_jars, jars_of
 from penstock.executors.spark.java import ensure_java
@@ -132,7 +132,7 @@ def _build(configuration: Configuration, packages: Sequence[str]) -> SparkSessio
         builder = builder.config(key, value)
     fetched = options.get(PACKAGES, "") if packages and not runs_already else ""
     interpreter = interpreter_for(configuration, is_local=is_for_this_machine(configuration))
-    with _workers_of(interpreter), resolved(fetched):
+    with _workers_of(interpreter), resolved(fetched), java_ends_at_interrupt():
         built = builder.getOrCreate()
         take_interrupts()
         application = built.conf.get(_APPLICATION) or ""
