@@ -86,6 +86,17 @@ def test_it_echoes_if_wanted(worker: WorkerLog, capsys: pytest.CaptureFixture[st
     assert len(worker.take()) == 1
 
 
+def test_levels_of_a_job_do_not_outlast_it_though_the_next_one_is_not_listened_to(
+    worker: WorkerLog,
+) -> None:
+    quiet = LogLevels((("", logging.INFO), ("shop", logging.ERROR)))
+    worker.set_up(LogSettings(quiet))
+    worker.set_up(None)
+    worker.set_up(LogSettings(LEVELS))
+    SHOP.info("heard")
+    assert [line.attributes["msg"] for line in worker.take()] == ["heard"]
+
+
 def test_warnings_are_taken_too(worker: WorkerLog) -> None:
     usual = warnings.showwarning
     worker.set_up(LogSettings(LEVELS))

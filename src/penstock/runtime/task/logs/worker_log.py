@@ -50,6 +50,7 @@ class WorkerLog(logging.Handler):
     def __init__(self) -> None:
         super().__init__()
         self._settings: LogSettings | None = None
+        self._levels: LogLevels | None = None
         self._gathered: dict[tuple[object, ...], GatheredLines] = {}
         self._guard = threading.Lock()
         self._carrier: Carrier | None = None
@@ -58,15 +59,16 @@ class WorkerLog(logging.Handler):
 
     def set_up(self, settings: LogSettings | None) -> None:
         """Take what is logged from now on; or, without settings, leave it to who else would."""
-        before, self._settings = self._settings, settings
+        self._settings = settings
         if settings is None:
             logging.root.removeHandler(self)
             self._leave_warnings()
             return
         if self not in logging.root.handlers:
             logging.root.addHandler(self)
-        if before is None or before.levels != settings.levels:
-            settings.levels.apply(None if before is None else before.levels)
+        if settings.levels != self._levels:
+            settings.levels.apply(self._levels)
+            self._levels = settings.levels
         self._take_warnings()
 
     def _take_warnings(self) -> None:
