@@ -1,4 +1,4 @@
-"""Draws the house, and writes what its rooms are for into their page: `python -m scripts.house_map`.
+"""Draws the house, and writes what each room is for into its page: `python -m scripts.house_map`.
 
 Bands and rows are those of the import rules in pyproject.toml, rooms are the folders, and what a room is for is the first
 sentence of its docstring.
@@ -148,7 +148,7 @@ def folders(folder: Path) -> list[str]:
 
 
 def table() -> str:
-    lines = ["| Room | What is in it |", "|---|---|"]
+    lines = ["| Package or module | What is in it |", "|---|---|"]
     for band in bands():
         for name in band.names:
             lines += [f"| `{room}` | {purpose_of(room)} |" for room in _with_rooms(name)]
