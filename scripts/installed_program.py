@@ -1,6 +1,6 @@
 """What an installation of penstock is to be able to do. `make dist` runs a copy, where nothing else of penstock is.
 
-Usage: python installed_program.py local|connect|spark
+Usage: python installed_program.py local|spark
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 import penstock
 from penstock.common import Configuration
 from penstock.datastream import StreamExecutionEnvironment
-from penstock.errors import PenstockError, SparkNotFoundError, SparkServerNotNamedError
+from penstock.errors import SparkNotFoundError
 
 WORDS = ["to", "be", "or", "not", "to", "be"]
 OF_EXTRAS = (
@@ -27,19 +27,17 @@ OF_EXTRAS = (
     "pyspark",
     "rocksdict",
 )
-WITHOUT_SPARK = {"local": SparkNotFoundError, "connect": SparkServerNotNamedError}
 
 
 def main() -> None:
     target = sys.argv[1]
     check_installation()
     found = [name for name in OF_EXTRAS if find_spec(name) is not None]
-    wanted = {"local": [], "connect": ["pyspark"], "spark": list(OF_EXTRAS)}
-    assert found == wanted[target], f"installed beside: {found}"
-    if target in WITHOUT_SPARK:
-        check_that_spark_is_asked_for(WITHOUT_SPARK[target])
+    assert found == ([] if target == "local" else list(OF_EXTRAS)), f"installed beside: {found}"
+    if target == "local":
+        check_that_spark_is_asked_for()
     configuration = Configuration()
-    configuration.set_string("execution.target", "spark" if target == "spark" else "local")
+    configuration.set_string("execution.target", target)
     if target == "spark":
         configuration.set_string("state.backend.type", "rocksdb")
     words = dict(counts(configuration))
@@ -71,11 +69,11 @@ def check_installation() -> None:
     assert all(path.endswith("bin/penstock") for path in elsewhere), elsewhere
 
 
-def check_that_spark_is_asked_for(kind: type[PenstockError]) -> None:
-    """Where there is no Spark, the error is the one that says how to have one."""
+def check_that_spark_is_asked_for() -> None:
+    """Where there is no Spark, the error is the one that says how to install it."""
     try:
         counts(Configuration())
-    except kind:
+    except SparkNotFoundError:
         return
     raise AssertionError("a program ran on Spark without Spark")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import queue
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -43,7 +42,6 @@ class EpochFeed:
 
     Args:
         log: Notes what epochs took and did. Default: a new one.
-        also: Is told of each as well, before whoever takes them. Default: nobody.
 
     Attributes:
         gate: Lets the client in between two epochs.
@@ -51,10 +49,7 @@ class EpochFeed:
         profile: Takes where the time of epochs went; None if nobody wants to know.
     """
 
-    def __init__(
-        self, log: EpochLog | None = None, also: Callable[[News], None] = lambda _: None
-    ) -> None:
-        self._also = also
+    def __init__(self, log: EpochLog | None = None) -> None:
         self.gate = EpochGate()
         self.log = log or EpochLog()
         self.profile: ProfileLog | None = None
@@ -62,7 +57,6 @@ class EpochFeed:
 
     def put(self, result: News) -> None:
         """Tell of an epoch that was committed, of a restart, or of what was logged."""
-        self._also(result)
         self._results.put(result)
 
     def wake(self) -> None:
