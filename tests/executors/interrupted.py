@@ -125,7 +125,8 @@ def _start_slowly(name: str, is_in_java: bool, marker: str) -> None:
 
             java: Any = SparkContext._jvm
             java.Thread.sleep(_LONG * 1000)
-        time.sleep(_LONG)
+        else:
+            time.sleep(_LONG)
 
     patch(name, last).start()
 

@@ -51,11 +51,10 @@ def preparing(name: str) -> Iterator[None]:
     Args:
         name: The name of the job.
     """
-    from penstock.executors.driver.interrupts import JOBS, take_interrupts
+    from penstock.executors.driver.interrupts import JOBS
     from penstock.executors.driver.progress.places import at_interrupt
 
     with JOBS.starting():
-        take_interrupts()
         try:
             yield
         except KeyboardInterrupt as error:

@@ -117,7 +117,9 @@ def test_while_it_runs_the_log_says_how_it_is_doing(
     epochs(env, [1], [2], [3]).add_sink(lambda _: None)
     env.execute("sums")
     messages = [record.getMessage() for record in caplog.records if record.name == "penstock"]
-    assert any(re.match(r"sums: [\d.,]+ records/s", message) for message in messages)
+    assert any(
+        re.match(r"sums: (\d\.\d|\d{1,3}(,\d{3})*) records/s", message) for message in messages
+    )
     assert messages[-1].startswith("sums: finished after ")
 
 

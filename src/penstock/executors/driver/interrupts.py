@@ -111,6 +111,7 @@ class RunningJobs:
         with self._lock:
             self._starting += 1
         try:
+            take_interrupts()
             yield
         finally:
             with self._lock:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Final
 
-from penstock.executors.driver.interrupts import JOBS, take_interrupts
+from penstock.executors.driver.interrupts import JOBS
 
 _LOGGERS: Final = ("root", "py4j.java_gateway", "py4j.clientserver")
 _SECONDS_HUSHED: Final = 5.0
@@ -51,7 +51,6 @@ def interruptible_start() -> Iterator[None]:
     for name in _LOGGERS:
         logging.getLogger(name).addFilter(_UNHEARD)
     with JOBS.starting():
-        take_interrupts()
         yield
 
 
