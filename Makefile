@@ -3,16 +3,26 @@
 
 PYTHON ?= python3
 VENV := .venv/bin
+SPARK ?= 3.5
+OTHER_VENV := .cache/spark-$(SPARK)/bin
 export NO_MKDOCS_2_WARNING := 1
 # The tests start hundreds of processes: none should compile everything again.
 unexport PYTHONDONTWRITEBYTECODE
+# What older versions of Spark do in another way.
+OLDEST := tests/executors/spark/versions tests/executors/spark/test_interruption.py \
+    tests/executors/spark/runs/test_event_time.py \
+    tests/crash/test_crash.py::test_an_executor_between_two_tasks_of_a_level
+# What a session of Spark Connect does in another way.
+ON_CONNECT := tests/executors/spark/frames/test_data_frames.py tests/executors/spark/frames/test_async_map.py \
+    tests/executors/spark/test_interruption.py tests/executors/spark/test_sinks.py \
+    tests/semantics/test_failed_starts.py tests/semantics/test_operators.py
 LINTED := src tests benchmarks examples scripts
 
-.PHONY: help fix check test demo bench docs dist clean
+.PHONY: help fix check test test-spark test-oldest test-connect demo bench docs dist clean
 .DEFAULT_GOAL := help
 
 help:  ## say what each target does
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1	\2/p' $(MAKEFILE_LIST)
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' $(MAKEFILE_LIST)
 
 fix: .setup-check  ## format and repair what can be repaired by machine
 	$(VENV)/ruff check --fix $(LINTED)
@@ -34,6 +44,19 @@ test: .setup-test  ## the whole test suite
 	$(VENV)/python -m pytest -m "not spark and not kafka and not browser" -n 3 --dist worksteal
 	$(VENV)/python -m pytest -m "(spark or kafka or browser) and not alone" -n 2 --dist loadgroup
 	$(VENV)/python -m pytest -m alone
+	$(VENV)/python -m pytest -m spark --session connect $(ON_CONNECT)
+
+test-spark:  ## the tests that need Spark, on one version of it: make test-spark SPARK=3.5
+	@SPARK=$(SPARK) $(PYTHON) scripts/setup.py test
+	$(OTHER_VENV)/python -m pytest -m "spark and not kafka and not browser and not alone"
+	$(OTHER_VENV)/python -m pytest -m "spark and alone"
+
+test-oldest:  ## some of the tests that need Spark, on the oldest version of it
+	@SPARK=3.5 $(PYTHON) scripts/setup.py test-oldest
+	.cache/spark-3.5/bin/python -m pytest -m spark $(OLDEST)
+
+test-connect: .setup-test  ## the tests that share a SparkSession, in one of Spark Connect
+	$(VENV)/python -m pytest -m spark --session connect
 
 demo: .setup-demo  ## the main job: a year of flights streamed through Spark, and a picture
 	$(VENV)/python examples/flights/main.py

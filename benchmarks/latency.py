@@ -43,7 +43,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.kit import script
 from benchmarks.kit.measure import Row
-from benchmarks.kit.paced import paced
 from benchmarks.kit.session import shared_session
 
 from penstock.common import Row as Record
@@ -253,6 +252,8 @@ SHARES = {0.5: "p50", 0.99: "p99", 1.0: "max"}
 
 
 def _rows(spark: SparkSession) -> DataStream:
+    from benchmarks.kit.paced import paced
+
     env = StreamExecutionEnvironment.get_execution_environment(spark=spark)
     return env.set_parallelism(PARALLELISM).from_data_frame(paced(spark, RATE, PARALLELISM))
 

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-CLASSIC_ONLY = {"ctrl_c.py", "description.py", "java_process.py"}
+CLASSIC_ONLY = {"classic.py", "ctrl_c.py", "description.py", "java_process.py"}
 SRC = Path(__file__).resolve().parent.parent / "src"
 DOORS = {"_jvm", "_jdf", "_jsc", "_jsparkSession", "_sc", "sparkContext", "rdd"}
 

@@ -18,6 +18,7 @@ FOLDER = ROOT / "dist"
 PROGRAM = ROOT / "scripts" / "installed_program.py"
 EXTRAS = {
     "local": "",
+    "connect": "[connect]",
     "spark": "[spark,java,rocksdb,object-store,postgres,mysql,kafka,avro,schema-registry,protobuf]",
 }
 OTHERS = ("PYTHON", "PYSPARK", "SPARK")

@@ -1,6 +1,6 @@
 """What an installation of penstock is to be able to do. `make dist` runs a copy, where nothing else of penstock is.
 
-Usage: python installed_program.py local|spark
+Usage: python installed_program.py local|connect|spark
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 import penstock
 from penstock.common import Configuration
 from penstock.datastream import StreamExecutionEnvironment
-from penstock.errors import SparkNotFoundError
+from penstock.errors import PenstockError, SparkNotFoundError, SparkServerNotNamedError
 
 WORDS = ["to", "be", "or", "not", "to", "be"]
 OF_EXTRAS = (
@@ -27,17 +27,19 @@ OF_EXTRAS = (
     "pyspark",
     "rocksdict",
 )
+WITHOUT_SPARK = {"local": SparkNotFoundError, "connect": SparkServerNotNamedError}
 
 
 def main() -> None:
     target = sys.argv[1]
     check_installation()
     found = [name for name in OF_EXTRAS if find_spec(name) is not None]
-    assert found == ([] if target == "local" else list(OF_EXTRAS)), f"installed beside: {found}"
-    if target == "local":
-        check_that_spark_is_asked_for()
+    wanted = {"local": [], "connect": ["pyspark"], "spark": list(OF_EXTRAS)}
+    assert found == wanted[target], f"installed beside: {found}"
+    if target in WITHOUT_SPARK:
+        check_that_spark_is_asked_for(WITHOUT_SPARK[target])
     configuration = Configuration()
-    configuration.set_string("execution.target", target)
+    configuration.set_string("execution.target", "spark" if target == "spark" else "local")
     if target == "spark":
         configuration.set_string("state.backend.type", "rocksdb")
     words = dict(counts(configuration))
@@ -69,11 +71,11 @@ def check_installation() -> None:
     assert all(path.endswith("bin/penstock") for path in elsewhere), elsewhere
 
 
-def check_that_spark_is_asked_for() -> None:
-    """Where there is no Spark, the error is the one that says how to install it."""
+def check_that_spark_is_asked_for(kind: type[PenstockError]) -> None:
+    """Where there is no Spark, the error is the one that says how to have one."""
     try:
         counts(Configuration())
-    except SparkNotFoundError:
+    except kind:
         return
     raise AssertionError("a program ran on Spark without Spark")
 

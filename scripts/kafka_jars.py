@@ -16,10 +16,14 @@ from typing import Final
 
 from penstock.errors import JavaNotFoundError
 from penstock.executors.spark.java import ensure_java
+from penstock.executors.spark.kafka.package import connector_package
+from penstock.executors.spark.versions.features import version_of
 
 VERSION: Final = "4.1.0"
+CONNECTORS: Final = {(3, 5): "3.5.7", (4, 0): "4.0.0", (4, 1): "4.1.1"}
+"""By the version of Spark: a patch of pyspark is published before its connector, and each runs in sessions of the next."""
 CONNECTOR: Final = "4.2.0"
-"""Spark 4.3's is not published yet; this one runs in its sessions."""
+"""Of all newer ones: Spark 4.3's is not published yet."""
 _CACHE: Final = Path(__file__).parents[1] / ".cache"
 _PATIENCE: Final = 600.0
 
@@ -67,7 +71,9 @@ def connector() -> list[Path]:
         JarsNotFetched: If they are not there, and cannot be fetched.
     """
     there = {_module(jar) for jar in _spark_jars("*.jar")}
-    jars = fetched("org.apache.spark", "spark-sql-kafka-0-10_2.13", CONNECTOR).glob("*.jar")
+    _, module, own = connector_package().split(":")
+    version = CONNECTORS.get(version_of(own) or (0, 0), CONNECTOR)
+    jars = fetched("org.apache.spark", module, version).glob("*.jar")
     return sorted(jar for jar in jars if _module(jar) not in there)
 
 

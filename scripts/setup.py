@@ -2,6 +2,8 @@
 
 Usage: python3 scripts/setup.py demo|bench|test|docs|check|dist
 
+With SPARK=3.5 in the environment it makes .cache/spark-3.5 in its place, with that Spark.
+
 Runs before anything is installed, on whatever interpreter is there: standard library only, and
 no syntax that an old Python cannot read before it is told that it is too old.
 """
@@ -24,7 +26,8 @@ import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-VENV = ROOT / ".venv"
+SPARK = os.environ.get("SPARK", "")
+VENV = ROOT / ".cache" / f"spark-{SPARK}" if SPARK else ROOT / ".venv"
 PYPROJECT = ROOT / "pyproject.toml"
 
 EXTRAS = {
@@ -32,6 +35,7 @@ EXTRAS = {
     "bench": "bench",
     "docs": "docs",
     "test": "test",
+    "test-oldest": "test-oldest",
     "check": "lint",
     "dist": "dist",
 }
@@ -92,14 +96,17 @@ def create_venv() -> None:
 
 def install(target: str) -> None:
     print(
-        f"Installing what 'make {target}' needs into .venv (once; may take some minutes)",
+        f"Installing what 'make {target}' needs into {VENV.relative_to(ROOT)} (once; may take some minutes)",
         flush=True,
     )
     python = str(VENV / "bin" / "python")
     # Some packages have no wheel; left to itself, an older pip builds those in a way about to go.
     options = ["--disable-pip-version-check", "--quiet", "--use-pep517"]
     package = f"{ROOT}[{EXTRAS[target]}]"
-    command = [python, "-m", "pip", "install", *options, "--editable", package]
+    others = [f"pyspark=={SPARK}.*"] if SPARK else []
+    # Spark 3.5 wants NumPy 1, which pyarrow 26 refuses: as the extra spark35 has it.
+    others += ["pyarrow<26"] if SPARK == "3.5" else []
+    command = [python, "-m", "pip", "install", *options, "--editable", package, *others]
     if subprocess.run(command, check=False).returncode:
         sys.exit("The installation failed; pip's message above says why.")
 

@@ -8,6 +8,7 @@ import sys
 import tempfile
 import uuid
 from contextlib import closing
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -57,6 +58,14 @@ settings.register_profile(
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
 
+_OF_OLDER_SPARKS = (
+    # Spark 3.5 compares versions by it.
+    "ignore:distutils Version classes are deprecated:DeprecationWarning",
+    # Before 4.2, what rows are collected from is left for Python to close.
+    "ignore:unclosed <socket.socket:ResourceWarning",
+)
+
+
 class WhereExamplesAre:
     """Has pytest look for examples in docstrings only in files that have one: to find none takes seconds."""
 
@@ -70,9 +79,43 @@ class WhereExamplesAre:
         return [collector for collector in found if not isinstance(collector, DoctestModule)]
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--session",
+        choices=["classic", "connect"],
+        default="classic",
+        help="the kind of SparkSession that tests share; with connect no others run",
+    )
+
+
+def is_connect(config: pytest.Config) -> bool:
+    return bool(config.getoption("--session") == "connect")
+
+
 def pytest_configure(config: pytest.Config) -> None:
-    """Have it look so in the sources as well, of which hooks in this file are not asked."""
+    """Have it look so in the sources as well, of which hooks in this file are not asked; and pass over what Spark warns of."""
     config.pluginmanager.register(WhereExamplesAre())
+    if tuple(map(int, version("pyspark").split(".")[:2])) < (4, 2):
+        for warning in _OF_OLDER_SPARKS:
+            config.addinivalue_line("filterwarnings", warning)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
+    """Skip a test, with the reason, that comes upon what is refused in a session of Spark Connect."""
+    if not is_connect(item.config):
+        return (yield)
+    from penstock.errors import StreamingOnConnectError
+
+    try:
+        return (yield)
+    except BaseException as error:
+        met: BaseException | None = error
+        while met is not None and not isinstance(met, StreamingOnConnectError):
+            met = met.__context__  # the test may have waited for another error, or a warning
+        if met is None:
+            raise
+        pytest.skip(met.message)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -107,11 +150,23 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.set_threshold(10_000, 10, 10)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def _keeps_on_connect(item: pytest.Item) -> bool:
+    """Whether a test is for a session of Spark Connect too: one that shares the session, and asks nothing of its Java."""
+    fixtures = getattr(item, "fixturenames", ())
+    is_of_spark = item.get_closest_marker("spark") is not None
+    shares = "spark" in fixtures or "new_environment" in fixtures
+    return is_of_spark and shares and item.get_closest_marker("classic") is None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Say which tests stay in one process: those that share a session of Spark, a Kafka, or a browser.
 
     Others that start a Spark start one of their own, and run wherever there is room.
     """
+    if is_connect(config):
+        others = [item for item in items if not _keeps_on_connect(item)]
+        items[:] = [item for item in items if _keeps_on_connect(item)]
+        config.hook.pytest_deselected(items=others)
     for item in items:
         if item.get_closest_marker("kafka") is not None:
             item.add_marker(pytest.mark.xdist_group("kafka"))
@@ -149,10 +204,12 @@ def _no_waiting_for_the_disk() -> Iterator[None]:
         yield
 
 
-def _connector() -> list[str]:
-    """Return the jars of Spark's connector for Kafka, which a session has to have from its start."""
+def _connector(items: list[pytest.Item]) -> list[str]:
+    """Return the jars of Spark's connector for Kafka, which a session has to have from its start, if a test needs them."""
     from scripts.kafka_jars import JarsNotFetched, connector
 
+    if not any(item.get_closest_marker("kafka") for item in items):
+        return []
     try:
         return [str(jar) for jar in connector()]
     except JarsNotFetched:
@@ -162,8 +219,28 @@ def _connector() -> list[str]:
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
+def spark(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[SparkSession]:
     """The one SparkSession that all tests marked `spark` share."""
+    jars = ",".join(_connector(request.session.items))
+    folder = tmp_path_factory.mktemp("spark")
+    yield from (
+        _connect_session(folder, jars) if is_connect(request.config) else _classic_session(jars)
+    )
+
+
+def _connect_session(folder: Path, jars: str) -> Iterator[SparkSession]:
+    from pyspark.sql import SparkSession
+    from tests.servers.connect_server import ConnectServer
+
+    with closing(ConnectServer(folder, settings={"spark.jars": jars})) as server:
+        session = SparkSession.builder.remote(server.url).getOrCreate()
+        yield session
+        session.stop()
+
+
+def _classic_session(jars: str) -> Iterator[SparkSession]:
     from pyspark.sql import SparkSession
 
     from penstock.executors.spark.java import ensure_java
@@ -172,7 +249,7 @@ def spark() -> Iterator[SparkSession]:
     builder = (
         SparkSession.builder.master("local[2, 4]")
         .appName("penstock tests")
-        .config("spark.jars", ",".join(_connector()))
+        .config("spark.jars", jars)
         .config("spark.ui.port", "0")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.log.level", "ERROR")

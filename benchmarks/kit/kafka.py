@@ -11,7 +11,7 @@ from functools import partial
 from threading import Event, Thread
 from typing import Any
 
-from benchmarks.kit.paced import count_due, due
+from benchmarks.kit.pace import count_due, due
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic

@@ -1,6 +1,7 @@
 """A stream of records that become due at a fixed rate by the clock, to the millisecond.
 
-Spark's own source of such a stream lets a whole second's records become due at once.
+Spark's own source of such a stream lets a whole second's records become due at once. Spark before 4.0 has no sources
+in Python: who imports this does so where it is used.
 """
 
 # ruff: noqa: D102, N802 - what overrides a documented method is documented; the names are Spark's
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+from benchmarks.kit.pace import count_due, due
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
 if TYPE_CHECKING:
@@ -40,16 +42,6 @@ def paced(spark: SparkSession, rate_per_second: int, partitions: int = 2) -> Dat
     spark.dataSource.register(PacedSource)
     reader = spark.readStream.format(FORMAT).option("rate", rate_per_second)
     return reader.option("partitions", partitions).load()
-
-
-def due(start: int, value: int, rate: int) -> int:
-    """When a record is due, given when the stream began."""
-    return start + value * 1_000 // rate
-
-
-def count_due(start: int, now: int, rate: int) -> int:
-    """How many records are due by now."""
-    return max(0, -(-(now - start + 1) * rate // 1_000))
 
 
 class PacedSource(DataSource):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.kit.paced import paced
 from benchmarks.nexmark.events import (
     AUCTION_DATE_TIME,
     AUCTION_EXPIRES,
@@ -73,6 +72,8 @@ def live_results(query: str, spark: SparkSession, rate: int, port: int) -> DataS
 
     That is the time of the result: of the record that it was made of, or of the end of a window or auction.
     """
+    from benchmarks.kit.paced import paced
+
     env = environment(spark)
     of_row = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(
         lambda row, _: row[1]

@@ -260,6 +260,34 @@ class SparkTooOldError(PenstockError):
     """Raised when pyspark, or the Spark of a session, is older than penstock runs on."""
 
 
+class SparkPackageError(PenstockError, ImportError):
+    """Raised when the Spark that is installed does not stand a package beside it, or the Python that runs it."""
+
+
+class SparkServerNotNamedError(PenstockError):
+    """Raised when only the client of Spark Connect is installed, and nothing names the server that it is to ask."""
+
+
+class StreamingOnConnectError(PenstockError):
+    """Raised when a program that reads a stream of Spark's cannot run in a session of Spark Connect; the hint says how it can."""
+
+
+class JobDriverLostError(PenstockError):
+    """Raised when the driver's side of a job on Spark Connect, which runs in a process of the server, has died."""
+
+
+class JobRunsElsewhereError(PenstockError):
+    """Raised when a job is started at whose checkpoint location another program, or another version of it, runs."""
+
+
+class ReportsMissedError(PenstockError):
+    """Raised when a client that collects results was away for so long that some of them are gone."""
+
+
+class TriggerNotSupportedError(PenstockError):
+    """Raised when a stream is to run on where the platform allows only runs that read what is there."""
+
+
 class PortInUseError(PenstockError):
     """Raised when a port that was asked for is taken."""
 
@@ -422,6 +450,10 @@ class OtherJobError(CheckpointMismatchError):
     """Raised when a job is started on the checkpoint location of another job, or of a query of Spark's."""
 
 
+class NoCheckpointLocationError(PenstockError):
+    """Raised when a job is to go on with its next run, and has no checkpoint location to go on from."""
+
+
 class NoCheckpointLocationWarning(UserWarning):
     """Warns that a streaming job has state and no checkpoint location: the state dies with the job."""
 
@@ -566,8 +598,16 @@ class CheckpointNotWritableError(PenstockError, OSError):
     """Raised when the checkpoint location cannot be written: it is full, say, or read-only."""
 
 
+class CheckpointNotSharedError(CheckpointNotWritableError):
+    """Raised when what workers write to the checkpoint location is not there for the driver."""
+
+
 class CheckpointNotReadableError(PenstockError, OSError):
     """Raised when the checkpoint location does not say what is in it: a disk that is away for a while, say."""
+
+
+class SparkServerNotReachableError(JobFailedError):
+    """Raised when a server of Spark Connect does not answer for as long as its client asks."""
 
 
 class SessionLostError(JobFailedError):

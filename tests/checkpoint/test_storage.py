@@ -333,6 +333,9 @@ class TestObjectStore:
     def test_an_unknown_kind_of_url_is_refused(self) -> None:
         with pytest.raises(InvalidArgumentError, match="hdfs://host/folder") as raised:
             open_storage("hdfs://host/folder")
+        for place in ("dbfs:/jobs/fares", "s3:/bucket/folder"):
+            with pytest.raises(InvalidArgumentError, match=f"cannot be kept at '{place}'"):
+                open_storage(place)
         assert "s3a://" in str(raised.value.hint)
 
     def test_says_what_to_install(self, monkeypatch: pytest.MonkeyPatch) -> None:

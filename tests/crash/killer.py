@@ -307,7 +307,7 @@ class Trial:
         marker = str(self.folder / f"mark-{number}")
         if kill.point.startswith(("generations", "eras")):  # which come once, before any epoch
             return Point(kill.point, -1, kill.target, marker)
-        return Point(kill.point, epoch, kill.target, marker, kill.skip)
+        return Point(kill.point, epoch, kill.target, marker, kill.skip, kill.every)
 
     def _see_through(self, session: Running, life: Life, point: Point | None) -> bool:
         """See a driver to its end, and return False, or until it stands still, and return True."""

@@ -22,6 +22,7 @@ class Kill:
         ahead: In which epoch of those that are still to come, from 0.
         instant: Without a point: how long after that epoch has begun, in epochs.
         skip: How often the process passes the point before.
+        every: Once in how many epochs it happens again; 0 for never.
     """
 
     target: str
@@ -29,6 +30,7 @@ class Kill:
     ahead: int = 0
     instant: float = 0.0
     skip: int = 0
+    every: int = 0
 
     @property
     def where(self) -> str:

@@ -29,6 +29,7 @@ from penstock.datastream.connectors.databases.epochs_table import EpochsTable
 from penstock.datastream.connectors.files.committer import FileCommitter
 from penstock.datastream.connectors.files.staging import Staging
 from penstock.datastream.connectors.files.writer import _Piece
+from penstock.errors import InconsistentEpochError
 from penstock.executors.driver.epoch_runner import EpochRunner
 from penstock.executors.driver.publishing import Publisher
 from penstock.runtime.epoch import Epoch
@@ -57,6 +58,7 @@ class Point(NamedTuple):
         target: Who is killed: see `TARGETS`.
         marker: The file that says that it happened; it may happen once.
         skip: How often the process passes it before.
+        every: Once in how many epochs it happens again; 0 for never.
     """
 
     name: str
@@ -64,6 +66,7 @@ class Point(NamedTuple):
     target: str
     marker: str
     skip: int = 0
+    every: int = 0
 
 
 def is_driver(process: Process) -> bool:
@@ -87,6 +90,8 @@ what was synced."""
 
 CLAIMED: Final = "claimed"
 """What a driver says when it has claimed the job's location."""
+MIXED: Final = "mixed attempts"
+"""What it says when it found that two tasks of an epoch read different attempts of a third, and runs it again."""
 
 
 class Fault(RuntimeError):
@@ -118,20 +123,28 @@ def is_due(name: str) -> bool:
     if _Here.point is None or name != _Here.point.name or _Here.epoch < _Here.point.epoch:
         return False
     _Here.passed += 1
-    return _Here.passed > _Here.point.skip and not os.path.exists(_Here.point.marker + ".done")
+    return _Here.passed > _Here.point.skip and not os.path.exists(_done())
+
+
+def _done() -> str:
+    """Return the file that says that it happened."""
+    assert _Here.point is not None
+    every = _Here.point.every
+    return f"{_Here.point.marker}.done" + (f"-{_Here.epoch // every}" if every else "")
 
 
 def fire() -> None:
     """Kill what is to be killed, unless that has happened."""
     assert _Here.point is not None
     try:
-        with open(_Here.point.marker + ".done", "x") as done:
+        with open(_done(), "x") as done:
             done.write(f"{_Here.epoch}")
             done.flush()
     except FileExistsError:
         return
     target = _Here.point.target
-    Path(_Here.point.marker).touch()
+    for mark in (_Here.point.marker, f"{_Here.point.marker}.done"):
+        Path(mark).touch()
     session = int(os.environ.get(SESSION, "0")) or os.getsid(0)
     if target == "worker":
         os.kill(os.getpid(), signal.SIGKILL)
@@ -215,6 +228,7 @@ def install() -> None:
     _wrap(Subtask, "begin_epoch", _noting_epoch)
     _wrap(Carrier, "run", _around_level)
     _wrap(EpochRunner, "run", _around_epoch)
+    _wrap(EpochRunner, "_outcome", _telling_of_mixed_attempts)
     for storage in (LocalStorage, ObjectStorage):
         _wrap(storage, "write", _around_writing)
         _wrap(storage, "create", _around_writing)
@@ -328,7 +342,7 @@ def _around_level(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def _first_task() -> Path:
     assert _Here.point is not None
-    return Path(f"{_Here.point.marker}.first")
+    return Path(f"{_Here.point.marker}.first-{_Here.epoch}")
 
 
 def _around_epoch(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -340,6 +354,17 @@ def _around_epoch(original: Callable[..., Any]) -> Callable[..., Any]:
         return record
 
     return run
+
+
+def _telling_of_mixed_attempts(original: Callable[..., Any]) -> Callable[..., Any]:
+    def outcome(self: EpochRunner, buffers: Any) -> Any:
+        try:
+            return original(self, buffers)
+        except InconsistentEpochError:
+            print(MIXED, flush=True)
+            raise
+
+    return outcome
 
 
 def _around_writing(original: Callable[..., None]) -> Callable[..., None]:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from pyspark.sql.connect.session import SparkSession
 
 from penstock.errors import FunctionNotSerializableError
 from penstock.graph.unpicklable import pickle_by_value
@@ -105,6 +106,18 @@ def test_what_is_of_spark_is_told_to_be_no_use_in_a_function() -> None:
         "variable 'spark' is a FakeSession, which cannot be used in a function."
     )
     assert "from_data_frame()" in str(caught.value.hint)
+
+
+def test_a_session_of_spark_connect_cannot_be_used_either_though_it_can_be_pickled() -> None:
+    spark = SparkSession.__new__(SparkSession)
+    spark._session_id = "one"
+
+    with pytest.raises(FunctionNotSerializableError) as caught:
+        pickle_by_value(lambda number: (spark, number), "Operator 'Map'")
+
+    assert caught.value.message.endswith(
+        "variable 'spark' is a SparkSession, which cannot be used in a function."
+    )
 
 
 def test_an_abbreviation_has_its_article() -> None:

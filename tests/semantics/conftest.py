@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -23,11 +23,18 @@ def new_environment(executor: str, request: pytest.FixtureRequest) -> NewEnviron
     session = request.getfixturevalue("spark") if executor == "spark" else None
 
     def make(parallelism: int = 1, **settings: Any) -> StreamExecutionEnvironment:
-        configuration = Configuration().set_string("execution.target", executor)
-        for name, value in settings.items():
-            key = name.replace("__", ".").replace("_", "-")
-            configuration.set_string(key, str(value))
-        env = StreamExecutionEnvironment.get_execution_environment(configuration, spark=session)
-        return env.set_parallelism(parallelism)
+        return environment(executor, session, parallelism, settings)
 
     return make
+
+
+def environment(
+    executor: str, session: Any, parallelism: int, settings: Mapping[str, Any]
+) -> StreamExecutionEnvironment:
+    """Return an environment on an executor, with settings as `pipeline__name`."""
+    configuration = Configuration().set_string("execution.target", executor)
+    for name, value in settings.items():
+        key = name.replace("__", ".").replace("_", "-")
+        configuration.set_string(key, str(value))
+    env = StreamExecutionEnvironment.get_execution_environment(configuration, spark=session)
+    return env.set_parallelism(parallelism)

@@ -70,12 +70,12 @@ class SparkCluster:
         try:
             host = namespaces[0].host if namespaces else _LOOPBACK
             master = self._start(host, f"{_DEPLOY}.master.Master")
-            self.master = _wait_for(master, r"Starting Spark master at (spark://\S+)")
+            self.master = wait_for_line(master, r"Starting Spark master at (spark://\S+)")
             places = [
                 namespaces[n % len(namespaces)] if namespaces else None for n in range(workers)
             ]
             for worker in [self._start_worker(place) for place in places]:
-                _wait_for(worker, r"Successfully registered with master (\S+)")
+                wait_for_line(worker, r"Successfully registered with master (\S+)")
         except BaseException:
             self.close()
             raise
@@ -128,7 +128,7 @@ def _drain(log: IO[bytes]) -> None:
         deque(log, 0)
 
 
-def _wait_for(session: Session, pattern: str) -> str:
+def wait_for_line(session: Session, pattern: str) -> str:
     """Read a program's log up to a line that matches, and return what its group matched.
 
     What comes later is read too, and dropped, so that the program never waits for a reader.

@@ -267,10 +267,10 @@ def open_storage(location: str, *, is_durable: bool = True) -> Storage:
             f"{location!r} is no place for checkpoints: on another machine, or for another user, ~ is another folder.",
             hint=f"Give the whole path, as {os.path.expanduser(location)!r}; or ./{location} for a folder of that name.",
         )
-    scheme, separator, _ = location.partition("://")
-    if location.startswith("file:/") or not separator:
+    scheme, separator, _ = location.partition(":/")
+    if scheme == "file" or not separator or "/" in scheme:
         return LocalStorage(_path_of(location), is_durable=is_durable)
-    if scheme in SCHEMES:
+    if scheme in SCHEMES and location.startswith(f"{scheme}://"):
         return ObjectStorage(location)
     raise InvalidArgumentError(
         f"Checkpoints cannot be kept at {location!r}.",

@@ -94,6 +94,7 @@ class LocalRun:
         self._loop = EpochLoop(
             driver.runner,
             job.request.configuration,
+            job.run_end,
             has_streams=job.has_streams,
             name=job.request.name,
         )

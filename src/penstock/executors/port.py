@@ -10,6 +10,7 @@ from penstock.common.configuration.configuration import Configuration
 from penstock.common.epoch_listener import EpochListener
 from penstock.common.running_job import RunningJob
 from penstock.graph.stream_graph import StreamGraph
+from penstock.runtime.job_files.job_files import JobFiles
 
 
 @dataclass
@@ -27,6 +28,8 @@ class JobRequest:
         listeners: What is told of the job.
         is_awaited: Whether whoever starts the job waits for its end, so that only Ctrl-C and the REST API can cancel
             it.
+        files: The files that it brings along for its functions, where they and the code are with the workers already;
+            None where they are still to be brought there.
     """
 
     name: str
@@ -37,6 +40,7 @@ class JobRequest:
     python_files: tuple[str, ...] = ()
     listeners: tuple[EpochListener, ...] = ()
     is_awaited: bool = False
+    files: JobFiles | None = None
 
 
 class Executor(Protocol):

@@ -24,6 +24,7 @@ def executor_for(target: str) -> Executor:
     Raises:
         SparkNotFoundError: If pyspark is not installed, which only the one on Spark needs.
         SparkTooOldError: If it is older than penstock runs on.
+        SparkPackageError: If it does not stand what is installed beside it.
     """
     if target == "local":
         from penstock.executors.local import LocalExecutor
@@ -35,12 +36,15 @@ def executor_for(target: str) -> Executor:
             hint="Run: pip install 'penstock[spark]'. To try a program without Spark, set "
             "execution.target to 'local'.",
         )
-    from penstock.executors.spark.versions import check_pyspark
+    from penstock.executors.spark.versions.checks import check_pyspark, check_version
 
-    # The executor itself cannot even be imported with one that is too old.
-    check_pyspark()
-    from penstock.executors.spark.executor import SparkExecutor
-
+    check_version()
+    try:
+        from penstock.executors.spark.executor import SparkExecutor
+    except Exception:
+        # With packages that pyspark cannot stand this may fail in any way.
+        check_pyspark()
+        raise
     return SparkExecutor()
 
 

@@ -60,6 +60,7 @@ _MOVED: Final = {
 }
 """The modules of penstock whose values state may hold, by the names that they had before."""
 _CODE: Final = "cloudpickle.cloudpickle"
+_SESSION: Final = "pyspark.sql.connect.session.SparkSession"
 
 
 class JobClasses(NamedTuple):
@@ -179,7 +180,17 @@ def _code_pickler() -> type:
     class CodePickler(CloudPickler):  # type: ignore[misc] # cloudpickle has no types
         dispatch_table = ChainMap({CodeType: reduce_code}, CloudPickler.dispatch_table)
 
+        def reducer_override(self, obj: Any) -> Any:
+            """Refuse a session of Spark Connect, and with it each of its DataFrames: no worker could load one."""
+            if any(_name_of(kind) == _SESSION for kind in type(obj).__mro__):
+                raise pickle.PicklingError("a session of Spark Connect cannot be pickled")
+            return super().reducer_override(obj)
+
     return CodePickler
+
+
+def _name_of(kind: type) -> str:
+    return f"{kind.__module__}.{kind.__qualname__}"
 
 
 def _code_of_file(filename: str, make: Callable[..., CodeType], *arguments: Any) -> CodeType:

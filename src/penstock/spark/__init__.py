@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from pyspark.sql import SparkSession
-
 from penstock.common.configuration.configuration import Configuration
-from penstock.executors.spark.frames.async_map import async_map
-from penstock.executors.spark.session import session
+from penstock.executors.spark.versions.checks import check_pyspark
+
+try:
+    from pyspark.sql import SparkSession
+
+    from penstock.executors.spark.frames.async_map import async_map
+    from penstock.executors.spark.session import session
+except Exception:
+    # With packages that pyspark cannot stand this may fail in any way.
+    check_pyspark()
+    raise
 
 __all__ = ["async_map", "get_session"]
 

@@ -1,20 +1,17 @@
 from __future__ import annotations
 
 import pytest
-from benchmarks.kit.paced import PacedReader, PacedSource, count_due, due
-from hypothesis import given
-from hypothesis import strategies as st
+
+from penstock.executors.spark.versions.features import Feature, has
+
+if not has(Feature.PYTHON_TICKS):
+    pytest.skip("this Spark has no such sources", allow_module_level=True)
+
+from benchmarks.kit.paced import PacedReader, PacedSource
 from pyspark.sql.streaming.datasource import ReadAllAvailable
 from pyspark.sql.types import StructType
 
 START = 1_700_000_000_123
-
-
-@given(st.integers(1, 10_000), st.integers(0, 100_000))
-def test_a_record_counts_from_the_millisecond_in_which_it_is_due(rate: int, elapsed: int) -> None:
-    count = count_due(START, START + elapsed, rate)
-
-    assert due(START, count - 1, rate) <= START + elapsed < due(START, count, rate)
 
 
 def test_reads_every_record_once_and_each_when_it_is_due(monkeypatch: pytest.MonkeyPatch) -> None:

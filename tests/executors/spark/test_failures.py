@@ -2,9 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
-import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
@@ -16,15 +14,14 @@ from penstock.errors import (
     KafkaOffsetNotFoundError,
     NoSinkError,
     SourceNotReadableError,
-    SparkTooOldError,
+    SparkServerNotReachableError,
     WorkerLostError,
     WorkerPythonError,
 )
 from penstock.executors.spark import memory_signs
 from penstock.executors.spark.failures import as_penstock_error
 from penstock.executors.spark.memory_signs import MemorySigns
-from penstock.executors.spark.versions import check_pyspark, check_session
-from penstock.executors.targets import executor_for
+from penstock.executors.spark.session import is_alive, session_lost
 
 DAEMON_DIED = (
     "EOFException occurred while reading the port number from pyspark.daemon's stdout and terminated with "
@@ -135,6 +132,23 @@ def test_of_many_chains_some_are_named() -> None:
     assert "chain 10" not in error.message
 
 
+def test_a_server_that_does_not_answer_is_no_source_that_cannot_be_read() -> None:
+    text = (
+        "<_InactiveRpcError of RPC that terminated with:\n\tstatus = StatusCode.UNAVAILABLE\n"
+        '\tdetails = "failed to connect to all addresses: Connection refused"\n\tdebug_error_string = "x"\n>'
+    )
+    error = as_penstock_error(RuntimeError(text), "Job 'x'")
+    assert type(error) is SparkServerNotReachableError
+    assert error.message == (
+        "Job 'x' cannot reach the server of Spark Connect (status = StatusCode.UNAVAILABLE): failed to connect to all "
+        "addresses: Connection refused"
+    )
+    assert not is_alive(SimpleNamespace(), error)  # type: ignore[arg-type]
+    error.__cause__ = RuntimeError(text)
+    lost = session_lost("Job 'x'", error, can_go_on=False)
+    assert lost.message.endswith("all addresses: Connection refused")
+
+
 def test_frames_of_java_are_left_out() -> None:
     text = "java.lang.Oh: no\n\tat a.B$.c(D.scala:70)\n\tat e.f(Unknown Source)\nCaused by: i.t\n\t... 3 more"
     message = as_penstock_error(RuntimeError(text), "Job 'x'").message
@@ -195,23 +209,3 @@ def test_memory_was_it_by_what_the_system_counts(
     counts.write_text("oom_kill 4\n")
     assert signs("crashed")
     assert not signs("crashed")
-
-
-@pytest.mark.parametrize("version", ["3.5.1", "4.0.0+vendor", "4.1.2.dev0"])
-def test_a_spark_that_is_too_old_is_refused_by_name_and_version(
-    version: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    session: Any = SimpleNamespace(version=version)
-    with pytest.raises(SparkTooOldError) as raised:
-        check_session(session)
-    assert f"4.2 and newer, and the SparkSession runs Spark {version}." in raised.value.message
-    monkeypatch.setattr(pyspark, "__version__", version)
-    with pytest.raises(SparkTooOldError, match=r"pyspark .* is installed\."):
-        executor_for("spark")
-
-
-@pytest.mark.parametrize("version", ["4.2.0", "4.10.0", "5.0.0", "vendor"])
-def test_other_versions_are_not_refused(version: str) -> None:
-    session: Any = SimpleNamespace(version=version)
-    check_session(session)
-    check_pyspark()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from types import SimpleNamespace
 
 import pytest
@@ -33,8 +34,9 @@ def test_triggers_are_of_epochs_though_not_each_is_a_micro_batch() -> None:
     found: list[tuple[int, float]] = []
     run = object.__new__(StreamingRun)
     run._runner = SimpleNamespace(profile=SimpleNamespace(add_triggers=found.extend))  # type: ignore[assignment]
-    run._shift = 2
-    progress = SimpleNamespace(batchId=5, durationMs={"triggerExecution": 1500, "addBatch": 1000})
-    run._note_triggers(SimpleNamespace(recentProgress=[progress]))  # type: ignore[arg-type]
+    run._epochs = OrderedDict({5: 7})
+    times = {"triggerExecution": 1500, "addBatch": 1000}
+    progress = [{"batchId": 5, "durationMs": times}, {"batchId": 6, "durationMs": times}]
+    run._note_triggers(SimpleNamespace(recentProgress=progress))  # type: ignore[arg-type]
 
     assert found == [(7, 1.5)]

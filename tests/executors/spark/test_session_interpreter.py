@@ -96,3 +96,13 @@ def test_a_session_that_runs_keeps_its_own_and_the_log_says_so(
     assert [record.getMessage().partition(", and")[0] for record in caplog.records] == [
         "python.executable asks for '/python/of/the/program', but the SparkSession runs already"
     ]
+
+
+def test_a_server_keeps_its_own_and_the_log_says_where_it_is_named(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    kind = type("SparkSession", (Built,), {"__module__": "pyspark.sql.connect.session"})
+    asking = Configuration().set_string("python.executable", "/python/of/another/program")
+    session(kind(), asking)
+    (record,) = caplog.records
+    assert "a server of Spark Connect starts workers as it was told" in record.getMessage()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -12,7 +14,7 @@ from penstock.errors import JavaProcessLostError, JobFailedError, SessionLostErr
 from penstock.executors.driver.recovery.restarts import is_worth_restarting
 from penstock.executors.spark.failures import as_penstock_error
 from penstock.executors.spark.java_process import has_died
-from penstock.executors.spark.session import session_lost
+from penstock.executors.spark.session import is_alive, session_lost
 
 
 @pytest.mark.parametrize(
@@ -49,6 +51,16 @@ def test_a_session_that_was_lost(can_go_on: bool, kind: type[Exception], hint: s
     error.__cause__ = RuntimeError("java.lang.OutOfMemoryError: Java heap space")
     assert "spark.driver.memory" in str(session_lost("Job 'x'", error, can_go_on=can_go_on).hint)
     assert is_worth_restarting(lost) is can_go_on
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["Cannot call methods on a stopped SparkContext.", "status = StatusCode.UNAVAILABLE"],
+)
+def test_a_session_that_is_known_to_be_gone_is_not_asked(said: str) -> None:
+    spark: Any = SimpleNamespace(range=lambda _: SimpleNamespace(schema="id long"))
+    assert is_alive(spark, JobFailedError("Job 'x' failed."))
+    assert not is_alive(spark, JobFailedError(f"Job 'x' was failed by Spark: {said}"))
 
 
 def test_a_process_that_died_and_one_that_lives(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pyspark
 import pytest
 
 from penstock.common import Configuration
@@ -20,7 +21,8 @@ JAVA = "spark.driver.extraJavaOptions"
 
 @pytest.fixture(autouse=True)
 def defaults(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """The file of Spark's defaults, in an environment that says nothing."""
+    """The file of Spark's defaults, in an environment that says nothing, beside a Spark that has all there is."""
+    monkeypatch.setattr(pyspark, "__version__", "4.3.0")
     for name in (
         "PYSPARK_GATEWAY_PORT",
         "PYSPARK_SUBMIT_ARGS",
@@ -191,3 +193,17 @@ def test_packages_are_added_to_those_of_the_user_unless_he_names_the_module() ->
     assert asked(spark_jars_packages=other) == other
     configuration = Configuration.from_dict({jars: "/x/spark-sql-kafka-0-10_2.13-8.jar"})
     assert key not in session_options(configuration, packages=[ours])
+
+
+@pytest.mark.parametrize(("version", "has_sockets"), [("4.0.5", False), ("4.1.4", True)])
+def test_an_older_spark_is_told_of_no_sockets(
+    version: str, monkeypatch: pytest.MonkeyPatch, *, has_sockets: bool
+) -> None:
+    monkeypatch.setattr(pyspark, "__version__", version)
+
+    found = session_options(Configuration())
+
+    assert any("unix.domain.socket" in key for key in found) is has_sockets
+    writer = found["spark.sql.streaming.checkpointFileManagerClass"]
+    assert writer.endswith(".FileSystemBasedCheckpointFileManager")
+    assert (".checkpointing." in writer) is has_sockets

@@ -27,6 +27,14 @@ class Session:
         assert pyfile
         self.added.append(path)
 
+    @property
+    def sparkContext(self) -> Session:  # noqa: N802
+        """What Spark 3.5 is given files by."""
+        return self
+
+    def addPyFile(self, path: str) -> None:  # noqa: N802
+        self.added.append(path)
+
 
 @pytest.fixture(autouse=True)
 def _only_the_users_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -38,7 +46,7 @@ def _only_the_users_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> No
     monkeypatch.setattr(shipping, "_worker_python", lambda _: shipping._real(sys.executable))
     code = tmp_path / "helpers.py"
     code.write_text("ANSWER = 42\n")
-    monkeypatch.setattr(shipping, "_users_files", lambda: {"helpers.py": code})
+    monkeypatch.setattr(shipping, "users_files", lambda: {"helpers.py": code})
 
 
 def shipped(session: Any = None) -> str:

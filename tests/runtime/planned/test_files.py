@@ -121,3 +121,20 @@ class TestFilesThatCome:
         write(tmp_path, "a")
         with pytest.raises(SourceNotReadableError, match="cannot be looked for"):
             FilesSource(LINES, [str(tmp_path / "a" / "b")], 1).planner().plan(None, 1)
+
+    def test_while_only_those_that_are_there_are_wanted_are_for_the_next_run(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        now = [100.0]
+        monkeypatch.setattr("penstock.runtime.planned.files.time.monotonic", lambda: now[0])
+        source = FilesSource(LINES, [str(tmp_path)], 1)
+        planner = source.planner()
+        planner.only_present()
+        write(tmp_path, "a")
+        first = planner.plan(None, 1)
+        write(tmp_path, "b")
+        now[0] += 1
+
+        assert names(first) == names(planner.plan(None, 1)) == ["a"]
+        assert names(planner.plan(first.state, 1)) == []
+        assert names(source.planner().plan(passed_on(first), 1)) == ["b"]

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.executors.scripted import Script, ScriptedSource
 
+from penstock.datastream.connectors.file_system import StreamFormat
 from penstock.errors import CheckpointMismatchError
 from penstock.runtime.exchange.elements import Block
+from penstock.runtime.planned.files import FilesSource
 from penstock.runtime.planned.hybrid import OwnEpochs, SourceAfterSource
 from penstock.runtime.planned.planned_source import PlannedSource
 from penstock.runtime.source import NativeSource, NumberRangeSource
@@ -102,3 +105,16 @@ def test_a_source_with_epochs_of_its_own_gives_each_once() -> None:
     source = OwnEpochs(NumberRangeSource(1, 5))
 
     assert planned(source) == ([1, 2, 3, 4, 5], 1, True)
+
+
+def test_each_source_hears_that_only_what_is_there_is_wanted(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("a")
+    files = FilesSource(StreamFormat.text_line_format(), [str(tmp_path)], 1)
+    planner = SourceAfterSource([NumberRangeSource(1, 2), files]).planner()
+    planner.only_present()
+    first = planner.plan(None, 1)
+    second = planner.plan(first.state, 1)
+    (tmp_path / "b").write_text("b")
+
+    assert len(second.pieces) == 1
+    assert planner.plan(second.state, 1).pieces == ()

@@ -116,20 +116,30 @@ EPOCH_INTERVAL: Final = ConfigOption(
     "epoch starts as soon as there is input. Not in Flink.",
     minimum=0,
 )
+TRIGGER: Final = ConfigOption(
+    "execution.trigger",
+    str,
+    "processing-time",
+    "When a streaming job reads. With processing-time it reads whatever comes, until it is stopped. "
+    "With available-now it reads what is there when it starts, and ends; state, open windows and timers "
+    "are kept at the checkpoint location, and the next start continues from there with whatever has "
+    "arrived since. Not in Flink.",
+    choices=("processing-time", "available-now"),
+)
+EPOCH_END_OF_INPUT: Final[ConfigOption[bool | None]] = ConfigOption(
+    "execution.epoch.end-of-input",
+    bool,
+    None,
+    "With execution.trigger set to available-now: whether what is there when the job starts is all of "
+    "its input. If so, event time ends with it, all windows and event timers fire, and starting the job "
+    "again does nothing. Default: false; with the older execution.epoch.available-now, true. Not in Flink.",
+)
 EPOCH_AVAILABLE_NOW: Final = ConfigOption(
     "execution.epoch.available-now",
     bool,
     default=False,
-    description="Whether a streaming job reads what is there when it starts, and then ends. Not in Flink.",
-)
-EPOCH_END_OF_INPUT: Final = ConfigOption(
-    "execution.epoch.end-of-input",
-    bool,
-    default=True,
-    description="With execution.epoch.available-now: whether what is there when the job starts is "
-    "all of its input. If so, event time ends with it, all windows and timers fire, and starting "
-    "the job again does nothing. If not, state is kept, and the next start on the same checkpoint "
-    "location continues with whatever has arrived since. Not in Flink.",
+    description="An older way to say that execution.trigger is available-now and execution.epoch.end-of-input "
+    "true, unless that is set to false. Not in Flink.",
 )
 PROFILE: Final = ConfigOption(
     "execution.profile",

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from penstock.common.configuration.options import EPOCH_AVAILABLE_NOW, STATE_CLASS_NAMES
+from penstock.common.configuration.options import STATE_CLASS_NAMES
 from penstock.errors import UnsupportedOperationError
 from penstock.executors.driver.publishing import PublishedSink, published_sinks
+from penstock.executors.driver.run_end import RunEnd
 from penstock.executors.driver.staged_files import staged_files
 from penstock.executors.port import JobRequest
 from penstock.graph.compiler import compile_program
@@ -34,6 +35,7 @@ class CompiledJob:
         planned: The sources whose reading the driver plans, by their numbers.
         bounded: How many epochs of its own each other bounded source has, by its number.
         is_streaming: Whether the engine reads a source that does not end.
+        run_end: Where a run of it ends, if it has streams.
         main_classes: The classes of the user's script as they were when the program was compiled.
     """
 
@@ -46,6 +48,7 @@ class CompiledJob:
     planned: Mapping[int, PlannedSource]
     bounded: Mapping[int, int]
     is_streaming: bool
+    run_end: RunEnd
     main_classes: Mapping[str, type]
 
     @property
@@ -89,7 +92,7 @@ def compile_job(
     sinks = {**published_sinks(graph), **other_sinks(graph)}
     program = replace(
         compile_program(graph, request.configuration.get(STATE_CLASS_NAMES)),
-        files=staged_files(request.configuration),
+        files=staged_files(request.configuration) if request.files is None else request.files,
     )
     numbered = list(enumerate(graph.sources))
     native = {
@@ -103,7 +106,8 @@ def compile_job(
     planned = {
         number: node.source for number, node in numbered if isinstance(node.source, PlannedSource)
     }
-    if request.configuration.get(EPOCH_AVAILABLE_NOW):
+    run_end = RunEnd.of(request.configuration)
+    if run_end.is_present:
         for number, source in planned.items():
             _check_present(source, graph.sources[number].name)
     return CompiledJob(
@@ -119,6 +123,7 @@ def compile_job(
             **{number: 1 for number, is_bounded in ends.items() if is_bounded},
         },
         is_streaming=not all(ends.values()),
+        run_end=run_end,
         main_classes=classes_of_main(),
     )
 
@@ -127,6 +132,6 @@ def _check_present(source: PlannedSource, name: str) -> None:
     if not source.has_present:
         raise UnsupportedOperationError(
             f"{name!r} is {source.kind}, of which nobody knows what is there when the job starts, as "
-            "execution.epoch.available-now wants it.",
-            hint="Leave execution.epoch.available-now out: the job ends when its sources do.",
+            "available-now wants it.",
+            hint="Leave execution.trigger out: the job ends when its sources do.",
         )

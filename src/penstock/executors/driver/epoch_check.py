@@ -88,5 +88,6 @@ def _check_attempts(
         )
     raise InconsistentEpochError(
         f"Tasks of one epoch read different attempts of a sender into {name!r}.",
-        hint="Keep spark.sql.shuffle.orderIndependentChecksum.enabled on.",
+        hint="From Spark 4.2 on, keep spark.sql.shuffle.orderIndependentChecksum.enabled on. Before, Spark has no such "
+        "check: look in its logs why executors die.",
     )

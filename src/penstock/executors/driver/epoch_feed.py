@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -42,6 +43,7 @@ class EpochFeed:
 
     Args:
         log: Notes what epochs took and did. Default: a new one.
+        also: Is told of each as well, before whoever takes them. Default: nobody.
 
     Attributes:
         gate: Lets the client in between two epochs.
@@ -49,7 +51,10 @@ class EpochFeed:
         profile: Takes where the time of epochs went; None if nobody wants to know.
     """
 
-    def __init__(self, log: EpochLog | None = None) -> None:
+    def __init__(
+        self, log: EpochLog | None = None, also: Callable[[News], None] = lambda _: None
+    ) -> None:
+        self._also = also
         self.gate = EpochGate()
         self.log = log or EpochLog()
         self.profile: ProfileLog | None = None
@@ -57,6 +62,7 @@ class EpochFeed:
 
     def put(self, result: News) -> None:
         """Tell of an epoch that was committed, of a restart, or of what was logged."""
+        self._also(result)
         self._results.put(result)
 
     def wake(self) -> None:

@@ -14,6 +14,7 @@ from penstock.common.plain_text import shown_name
 from penstock.errors import JobCancelledError
 from penstock.executors.driver.epoch_runner import EpochRunner, RunEpoch
 from penstock.executors.driver.planning import Plans
+from penstock.executors.driver.run_end import RunEnd
 from penstock.runtime.async_io.async_wait import LONGEST_LOOK
 
 _LOG: Final = logging.getLogger("penstock")
@@ -26,20 +27,27 @@ class EpochLoop:
     Args:
         runner: Runs and commits the epochs.
         configuration: The job's configuration.
+        run_end: Where a run of it ends, if it has streams.
         has_streams: Whether a source does not end.
         name: The job's name, for messages.
     """
 
     def __init__(
-        self, runner: EpochRunner, configuration: Configuration, *, has_streams: bool, name: str
+        self,
+        runner: EpochRunner,
+        configuration: Configuration,
+        run_end: RunEnd,
+        *,
+        has_streams: bool,
+        name: str,
     ) -> None:
         self._runner = runner
         self._name = name
         self._has_streams = has_streams
-        self._ends = has_streams and configuration.get(options.EPOCH_AVAILABLE_NOW)
-        self._ends_input = configuration.get(options.EPOCH_END_OF_INPUT)
+        self._ends = has_streams and run_end.is_present
+        self._ends_input = run_end.ends_input
         interval = configuration.get(options.EPOCH_INTERVAL).to_millis()
-        self._seconds = interval / 1000 if has_streams else 0.0
+        self._seconds = interval / 1000 if has_streams and not self._ends else 0.0
 
     def __call__(self, run_epoch: RunEpoch, stop: threading.Event) -> None:
         """Run what is left of the epochs, or until `stop` is set.
@@ -107,6 +115,6 @@ def warn_of_end(name: str) -> None:
     """Say that a stream is not read on, as an earlier start has ended it."""
     _LOG.warning(
         "%s: all input was read by an earlier start, so there is nothing left to do; "
-        "execution.epoch.end-of-input=false lets a job go on with what comes later",
+        "execution.trigger: available-now lets a job go on with what comes later",
         shown_name(name),
     )

@@ -38,7 +38,7 @@ from penstock.executors.driver.observation.observed_job import ObservedJob
 from penstock.executors.driver.progress.job_line import job_line, last_line
 from penstock.executors.driver.progress.late_records import LateRecordsLog, warn_of_late_records
 from penstock.executors.driver.progress.places import at_interrupt
-from penstock.executors.driver.recovery.restart_strategy import restart_strategy_of
+from penstock.executors.driver.recovery.restart_strategy import RestartStrategy, restart_strategy_of
 from penstock.executors.driver.recovery.restarts import (
     FailureLog,
     Restart,
@@ -103,7 +103,7 @@ class Job:
         self._clean_up = clean_up
         self._gate = feed.gate
         self._savepoints = Savepoints(job_id, request.configuration, feed.gate)
-        self._strategy = restart_strategy_of(request.configuration)
+        self._strategy = self._strategy_of()
         self._last_savepoint: Storage | None = None
         self._stop = threading.Event()
         self._waits_no_longer = threading.Event()
@@ -131,6 +131,9 @@ class Job:
         JOBS.begin(self)
         self._engine.start()
         self._reader.start()
+
+    def _strategy_of(self) -> RestartStrategy:
+        return restart_strategy_of(self._request.configuration)
 
     def _work(self) -> None:
         try:

@@ -44,9 +44,16 @@ class Planning:
     Args:
         sources: The sources, by their numbers.
         program: The program they are of.
+        only_present: Whether only what is there at the beginning is read.
     """
 
-    def __init__(self, sources: Mapping[int, PlannedSource], program: Program) -> None:
+    def __init__(
+        self,
+        sources: Mapping[int, PlannedSource],
+        program: Program,
+        *,
+        only_present: bool = False,
+    ) -> None:
         self._sources = sources
         self._parallelism = {
             vertex.source: vertex.parallelism
@@ -56,6 +63,7 @@ class Planning:
         self._planners: dict[int, Planner] = {}
         self._read: Mapping[int, ReadSoFar] = {}
         self._plans: dict[int, Plan] = {}
+        self._only_present = only_present
         self._is_cancelled = False
 
     @property
@@ -91,6 +99,8 @@ class Planning:
             return Plan((), read.state, is_over=True)
         if number not in self._planners:
             self._planners[number] = self._sources[number].planner()
+            if self._only_present:
+                self._planners[number].only_present()
             if self._is_cancelled:
                 self.cancel()
         return self._planners[number].plan(read.state, self._parallelism[number])

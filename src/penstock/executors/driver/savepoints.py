@@ -89,7 +89,7 @@ class Savepoints:
         if record.is_last:
             raise SavepointError(
                 "The job has read all of its input, so there is no savepoint to go on from.",
-                hint="Take a savepoint while it runs. With execution.epoch.available-now set "
-                "execution.epoch.end-of-input to false: then a run ends, and the input does not.",
+                hint="Take a savepoint while it runs. With execution.trigger: available-now a run ends, and the "
+                "input does not.",
             )
         return source, record

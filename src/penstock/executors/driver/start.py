@@ -109,15 +109,19 @@ def _start(
     at_end.callback(Reporting(configuration, observed.view).close)
     checkpoints = at_end.enter_context(closing(_checkpoints_of(job)))
     if job.has_streams and not checkpoints.is_durable:
+        job.run_end.check_location(f"Job {shown_name(job.request.name)!r}")
         _warn_of_state(job)
     last = checkpoints.last()
     program = job.program if last is None else with_key_groups_of(last.job, job.program)
-    feed = EpochFeed(observed.compiled(job, program, checkpoints))
+    feed = EpochFeed(observed.compiled(job, program, checkpoints), observed.hears)
     if configuration.get(PROFILE):
         program = replace(program, is_profiled=True)
         feed.profile = observed.profile = ProfileLog(program)
     publisher = Publisher(job.sinks, checkpoints.location, lambda: checkpoints.kept)
-    planning = at_end.enter_context(closing(Planning(job.planned, program)))
+    only_present = job.has_streams and job.run_end.is_present
+    planning = at_end.enter_context(
+        closing(Planning(job.planned, program, only_present=only_present))
+    )
     runner = EpochRunner(
         program,
         job.job_id,

@@ -18,6 +18,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, Final
 
 from penstock.executors.driver.interrupts import JOBS
+from penstock.executors.spark.connect import is_client_alone
 
 _LOGGERS: Final = ("root", "py4j.java_gateway", "py4j.clientserver")
 _SECONDS_HUSHED: Final = 5.0
@@ -88,6 +89,8 @@ def keep_java_running() -> None:
 
 def _jvm() -> Any:
     """Return the way to Spark's Java process; None if this process has none."""
+    if is_client_alone():
+        return None
     from pyspark import SparkContext
 
     return SparkContext._jvm  # noqa: SLF001 - there is no public way

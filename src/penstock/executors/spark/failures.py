@@ -13,10 +13,12 @@ from penstock.errors import (
     KafkaTopicNotFoundError,
     PenstockError,
     SourceNotReadableError,
+    SparkServerNotReachableError,
     WorkerLostError,
     WorkerPythonError,
 )
 from penstock.executors.spark.memory_signs import shows_memory
+from penstock.executors.spark.places.platforms import trigger_refused
 
 _UNREADABLE = re.compile(
     r"Connection refused|ConnectException|UnknownHostException|PATH_NOT_FOUND|FileNotFoundException|"
@@ -27,6 +29,9 @@ _OTHER_PYTHON = re.compile(
     r"[^\n]*: No module named \w+|Cannot run program \"[^\"\n]*\"[^\n]*"
 )
 _NO_JAVA_PROCESS = re.compile(r"JAVA_GATEWAY_EXITED|/bin/spark-submit'")
+_NO_SERVER = re.compile(
+    r'RPC that terminated with:\s+(status = StatusCode\.UNAVAILABLE)(?:\s+details = "([^"\n]*)")?'
+)
 _NO_SCHEMA = re.compile(r"PARSE_SYNTAX_ERROR|UNSUPPORTED_DATATYPE")
 _OF_KAFKA = {
     re.compile(r"UnknownTopicOrPartitionException"): (
@@ -82,12 +87,21 @@ def as_penstock_error(error: BaseException, what: str, chains: Sequence[str] = (
             return found
         found = found.__cause__ or found.__context__
     text = str(error)
+    refused = trigger_refused(text, what)
+    if refused is not None:
+        return refused
     python = _OTHER_PYTHON.search(text)
     if python is not None:
         return other_python(what, python.group(0).strip())
     lost = _LOST_WORKER.search(text)
     if lost is not None:
         return _worker_lost(lost.group(0), what, chains, is_memory=shows_memory(text))
+    server = _NO_SERVER.search(text)
+    if server is not None:
+        return SparkServerNotReachableError(
+            f"{what} cannot reach the server of Spark Connect ({server[1]}): {server[2]}",
+            hint="See that it runs, and that its address, as in SPARK_REMOTE, leads there.",
+        )
     first = re.split(r"JVM stacktrace:|=== Streaming Query ===", text, maxsplit=1)[0].strip()
     first = _JAVA_FRAMES.sub("", first)
     shown = first if len(first) <= _LENGTH else first[:_LENGTH] + " ..."
@@ -115,8 +129,8 @@ def other_python(what: str, why: str) -> WorkerPythonError:
     """
     return WorkerPythonError(
         f"{what} cannot run with the Python of the workers: {why}",
-        hint="Name the Python to run in python.executable, or in PYSPARK_PYTHON before the SparkSession is built, and "
-        "install there what the program imports, with pyarrow.",
+        hint="Name the Python to run in python.executable, or in PYSPARK_PYTHON before the SparkSession is built (of Spark "
+        "Connect, before the server is started), and install there what the program imports, with pyarrow.",
     )
 
 

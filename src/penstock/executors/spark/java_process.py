@@ -11,12 +11,16 @@ from typing import Final
 
 from pyspark.sql import SparkSession
 
+from penstock.executors.spark.connect import is_client_alone
+
 _PATIENCE: Final = 5.0
 """How many seconds a process may take to end whose connections are gone."""
 
 
 def java_process() -> subprocess.Popen[bytes] | None:
     """Return the Java process of Spark's driver, if this process started it."""
+    if is_client_alone():
+        return None
     from pyspark import SparkContext
 
     gateway = SparkContext._gateway  # noqa: SLF001 - see above

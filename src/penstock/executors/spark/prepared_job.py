@@ -17,6 +17,7 @@ from penstock.executors.driver.epoch_runner import new_job_id
 from penstock.executors.driver.job_description import describe
 from penstock.executors.driver.observation.observed_job import ObservedJob
 from penstock.executors.port import JobRequest
+from penstock.executors.spark.connect import is_connect, refuse_other_session
 from penstock.executors.spark.frames.aggregation import aggregated
 from penstock.executors.spark.frames.epoch_frames import EpochFrames, SparkSource
 from penstock.executors.spark.interpreter import check_interpreter
@@ -38,6 +39,8 @@ from penstock.executors.spark.session import (
 )
 from penstock.executors.spark.shipping import ship_code, ship_files, ship_interpreter
 from penstock.executors.spark.sinks import SparkCommitter, spark_sinks
+from penstock.executors.spark.versions.checks import check_pyspark
+from penstock.executors.spark.versions.features import Feature, has
 from penstock.graph.job_graph import JobGraph
 from penstock.graph.source_descriptions import (
     AggregatedFrameSource,
@@ -84,13 +87,15 @@ class PreparedJob:
         self.job_id = seen.job_id
         self._take_topics()
         with seen.doing("starting Spark"):
+            check_pyspark()
             self.spark = session(request.engine, request.configuration, self._packages)
             if has_local_workers(self.spark):
                 check_interpreter(interpreter_of(self.spark), self.title)
         seen.runs_on(page_of(self.spark))
         self._seen = seen
         self._cores = cores_of(self.spark)
-        self._note = note_of(self.job_id) if is_cancellable else None
+        notes = is_cancellable and has(Feature.INTERRUPTION) and not is_connect(self.spark)
+        self._note = note_of(self.job_id) if notes else None
         readings = self._readings()
         frames = {node: reading.frame for node, reading in readings.items()}
         self.compiled = compile_job(
@@ -141,6 +146,8 @@ class PreparedJob:
         self._ship()
 
     def _ship(self) -> None:
+        if self.request.files is not None:
+            return
         ship_interpreter(self.spark, self.request.configuration)
         ship_code(self.spark, self.request.python_files)
         ship_files(self.spark, self.compiled.program.files)
@@ -245,6 +252,8 @@ def _reading_of(
             f"{node.name!r} reads {type(source.frame).__name__}, which is no Spark DataFrame.",
             hint="Give from_data_frame a pyspark DataFrame.",
         )
+    if isinstance(source, (FrameSource, AggregatedFrameSource)):
+        refuse_other_session(spark, source.frame, node.name)
     if isinstance(source, FrameSource):
         return Reading(
             source.frame,
@@ -276,12 +285,14 @@ def _reading_of(
 
 def _text(source: TextFileSource, spark: SparkSession) -> DataFrame:
     try:
-        return spark.read.text(source.path)
+        frame = spark.read.text(source.path)
+        frame.isStreaming  # noqa: B018 - under Spark Connect nobody has looked for the file yet
     except PySparkException as error:
         raise SourceNotReadableError(
             f"The text file {source.path!r} cannot be read: {str(error).splitlines()[0]}",
             hint="Give the path of a file or folder that the workers may read.",
         ) from error
+    return frame
 
 
 def _spark_sources(

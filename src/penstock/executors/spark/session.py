@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import threading
 from collections.abc import Iterator, Sequence
@@ -15,8 +16,15 @@ from pyspark.sql import functions as sf
 from penstock.common.configuration.configuration import Configuration
 from penstock.common.configuration.options import PYTHON_EXECUTABLE
 from penstock.common.configuration.remarks import say_once
-from penstock.errors import JavaProcessLostError, PenstockError, SessionLostError
+from penstock.errors import (
+    JavaProcessLostError,
+    PenstockError,
+    SessionLostError,
+    SparkPackageError,
+    SparkServerNotReachableError,
+)
 from penstock.executors.driver.interrupts import take_interrupts
+from penstock.executors.spark.connect import check_server, is_elsewhere, server_of
 from penstock.executors.spark.ctrl_c import java_ends_at_interrupt, keep_java_running
 from penstock.executors.spark.interpreter import interpreter_for
 from penstock.executors.spark.jars import check_jars, jars_of
@@ -27,15 +35,18 @@ from penstock.executors.spark.memory_signs import shows_memory
 from penstock.executors.spark.session_options import (
     LOOPBACK,
     PACKAGES,
+    given_options,
     is_for_this_machine,
     is_submitted,
     local_cores,
     session_options,
 )
-from penstock.executors.spark.versions import check_session
+from penstock.executors.spark.versions.checks import check_session
 
 _APPLICATION: Final = "spark.app.id"
 _PYTHON: Final = "PYSPARK_PYTHON"
+_GONE: Final = re.compile(r"stopped SparkContext|StatusCode\.UNAVAILABLE")
+"""Who has been told the second has asked a server of Spark Connect for ten minutes."""
 _BUILT: Final[set[str]] = set()
 _INTERPRETERS: Final[dict[str, str]] = {}
 """By application, what the sessions that were built here start workers with."""
@@ -59,15 +70,20 @@ def session(given: Any, configuration: Configuration, packages: Sequence[str] = 
         SparkTooOldError: If the session runs a Spark that is too old.
         JavaNotFoundError: If there is no Java to start Spark with.
         JarsNotLoadedError: If the session runs already, without the jars that the program names.
+        SparkPackageError: If the client of Spark Connect lacks a package.
+        SparkServerNotNamedError: If only the client of Spark Connect is installed, and nothing names a server.
         KafkaConnectorNotFoundError: If Spark does not start with the packages.
     """
     with _BUILDING:
         if is_submitted():
             keep_java_running()
         found = given or _running()
+        if found is None and (server := server_of(configuration)) is not None:
+            found = _connected(server, configuration)
         if found is None:
             return _build(configuration, packages)
         check_session(found)
+        check_server(found)
         check_jars(found, configuration)
         _remark_on_interpreter(found, configuration)
         return found
@@ -87,12 +103,24 @@ def interpreter_of(spark: SparkSession) -> str:
 
 def has_local_workers(spark: SparkSession) -> bool:
     """Whether a session has its workers on this machine, and starts them as this process would."""
-    return local_cores(spark.conf.get("spark.master", "") or "") is not None
+    return _local_cores_of(spark) is not None
+
+
+def _local_cores_of(spark: SparkSession) -> int | None:
+    return None if is_elsewhere(spark) else local_cores(spark.conf.get("spark.master", "") or "")
 
 
 def _remark_on_interpreter(spark: SparkSession, configuration: Configuration) -> None:
     """Say so, once for each, where a job names an interpreter that its session does not start workers with."""
-    wanted, own = configuration.get(PYTHON_EXECUTABLE), interpreter_of(spark)
+    wanted = configuration.get(PYTHON_EXECUTABLE)
+    if wanted is not None and is_elsewhere(spark):
+        say_once(
+            wanted,
+            f"python.executable asks for {wanted!r}, but a server of Spark Connect starts workers as it was told when it "
+            "was started: by PYSPARK_PYTHON, or spark.pyspark.python.",
+        )
+        return
+    own = interpreter_of(spark)
     if wanted is not None and not os.path.normpath(own).endswith(os.path.normpath(wanted)):
         say_once(
             f"{wanted} {own}",
@@ -108,6 +136,28 @@ def _running() -> SparkSession | None:
     except Exception:  # noqa: BLE001 - there is none, or its Java process has died: one thing or another
         return None
     return found if is_alive(found) else None
+
+
+def _connected(server: str, configuration: Configuration) -> SparkSession:
+    """Build a session that is a client of a server, which has its own settings but for those of the job.
+
+    Raises:
+        SparkPackageError: If the client lacks a package.
+    """
+    if not server.startswith("sc://"):
+        # It is to be started here.
+        ensure_java()
+        os.environ.setdefault(_PYTHON, sys.executable)
+    builder = SparkSession.builder
+    for key, value in given_options(configuration).items():
+        builder = builder.config(key, value)
+    try:
+        return builder.remote(server).getOrCreate()
+    except ImportError as error:
+        raise SparkPackageError(
+            f"The client of Spark Connect lacks a package: {error}",
+            hint="Run: pip install 'penstock[connect]'. With the whole of Spark: pip install 'pyspark[connect]'.",
+        ) from error
 
 
 def _build(configuration: Configuration, packages: Sequence[str]) -> SparkSession:
@@ -158,8 +208,7 @@ def _workers_of(interpreter: str | None) -> Iterator[None]:
 
 def cores_of(spark: SparkSession) -> int:
     """Return how many tasks a session runs at once."""
-    master = spark.conf.get("spark.master", "") or ""
-    cores = local_cores(master)
+    cores = _local_cores_of(spark)
     if cores is not None:
         return cores
     partition = sf.spark_partition_id()
@@ -168,7 +217,8 @@ def cores_of(spark: SparkSession) -> int:
 
 def is_local(spark: SparkSession) -> bool:
     """Whether the session's tasks run in this machine's own process."""
-    return (spark.conf.get("spark.master", "") or "").startswith("local")
+    master = spark.conf.get("spark.master", "") or ""
+    return master.startswith("local") and not is_elsewhere(spark)
 
 
 def time_zone_of(spark: SparkSession) -> str:
@@ -183,7 +233,7 @@ def is_alive(spark: SparkSession, error: PenstockError | None = None) -> bool:
         spark: The session.
         error: What it failed with last.
     """
-    if error is not None and "stopped SparkContext" in error.message:
+    if error is not None and _GONE.search(error.message):
         return False
     try:
         spark.range(1).schema  # noqa: B018 - asks the JVM, and runs nothing
@@ -200,7 +250,8 @@ def session_lost(what: str, error: PenstockError, *, can_go_on: bool) -> Session
         error: What it failed with.
         can_go_on: Whether a restart can build another session, and go on in it.
     """
-    reason = str(error.__cause__ or error.message).partition("\n")[0]
+    said = None if isinstance(error, SparkServerNotReachableError) else error.__cause__
+    reason = str(said or error.message).partition("\n")[0]
     memory = ""
     if shows_memory(f"{error.__cause__} {error}"):
         memory = (
@@ -214,7 +265,7 @@ def session_lost(what: str, error: PenstockError, *, can_go_on: bool) -> Session
         )
     return SessionLostError(
         f"{what} lost its SparkSession: {reason}",
-        hint=f"{memory}The session was stopped, or its Java process died. A restart strategy can build another session "
-        "only where penstock built the first, and no DataFrame or sink of the program belongs to it. Start the program "
-        "again: with a checkpoint location it goes on from its last epoch.",
+        hint=f"{memory}The session was stopped, or its Java process, or the server of Spark Connect, has ended. A restart "
+        "strategy can build another session only where penstock built the first, and no DataFrame or sink of the program "
+        "belongs to it. Start the program again: with a checkpoint location it goes on from its last epoch.",
     )

@@ -15,11 +15,10 @@ import pyspark
 
 from penstock.common.configuration.configuration import Configuration
 from penstock.common.configuration.options import ARROW_BATCH_SIZE
+from penstock.executors.spark.versions.features import Feature, has, streaming_class
 from penstock.runtime.private_folder import private_folder
 
-_LOG_WRITER: Final = (
-    "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
-)
+_LOG_WRITER: Final = "FileSystemBasedCheckpointFileManager"
 """Writes the logs of a streaming query. Measured: the one that Spark would choose starts a process for
 the permissions of each local file, which takes 70 ms of an epoch."""
 
@@ -60,7 +59,7 @@ def local_cores(master: str) -> int | None:
 
 def is_for_this_machine(configuration: Configuration) -> bool:
     """Whether a session that is built will run its tasks in this machine's own process, as far as is said here."""
-    said = {**_spark_defaults(), **_submit_arguments(), **_given(configuration)}
+    said = {**_spark_defaults(), **_submit_arguments(), **given_options(configuration)}
     return not is_submitted() and local_cores(said.get(_MASTER, "local")) is not None
 
 
@@ -78,14 +77,11 @@ def session_options(
         packages: Modules of Maven's for it, as "group:module:version". One of which a version or a jar is named
             elsewhere is not asked for.
     """
-    given = _given(configuration)
+    given = given_options(configuration)
     options: dict[str, str] = {}
-    batch_size = configuration.get(ARROW_BATCH_SIZE)
-    if batch_size is not None:
-        options[_BATCH_SIZE] = str(batch_size)
     if not is_submitted():
         said = {**_spark_defaults(), **_submit_arguments(), **given}
-        options |= {key: value for key, value in _choices(said).items() if key not in said}
+        options = {key: value for key, value in _choices(said).items() if key not in said}
         if jars:
             given[_JARS] = ",".join([*filter(None, [said.get(_JARS)]), *jars])
         named = f"{given.get(_JARS, said.get(_JARS))},{said.get(PACKAGES)}"
@@ -94,8 +90,11 @@ def session_options(
     return options | given
 
 
-def _given(configuration: Configuration) -> dict[str, str]:
-    return {
+def given_options(configuration: Configuration) -> dict[str, str]:
+    """Return what the job's configuration says of a session, and nothing else."""
+    batch_size = configuration.get(ARROW_BATCH_SIZE)
+    options = {} if batch_size is None else {_BATCH_SIZE: str(batch_size)}
+    return options | {
         key: str(value)
         for key, value in configuration.to_dict().items()
         if key.startswith("spark.")
@@ -107,9 +106,10 @@ def _choices(said: dict[str, str]) -> dict[str, str]:
         "spark.app.name": "penstock",
         # Measured: planning by stage costs a small epoch more than a better plan could gain it.
         _ADAPTIVE: "false",
-        # Measured: over TCP each task with a Python worker waits 40 ms for a delayed acknowledgement.
-        _SOCKETS: "true",
     }
+    if has(Feature.UNIX_SOCKETS):
+        # Measured: over TCP each task with a Python worker waits 40 ms for a delayed acknowledgement.
+        choices[_SOCKETS] = "true"
     if said.get(_MASTER, "local").startswith("local"):
         choices |= _choices_on_this_machine(said) | _choice_of_sockets(said)
     return choices
@@ -118,7 +118,7 @@ def _choices(said: dict[str, str]) -> dict[str, str]:
 def _choice_of_sockets(said: dict[str, str]) -> dict[str, str]:
     """Keep sockets of workers, which ask nobody who he is, where no other user can reach them."""
     folder = private_folder()
-    if {_SOCKETS, _SOCKET_FOLDER} & said.keys():
+    if not has(Feature.UNIX_SOCKETS) or {_SOCKETS, _SOCKET_FOLDER} & said.keys():
         return {}
     if len(folder) > _LONGEST_FOLDER:
         return {_SOCKETS: "false"}
@@ -145,8 +145,7 @@ def _choices_on_this_machine(said: dict[str, str]) -> dict[str, str]:
     if cores is not None and said.get(_ADAPTIVE, "false").lower() == "false":
         # Nothing joins partitions that are too small, as adaptive planning does.
         choices["spark.sql.shuffle.partitions"] = str(cores)
-    if pyspark.__version__.startswith("4.3."):
-        choices["spark.sql.streaming.checkpointFileManagerClass"] = _LOG_WRITER
+    choices["spark.sql.streaming.checkpointFileManagerClass"] = streaming_class(_LOG_WRITER)
     return choices
 
 

@@ -18,7 +18,6 @@ from types import ModuleType
 
 import cloudpickle
 import pyarrow as pa
-from pyspark import SparkFiles
 from pyspark.sql import SparkSession
 
 import penstock
@@ -26,6 +25,8 @@ from penstock.common.configuration.configuration import Configuration
 from penstock.errors import PenstockError
 from penstock.executors.spark.interpreter import archive_of
 from penstock.executors.spark.session import interpreter_of, is_local
+from penstock.executors.spark.versions.artifacts import add_archive, add_code, add_file
+from penstock.executors.spark.worker_files import files_folder
 from penstock.runtime.job_files.job_files import JobFiles
 from penstock.runtime.job_files.workplace import prepare
 from penstock.runtime.private_folder import private_folder
@@ -44,15 +45,15 @@ def ship_code(spark: SparkSession, python_files: Iterable[str] = ()) -> None:
         python_files: Files and folders that the user named besides.
     """
     shipped = _SHIPPED.setdefault(spark, set())
-    files = _users_files()
+    files = users_files()
     if not is_local(spark) or _worker_python(spark) != _real(sys.executable):
         for package in (penstock, cloudpickle):
-            files |= _package_files(Path(package.__file__ or "").parent)
-    archives = [_archive(files)] if files else []
+            files |= package_files(Path(package.__file__ or "").parent)
+    archives = [archive_with(files)] if files else []
     # Spark has workers look first into what it was given last.
     for path in [*archives, *reversed(_as_archives(python_files))]:
         if path not in shipped:
-            spark.addArtifacts(path, pyfile=True)
+            add_code(spark, path)
             shipped.add(path)
 
 
@@ -65,7 +66,7 @@ def ship_files(spark: SparkSession, files: JobFiles) -> None:
     shipped = _SHIPPED.setdefault(spark, set())
     for name in files.names:
         if name not in shipped:
-            spark.addArtifacts(os.path.join(private_folder(), name), file=True)
+            add_file(spark, os.path.join(private_folder(), name))
             shipped.add(name)
     if files.requirements is not None:
         _try_out(spark, files)
@@ -80,7 +81,7 @@ def ship_interpreter(spark: SparkSession, configuration: Configuration) -> None:
     shipped = _SHIPPED.setdefault(spark, set())
     place = f"{os.path.abspath(archive.path)}#{archive.target}"
     if place not in shipped:
-        spark.addArtifacts(place, archive=True)
+        add_archive(spark, place)
         shipped.add(place)
 
 
@@ -90,7 +91,7 @@ def _try_out(spark: SparkSession, files: JobFiles) -> None:
     def prepare_and_tell(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for _ in batches:
             try:
-                prepare(files, SparkFiles.getRootDirectory())
+                prepare(files, files_folder())
             except PenstockError as error:
                 yield pa.RecordBatch.from_pydict({"error": [pickle.dumps(error)]})
 
@@ -108,7 +109,7 @@ def _real(interpreter: str) -> str:
     return os.path.abspath(shutil.which(interpreter) or interpreter)
 
 
-def _users_files() -> dict[str, Path]:
+def users_files() -> dict[str, Path]:
     """Return the files of imported modules that are not installed, by their names in an archive."""
     files: dict[str, Path] = {}
     for name, module in list(sys.modules.items()):
@@ -118,7 +119,7 @@ def _users_files() -> dict[str, Path]:
         if path is None:
             continue
         if path.name == "__init__.py":
-            files |= _package_files(path.parent)
+            files |= package_files(path.parent)
         else:
             files[path.name] = path
     return files
@@ -142,7 +143,8 @@ def _installed() -> tuple[str, ...]:
     return tuple(os.path.join(place, "") for place in places)
 
 
-def _package_files(folder: Path) -> dict[str, Path]:
+def package_files(folder: Path) -> dict[str, Path]:
+    """Return the files of a package, by their names in an archive."""
     above = folder.parent
     return {
         str(path.relative_to(above)): path
@@ -151,13 +153,13 @@ def _package_files(folder: Path) -> dict[str, Path]:
     }
 
 
-def _folder_files(folder: Path) -> dict[str, Path]:
+def folder_files(folder: Path) -> dict[str, Path]:
     """Return the files in a folder, as a package and as modules of their own."""
-    package = _package_files(folder.absolute())
+    package = package_files(folder.absolute())
     return package | {str(path.relative_to(folder.absolute())): path for path in package.values()}
 
 
-def _archive(files: dict[str, Path]) -> str:
+def archive_with(files: dict[str, Path]) -> str:
     """Write files into an archive named by what is in it, and return its path.
 
     Workers import what is in it, so it lies where nobody else can write. Equal files make equal archives:
@@ -183,6 +185,6 @@ def _archive(files: dict[str, Path]) -> str:
 
 def _as_archives(python_files: Iterable[str]) -> list[str]:
     return [
-        _archive(_folder_files(Path(path))) if os.path.isdir(path) else os.path.abspath(path)
+        archive_with(folder_files(Path(path))) if os.path.isdir(path) else os.path.abspath(path)
         for path in python_files
     ]

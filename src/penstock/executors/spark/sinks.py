@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from pyspark.sql import SparkSession
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from penstock.executors.driver.publishing import PublishedSink
 from penstock.executors.spark.page.description import describe
 from penstock.executors.spark.page.names import page_name
 from penstock.executors.spark.session import time_zone_of
+from penstock.executors.spark.versions.frames import arrow_schema, schema_of
 from penstock.graph.job_graph import JobGraph
 from penstock.runtime.operators.prepared_sink import PreparedSinkOperator
 from penstock.runtime.sinks import CommitContext, Committer
@@ -22,9 +22,7 @@ def spark_schema(schema: Any) -> StructType:
     if isinstance(schema, StructType):
         return schema
     if isinstance(schema, str):
-        parsed = StructType.fromDDL(schema)
-        assert isinstance(parsed, StructType)
-        return parsed
+        return schema_of(schema)
     import pyarrow as pa
     from pyspark.sql.pandas.types import from_arrow_schema
 
@@ -45,9 +43,7 @@ def spark_sinks(graph: JobGraph, spark: SparkSession, job: str) -> dict[str, Pub
             found[graph.operator_ids[node.id]] = PublishedSink(
                 node.name, SparkCommitter(spark, operator.sink, job), operator.delivers_to
             )
-            operator.arrow_schema = to_arrow_schema(
-                spark_schema(operator.schema), timezone=time_zone_of(spark)
-            )
+            operator.arrow_schema = arrow_schema(spark_schema(operator.schema), time_zone_of(spark))
             operator.sink = None
     return found
 

@@ -42,9 +42,20 @@ def is_session(value: Any) -> bool:
 
 
 def described_frame(value: Any) -> FrameDescription | None:
-    """Return what a program has to know of a DataFrame; None if the value is none, as far as it tells."""
-    if not hasattr(value, "isStreaming") or not hasattr(value, "schema"):
-        return None
+    """Return what a program has to know of a DataFrame; None if the value is none, as far as it tells.
+
+    Raises:
+        PenstockError: If Spark cannot read it. A classic session says so before; Spark Connect has not looked yet.
+    """
+    try:
+        if not hasattr(value, "isStreaming") or not hasattr(value, "schema"):
+            return None
+    except Exception as error:
+        from penstock.executors.spark.failures import as_penstock_error, is_of_spark
+
+        if not is_of_spark(error):
+            raise
+        raise as_penstock_error(error, "from_data_frame()") from error
     fields = value.schema.fields
     anything = Types.PICKLED_BYTE_ARRAY()
     return FrameDescription(

@@ -101,19 +101,33 @@ class _NewFiles(_FilePlanner):
         self._missing: set[str] = set()
         self._known = ""
         self._seen: set[str] = set()
+        self._only_present = False
+        self._present: list[str] | None = None
+
+    def only_present(self) -> None:
+        self._only_present = True
 
     def plan(self, state: Any, parallelism: int) -> Plan:
         known = state or ""
-        if time.monotonic() < self._next_look:
+        if self._present is None and time.monotonic() < self._next_look:
             return Plan(state=state)
-        found = sorted({path for place in self._places for path in self._files_below(place)})
-        self._next_look = time.monotonic() + self._seconds
+        found = self._found()
         if not known.startswith(self._known):
             self._known, self._seen = "", set()
         self._seen.update(_cut(known[len(self._known) :]))
         self._known = known
         new = {path: mark for path in found if (mark := _mark(path)) not in self._seen}
         return Plan(tuple(map(Piece, new)), known + "".join(new.values()) or state)
+
+    def _found(self) -> list[str]:
+        """Return the files that are there, or those that were at the first look if no others are wanted."""
+        if self._present is not None:
+            return self._present
+        found = sorted({path for place in self._places for path in self._files_below(place)})
+        self._next_look = time.monotonic() + self._seconds
+        if self._only_present:
+            self._present = found
+        return found
 
     def _files_below(self, place: str) -> list[str]:
         try:

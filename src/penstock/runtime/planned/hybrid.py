@@ -50,6 +50,10 @@ class _InTurn(Planner):
         self._sources = sources
         self._planners: dict[int, Planner] = {}
         self._ends: dict[int, Any] = {}
+        self._only_present = False
+
+    def only_present(self) -> None:
+        self._only_present = True
 
     def plan(self, state: Any, parallelism: int) -> Plan:
         place, kind, own_state = state or (0, self._sources[0].kind, None)
@@ -61,6 +65,8 @@ class _InTurn(Planner):
             )
         if place not in self._planners:
             self._planners[place] = self._sources[place].planner()
+            if self._only_present:
+                self._planners[place].only_present()
         plan = self._planners[place].plan(own_state, parallelism)
         is_last = place == len(self._sources) - 1
         after = [place, kind, plan.state]

@@ -57,6 +57,13 @@ class Planner(ABC):
             PenstockError: If that cannot be told.
         """
 
+    def only_present(self) -> None:  # noqa: B027 - most plan nothing that comes later
+        """Hear, before the first plan, that nothing is to be planned that comes after it.
+
+        A plan without pieces then says that all of that is read. If it cannot be told now, the planner waits
+        or raises.
+        """
+
     def committed(self, state: Any) -> None:  # noqa: B027 - most tell nobody
         """Hear that an epoch is committed, for others who want to know how far the source is read.
 

@@ -8,8 +8,10 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import StructType
 from tests.semantics.running import operators
 
 from penstock.common import Configuration, Duration, Time, WatermarkStrategy
@@ -95,6 +97,11 @@ def table() -> pa.Table:
     )
 
 
+def table_frame(spark: SparkSession) -> DataFrame:
+    rows = [tuple(row.values()) for row in table().to_pylist()]
+    return spark.createDataFrame(rows, from_arrow_schema(table().schema))
+
+
 def strategy() -> WatermarkStrategy:
     bound = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_hours(1))
     return bound.with_timestamp_column("at")
@@ -106,7 +113,7 @@ def rows_in_spark(spark: SparkSession, parallelism: int, **settings: str) -> Dat
         configuration.set_string(key.replace("_", "."), value)
     env = StreamExecutionEnvironment.get_execution_environment(configuration, spark=spark)
     env.set_parallelism(parallelism)
-    frame = spark.createDataFrame(table()).repartition(3)
+    frame = table_frame(spark).repartition(3)
     return env.from_data_frame(frame, watermark_strategy=strategy())
 
 
@@ -154,7 +161,7 @@ class TestModes:
         env = StreamExecutionEnvironment.get_execution_environment(
             Configuration().set_string("execution.columnar.in-spark", "false"), spark=spark
         )
-        frame = spark.createDataFrame(table())
+        frame = table_frame(spark)
         results = sums(env.from_data_frame(frame, watermark_strategy=strategy()))
         assert IN_SPARK not in str(results.explain())
         return sorted(results.execute_and_collect())
@@ -207,7 +214,7 @@ def test_counts_the_records_that_spark_read(spark: SparkSession) -> None:
 def test_a_frame_without_rows(spark: SparkSession) -> None:
     for frame in (
         spark.createDataFrame([], "item string, at long, small int"),
-        spark.createDataFrame(table()).where("item = 'nothing'"),
+        table_frame(spark).where("item = 'nothing'"),
     ):
         env = StreamExecutionEnvironment.get_execution_environment(spark=spark).set_parallelism(3)
         rows = env.from_data_frame(frame, watermark_strategy=strategy())
@@ -227,9 +234,11 @@ def test_a_frame_without_rows(spark: SparkSession) -> None:
 def test_whatever_the_session_is_set_to(
     spark: SparkSession, setting: tuple[str, str], parallelism: int
 ) -> None:
-    frame = spark.createDataFrame(
-        [("tea", 7, 2**63 - 1, 1)] * 3, "`${key}` string, `a.t` long, `a``m` long, `A.T` int"
-    )
+    names = {"${key}": "string", "a.t": "long", "a`m": "long", "A.T": "integer"}
+    schema = StructType()
+    for name, kind in names.items():
+        schema.add(name, kind)
+    frame = spark.createDataFrame([("tea", 7, 2**63 - 1, 1)] * 3, schema)
     usual = str(spark.conf.get(setting[0]))
     spark.conf.set(*setting)
     try:

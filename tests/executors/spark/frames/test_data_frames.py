@@ -220,7 +220,23 @@ def test_a_file_that_is_gone(
     path.write_text('{"a": 1}')
     frame = spark.read.schema("a int").json(str(path))
     path.unlink()
-    env.from_data_frame(frame).print()
+
+    def run() -> None:
+        # Spark Connect looks for the file here, and a classic session has looked before.
+        env.from_data_frame(frame).print()
+        env.execute()
+
+    with pytest.raises(SourceNotReadableError, match=r"rows\.json(.|\n)*\n\nHint: "):
+        run()
+
+
+def test_a_file_that_is_gone_when_the_job_begins(
+    env: StreamExecutionEnvironment, spark: SparkSession, tmp_path: Path
+) -> None:
+    path = tmp_path / "rows.json"
+    path.write_text('{"a": 1}')
+    env.from_data_frame(spark.read.schema("a int").json(str(path))).print()
+    path.unlink()
 
     with pytest.raises(SourceNotReadableError, match=r"rows\.json(.|\n)*\n\nHint: "):
         env.execute()

@@ -120,6 +120,7 @@ def counted(env: StreamExecutionEnvironment, name: str = "numbers") -> DataStrea
 
 
 @pytest.mark.spark
+@pytest.mark.classic
 def test_a_job_of_two_levels(env: StreamExecutionEnvironment, page: Page) -> None:
     counted(env.set_parallelism(1)).name("sums").print()
     env.execute("clicks per user")
@@ -134,6 +135,7 @@ def test_a_job_of_two_levels(env: StreamExecutionEnvironment, page: Page) -> Non
 
 
 @pytest.mark.spark
+@pytest.mark.classic
 def test_what_the_thread_of_the_user_does_is_described_by_the_user(
     spark: SparkSession, env: StreamExecutionEnvironment, page: Page
 ) -> None:
@@ -164,6 +166,7 @@ class Meeting:
 
 
 @pytest.mark.spark
+@pytest.mark.classic
 def test_two_jobs_at_once_in_one_session(spark: SparkSession, page: Page, tmp_path: Path) -> None:
     clients = []
     for own, other in (("one", "other"), ("other", "one")):
@@ -182,6 +185,7 @@ def test_two_jobs_at_once_in_one_session(spark: SparkSession, page: Page, tmp_pa
 
 
 @pytest.mark.spark
+@pytest.mark.classic
 def test_data_frames_there_and_back(
     spark: SparkSession, env: StreamExecutionEnvironment, page: Page
 ) -> None:
@@ -199,6 +203,7 @@ async def double(row: Any) -> list[tuple[int]]:
 
 
 @pytest.mark.spark
+@pytest.mark.classic
 def test_asynchronous_calls_for_rows(spark: SparkSession, page: Page) -> None:
     frame = spark.createDataFrame([(1,)], "number int")
     frame.transform(async_map, double, "number int").collect()
@@ -208,6 +213,7 @@ def test_asynchronous_calls_for_rows(spark: SparkSession, page: Page) -> None:
 
 
 @pytest.mark.spark
+@pytest.mark.classic
 def test_what_a_sink_of_sparks_writes(
     env: StreamExecutionEnvironment, page: Page, tmp_path: Path
 ) -> None:
@@ -246,6 +252,7 @@ def start(spark: SparkSession) -> Iterator[Callable[..., None]]:
 
 
 @pytest.mark.spark
+@pytest.mark.classic
 def test_streaming_queries_have_the_names_of_their_jobs(
     spark: SparkSession, start: Callable[..., None], stream_of: StreamOf, page: Page
 ) -> None:

@@ -3,10 +3,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from pyspark.sql.streaming.datasource import ReadAllAvailable
 from pyspark.sql.types import StructType
 
-from penstock.executors.spark.runs.tick import TickSource, write_wake_up
+from penstock.executors.spark.runs.wake_up import write_wake_up
+from penstock.executors.spark.versions.features import Feature, has
+
+if not has(Feature.PYTHON_TICKS):
+    pytest.skip("this Spark has no such sources: test_ticks.py", allow_module_level=True)
+
+from pyspark.sql.streaming.datasource import ReadAllAvailable
+
+from penstock.executors.spark.runs.tick import TickSource
 
 NOW = 1_000
 

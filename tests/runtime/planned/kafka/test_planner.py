@@ -487,3 +487,37 @@ def test_the_group_learns_what_is_committed_and_of_the_last_start() -> None:
 
     again.close()
     assert broker.is_closed
+
+
+class TestOnlyWhatIsThere:
+    """A run that is to end reads no further than partitions reach when it starts."""
+
+    def test_is_read_in_as_many_epochs_as_it_takes(self) -> None:
+        broker = FakeBroker({A0: 3, A1: 0})
+        source = planner(broker, replace(READING, most=2, discovery=1))
+        source.only_present()
+        first = source.plan(None, 1)
+        broker.ends |= {A0: 9, A1: 5, A2: 1}
+        second = source.plan(through_json(first.state), 1)
+        third = source.plan(through_json(second.state), 1)
+
+        assert ranges(first) == {"a-0": (0, 2), "a-1": (0, 0)}
+        assert ranges(second) == {"a-0": (2, 3)}
+        assert (third.pieces, third.state, third.is_over) == ((), second.state, False)
+        after = ranges(planner(broker).plan(through_json(third.state), 1))
+        assert after == {"a-0": (3, 9), "a-1": (0, 5), "a-2": (0, 1)}
+
+    def test_is_waited_for_while_kafka_does_not_answer(self) -> None:
+        broker = FakeBroker({A0: 3})
+        clock = Clock()
+        source = planner(broker, replace(READING, most=2), clock)
+        source.only_present()
+        state = through_json(source.plan(None, 1).state)
+        broker.is_away = True
+
+        with pytest.raises(KafkaNotReachableError):
+            source.plan(state, 1)
+
+        assert clock.seconds == READING.patience
+        broker.is_away = False
+        assert ranges(source.plan(state, 1)) == {"a-0": (2, 3)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Set
+from collections.abc import Callable, Iterator, Set
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Final
@@ -15,6 +15,7 @@ from penstock.common.plain_text import without_logins
 from penstock.common.running_job import RunningJob
 from penstock.executors.driver.checkpoints import Checkpoints
 from penstock.executors.driver.compiled_job import CompiledJob
+from penstock.executors.driver.epoch_feed import News
 from penstock.executors.driver.observation.chain_views import (
     ChainViews,
     filters_of,
@@ -55,14 +56,23 @@ class ObservedJob:
         job_id: The job's id.
         request: What was asked for.
         clocks: Tell the time.
+        hears: Is told of what the client is told of. Default: nobody.
 
     Attributes:
+        hears: Is told of what the client is told of.
         running: What stops it, and takes savepoints of it; None before it has started, and once it has ended.
         profile: Knows where its time went; None where that is not measured.
         line: Says how it is doing, wherever people see that.
     """
 
-    def __init__(self, job_id: str, request: JobRequest, clocks: Clocks | None = None) -> None:
+    def __init__(
+        self,
+        job_id: str,
+        request: JobRequest,
+        clocks: Clocks | None = None,
+        hears: Callable[[News], None] = lambda _: None,
+    ) -> None:
+        self.hears = hears
         self.job_id = job_id
         self.name = request.name
         self.running: RunningJob | None = None
@@ -83,7 +93,7 @@ class ObservedJob:
         self._chains: ChainViews | None = None
         self._watermarks: Watermarks | None = None
         self._filters: Set[str] = frozenset()
-        self._is_bounded = False
+        self._is_bounded = self._goes_on = False
         self._is_stopping = self._is_left_behind = False
         self._savepoints: tuple[SavepointView, ...] = ()
         self._location: str | None = None
@@ -91,6 +101,7 @@ class ObservedJob:
         self._spark_url: str | None = None
         self._view_lock = threading.Lock()
         self._last_view: JobView | None = None
+        self._seen_there: JobView | None = None
 
     def compiled(self, job: CompiledJob, program: Program, checkpoints: Checkpoints) -> EpochLog:
         """Learn what is run, and where its checkpoints are; and return what is to note its epochs.
@@ -113,6 +124,8 @@ class ObservedJob:
         self._filters = filters_of(job.graph)
         self._watermarks = Watermarks(program, watermark_makers(job.graph))
         self._is_bounded = not job.has_streams
+        end = job.run_end
+        self._goes_on = job.has_streams and end.is_present and not end.ends_input
         location = checkpoints.location if checkpoints.is_durable else None
         self._location = without_logins(location) if location is not None else None
         recovery = without_logins(self._configuration.get(options.SAVEPOINT_PATH) or "")
@@ -122,6 +135,10 @@ class ObservedJob:
     def runs_on(self, spark_url: str | None) -> None:
         """Learn of Spark's own page."""
         self._spark_url = spark_url
+
+    def seen_there(self, view: JobView) -> None:
+        """Learn how the job is doing from where its driver's side is, which is not here."""
+        self._seen_there = view
 
     def became(self, status: JobStatus) -> None:
         """Note that the job is doing something else now."""
@@ -211,6 +228,26 @@ class ObservedJob:
             return self._last_view or self._view()
 
     def _view(self) -> JobView:
+        there = self._seen_there
+        return self._view_here() if there is None else self._view_there(there)
+
+    def _view_there(self, there: JobView) -> JobView:
+        """Return what was seen where the driver's side is, but for what is known here alone."""
+        has_ended = self._status.is_terminal_state()
+        is_known = has_ended or self._status is JobStatus.CANCELLING
+        if not is_known:
+            return there
+        return replace(
+            there,
+            status=self._status,
+            phase=self._phase(None, is_first=False),
+            ended=self._status_times[self._status] if has_ended else None,
+            status_times={**there.status_times, self._status: self._status_times[self._status]},
+            is_stopped=self._is_stopping or there.is_stopped,
+            is_left_behind=self._is_left_behind,
+        )
+
+    def _view_here(self) -> JobView:
         noted, now = self._log.noted(rests=self._rests()), self._clocks.millis()
         vertices = () if self._chains is None else self._chains.views(noted)
         if self.profile is not None:
@@ -256,6 +293,7 @@ class ObservedJob:
             watermark_origins=event_time.origins,
             spark_url=self._spark_url,
             is_stopped=self._is_stopping,
+            goes_on=self._goes_on,
             is_left_behind=self._is_left_behind,
         )
         return _summed_up(found, self._filters)

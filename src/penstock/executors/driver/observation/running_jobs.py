@@ -36,10 +36,9 @@ class JobRegistry:
             self._running[job.job_id] = job
 
     def _sort(self) -> None:
-        ended = [job for job in self._running.values() if job.has_ended]
-        for job in ended:
-            del self._running[job.job_id]
-        self._ended.extend(ended)
+        # By the id that it had when it was started: one that is found running has another.
+        ended = [started_as for started_as, job in self._running.items() if job.has_ended]
+        self._ended.extend(map(self._running.pop, ended))
 
     def jobs(self) -> tuple[ObservedJob, ...]:
         """Return them, those that were started first first."""

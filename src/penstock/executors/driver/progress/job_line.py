@@ -177,7 +177,7 @@ def _checkpoint(view: JobView) -> str:
     """Return where the last epoch is, and what it is good for."""
     if view.savepoints and view.savepoints[-1].stopped:
         return f"savepoint: {_shown(view.savepoints[-1].location, _LONGEST_MESSAGE)}"
-    goes_on = view.status is not JobStatus.FINISHED or view.is_stopped
+    goes_on = view.status is not JobStatus.FINISHED or view.is_stopped or view.goes_on
     if view.checkpoint_location is None:
         lost = view.state_size and (goes_on or not view.is_bounded)
         return "no checkpoint: the next start begins anew" if lost else ""

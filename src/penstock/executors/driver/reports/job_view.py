@@ -352,6 +352,7 @@ class JobView:
         checkpoint_duration: How long the last epoch took.
         spark_url: Spark's own page; None where there is none.
         is_stopped: Whether it was told to read on no further, and to finish what it was at.
+        goes_on: Whether it ends with what is there, and the next start goes on from there.
         is_left_behind: Whether it was cancelled and something of it still runs, as a function that does not return.
     """
 
@@ -396,6 +397,7 @@ class JobView:
     checkpoint_duration: int = 0
     spark_url: str | None = None
     is_stopped: bool = False
+    goes_on: bool = False
     is_left_behind: bool = False
 
     @property

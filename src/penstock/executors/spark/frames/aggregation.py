@@ -10,6 +10,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from penstock.executors.spark.interruption import note_query
+from penstock.executors.spark.versions.frames import partitioned, place
 from penstock.graph.source_descriptions import AggregatedFrameSource
 from penstock.runtime.columnar.aggregate import ColumnAggregate
 from penstock.runtime.columnar.aggregated_rows import HALF, KEY, RECORDS, SUBTASK, TIME
@@ -18,6 +19,7 @@ _MERSENNE: Final = (1 << 61) - 1
 """What Python reckons the hashes of numbers by."""
 _SEED_0: Final = -1693959553
 """The number whose hash is 0: Spark hashes the next column with that, in place of its own seed."""
+_GROUPS: Final = ("group", "pane")
 _LEAST: Final = "(-9223372036854775807 - 1)"
 """The number that is no timestamp. Spark reads no literal of it."""
 
@@ -48,18 +50,16 @@ def aggregated(source: AggregatedFrameSource, carriers: int, note: str | None = 
     for number, (name, aggregate) in enumerate(zip(plan.fields, plan.aggregates, strict=True)):
         if name is not None:
             aggregates += _aggregates(number, places[name], aggregate, kinds[name])
-    are_kept = frame.sparkSession.conf.get("spark.sql.retainGroupColumns") == "true"
-    found = frame.groupBy(*groups).agg(
-        *([] if are_kept else groups), *[sf.expr(aggregate) for aggregate in aggregates]
-    )
+    # Whether Spark keeps columns that it groups by depends on a setting, and under Spark Connect it always does.
+    unkept = [group.alias(name) for group, name in zip(groups, _GROUPS, strict=True)]
+    found = frame.groupBy(*unkept).agg(*groups, *map(sf.expr, aggregates)).drop(*_GROUPS)
     subtask = _subtask(KEY, kinds[plan.key], source)
     if carriers == source.parallelism:
-        return found.repartitionById(carriers, sf.expr(subtask)).sortWithinPartitions(sf.col(TIME))
-    return (
-        found.withColumn(SUBTASK, sf.expr(subtask))
-        .repartitionById(carriers, sf.expr(f"{SUBTASK} % {carriers}"))
-        .sortWithinPartitions(sf.col(SUBTASK), sf.col(TIME))
-    )
+        moved = partitioned(found, carriers, place(carriers, subtask))
+        return moved.sortWithinPartitions(sf.col(TIME))
+    named = found.withColumn(SUBTASK, sf.expr(subtask))
+    moved = partitioned(named, carriers, place(carriers, f"{SUBTASK} % {carriers}"))
+    return moved.sortWithinPartitions(sf.col(SUBTASK), sf.col(TIME))
 
 
 def _noting(spark: SparkSession, note: str) -> Column:

@@ -8,7 +8,6 @@ from typing import Any, Final
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from penstock.common.rows.data_frame_row import row_factory
@@ -18,6 +17,7 @@ from penstock.executors.spark.page.names import named, page_name
 from penstock.executors.spark.session import time_zone_of
 from penstock.executors.spark.shipping import ship_code
 from penstock.executors.spark.sinks import spark_schema
+from penstock.executors.spark.versions.frames import arrow_schema
 from penstock.graph.unpicklable import pickle_by_value
 from penstock.runtime.async_io.async_function import AnyAsyncFunction, check_async_function
 from penstock.runtime.async_io.async_wait import AsyncWaitOperator
@@ -107,8 +107,8 @@ def async_map(
     spark = data_frame.sparkSession
     ship_code(spark)
     struct = spark_schema(schema)
-    arrow_schema = to_arrow_schema(struct, timezone=time_zone_of(spark))
-    call = _rows_caller(uuid.uuid4().hex, prototype, arrow_schema.serialize().to_pybytes())
+    columns = arrow_schema(struct, time_zone_of(spark))
+    call = _rows_caller(uuid.uuid4().hex, prototype, columns.serialize().to_pybytes())
     name = page_name(f"{_NAME}({getattr(function, '__name__', type(function).__name__)})")
     return data_frame.mapInArrow(named(call, name), struct)
 

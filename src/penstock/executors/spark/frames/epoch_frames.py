@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from typing import Final
@@ -13,6 +14,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import LongType, TimestampType
 
+from penstock.executors.spark.connect import is_connect
 from penstock.executors.spark.frames.buffer_rows import CARRIER, ORDER, SCHEMA, from_batches
 from penstock.executors.spark.frames.levels import (
     ORIGIN,
@@ -23,10 +25,13 @@ from penstock.executors.spark.frames.levels import (
     as_function,
     origin_of,
 )
+from penstock.executors.spark.hosted.sessions import in_session
+from penstock.executors.spark.interruption import interruptible
 from penstock.executors.spark.kafka.groups import ReadTopics
 from penstock.executors.spark.page.description import describe
 from penstock.executors.spark.page.names import level_names, page_name
-from penstock.executors.spark.session import time_zone_of
+from penstock.executors.spark.session import has_local_workers, time_zone_of
+from penstock.executors.spark.versions.frames import collected, partitioned, place
 from penstock.executors.spark.workers import ended_runs
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.exchange.buffer import Buffer
@@ -118,11 +123,14 @@ class EpochFrames:
         job_id: Tells the runs of jobs apart.
         program: The program, pickled.
         layout: Where subtasks run.
-        sources: The sources whose rows Spark reads.
+        sources: The sources whose rows Spark reads, in any session that has the same views.
         native_parallelism: The greatest parallelism of sources whose tasks are subtasks.
         is_alone: Whether one DataFrame is all that the program reads, and no ticks are among its rows.
         log_lines: How many lines that functions log in a subtask and epoch the driver gets.
         name: The name of the job.
+
+    Attributes:
+        spark: The session.
     """
 
     def __init__(
@@ -139,7 +147,7 @@ class EpochFrames:
         name: str = "penstock",
     ) -> None:
         self._log_lines = log_lines
-        self._spark = spark
+        self.spark = spark
         self._job_id = job_id
         self._program = program
         self._layout = layout
@@ -148,6 +156,16 @@ class EpochFrames:
         self._name = page_name(name)
         self._levels = level_names(layout.program)
         self._shares = max(1, min(layout.cores, native_parallelism))
+
+    def in_session(self, spark: SparkSession) -> EpochFrames:
+        """Return what makes the DataFrames of epochs in a session; that of a query differs under Spark Connect."""
+        if spark is self.spark or not is_connect(spark):
+            return self
+        found = copy(self)
+        found.spark = spark
+        # It is of the session.
+        vars(found).pop("_control", None)
+        return found
 
     def rows(self, sources: Iterable[SparkSource]) -> DataFrame | None:
         """Return the rows of sources as one frame, each with columns of its own; None for none.
@@ -160,7 +178,8 @@ class EpochFrames:
     def _part(self, source: SparkSource) -> DataFrame:
         if source.is_keyed:
             return source.frame
-        frame = source.frame.coalesce(min(source.parallelism, self._layout.cores))
+        frame = in_session(source.frame, self.spark)
+        frame = frame.coalesce(min(source.parallelism, self._layout.cores))
         if self._is_alone:
             return frame.toDF(*source.columns).select(*source.full)
         columns = [
@@ -206,18 +225,18 @@ class EpochFrames:
         # What is planned is for level 0 alone, and may be much.
         work = replace(work, epoch=replace(epoch, planned={}))
         for level in range(1, self._layout.levels):
+            function = as_function(ChainLevel(work, level), self._levels[level], files)
+            carriers = self._layout.carriers(level)
             frame = (
-                frame.repartitionById(self._layout.carriers(level), self._carrier)
+                partitioned(frame, carriers, self._places[carriers])
                 .sortWithinPartitions(self._order)
-                .mapInArrow(
-                    as_function(ChainLevel(work, level), self._levels[level], files), _LEVEL_SCHEMA
-                )
+                .mapInArrow(function, _LEVEL_SCHEMA)
             )
         return frame
 
     @cached_property
     def _inputs(self) -> tuple[FrameInput, ...]:
-        zone = time_zone_of(self._spark)
+        zone = time_zone_of(self.spark)
         return tuple(
             FrameInput(
                 source.number,
@@ -235,8 +254,10 @@ class EpochFrames:
         )
 
     @cached_property
-    def _carrier(self) -> Column:
-        return sf.col(CARRIER)
+    def _places(self) -> dict[int, Column]:
+        """By the number of partitions, where rows go."""
+        counts = {self._layout.carriers(level) for level in range(1, self._layout.levels)}
+        return {count: place(count, CARRIER) for count in counts}
 
     @cached_property
     def _order(self) -> Column:
@@ -244,7 +265,7 @@ class EpochFrames:
 
     @cached_property
     def _control(self) -> DataFrame:
-        return self._spark.range(0, self._shares, 1, self._shares).select(
+        return self.spark.range(0, self._shares, 1, self._shares).select(
             sf.col("id").cast("short").alias(ORIGIN), *self._no_rows()
         )
 
@@ -261,13 +282,13 @@ class EpochFrames:
 
     def run(self, epoch: Epoch, rows: DataFrame | None, note: str | None = None) -> list[Buffer]:
         """Run an epoch, as one action, and return what its tasks told the driver."""
-        describe(self._spark, self._name, f"epoch {epoch.number}", " | ".join(self._levels))
-        with self._large_batches():
-            table = self.frame(epoch, rows, note, self._logs()).toArrow()
-        if table.num_rows == 0 and self._is_alone and rows is not None:
+        describe(self.spark, self._name, f"epoch {epoch.number}", " | ".join(self._levels))
+        with self._large_batches(), interruptible(self.spark, self._job_id):
+            batches = collected(self.frame(epoch, rows, note, self._logs()), SCHEMA)
+        if not any(batch.num_rows for batch in batches) and self._is_alone and rows is not None:
             # The DataFrame has no partition, so there was no task at all.
             return self.run(epoch, None, note)
-        return list(from_batches(table.to_batches()))
+        return list(from_batches(batches))
 
     def _logs(self) -> LogSettings | None:
         if not self._log_lines:
@@ -277,18 +298,17 @@ class EpochFrames:
     @cached_property
     def _is_one_machine(self) -> bool:
         """Whether workers write to the terminal of the driver."""
-        master = self._spark.conf.get("spark.master", None) or ""
-        return master.startswith("local") and not master.startswith("local-cluster")
+        return has_local_workers(self.spark)
 
     @contextmanager
     def _large_batches(self) -> Iterator[None]:
         """Have Spark hand over larger batches, in less time, where a chain works on columns."""
-        usual = self._spark.conf.get(_BATCH_SIZE)
+        usual = self.spark.conf.get(_BATCH_SIZE)
         if usual != _USUAL_ROWS or not any(source.as_columns for source in self._sources):
             yield
             return
-        self._spark.conf.set(_BATCH_SIZE, _COLUMN_ROWS)
+        self.spark.conf.set(_BATCH_SIZE, _COLUMN_ROWS)
         try:
             yield
         finally:
-            self._spark.conf.set(_BATCH_SIZE, usual)
+            self.spark.conf.set(_BATCH_SIZE, usual)

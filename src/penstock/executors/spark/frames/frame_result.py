@@ -9,7 +9,6 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
-from pyspark.sql.pandas.types import to_arrow_schema
 
 from penstock.errors import InvalidArgumentError
 from penstock.executors.driver.planning import Planning
@@ -18,6 +17,7 @@ from penstock.executors.spark.page.names import named
 from penstock.executors.spark.prepared_job import PreparedJob
 from penstock.executors.spark.session import time_zone_of
 from penstock.executors.spark.sinks import spark_schema
+from penstock.executors.spark.versions.frames import arrow_schema
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.exchange.arrow_rows import results_to_table
 
@@ -49,8 +49,8 @@ def results_frame(job: PreparedJob, collect_id: str, schema: Any) -> DataFrame:
         is_last=True,
     )
     messages = frames.frame(epoch, frames.rows(job.sources))
-    arrow_schema = to_arrow_schema(struct, timezone=time_zone_of(job.spark))
-    results = _results(collect_id, arrow_schema.serialize().to_pybytes())
+    columns = arrow_schema(struct, time_zone_of(job.spark))
+    results = _results(collect_id, columns.serialize().to_pybytes())
     return messages.mapInArrow(named(results, "to_data_frame"), struct)
 
 

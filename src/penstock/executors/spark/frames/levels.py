@@ -8,13 +8,14 @@ from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark import SparkFiles, TaskContext
+from pyspark import TaskContext
 
 from penstock.common.rows.data_frame_row import row_factory
 from penstock.errors import SourceNotReadableError
 from penstock.executors.spark.frames.buffer_rows import from_batches, to_batches
 from penstock.executors.spark.interruption import note_query
 from penstock.executors.spark.page.names import named
+from penstock.executors.spark.worker_files import files_folder
 from penstock.executors.spark.workers import end_quietly
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.exchange.arrow_columns import column_values, parts_by_split, rows_of
@@ -252,7 +253,7 @@ def as_function(level: Any, name: str, files: JobFiles = _NO_FILES) -> MapFuncti
         return iterated_with_room(level(batches))
 
     def run_at_work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        with at_work(files, SparkFiles.getRootDirectory()):
+        with at_work(files, files_folder()):
             yield from run_level(batches)
 
     return named(run_at_work if files else run_level, name)

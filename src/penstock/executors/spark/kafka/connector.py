@@ -118,8 +118,8 @@ def connector_reading(
     if reading.stopping is not None and not records.is_bounded:
         raise UnsupportedOperationError(
             f"{name!r} is read by Spark's connector for Kafka, which ends no stream at an offset.",
-            hint="Have Python read: kafka.reader: python. Or leave the end out and set execution.epoch.available-now "
-            "to true, which ends the stream when what is there is read. Or use set_bounded().",
+            hint="Have Python read: kafka.reader: python. Or leave the end out and set execution.trigger: "
+            "available-now, which ends a run when what is there is read. Or use set_bounded().",
         )
     read = ReadTopics(records, _ends_for_group(records))
     options = _options(read, name)

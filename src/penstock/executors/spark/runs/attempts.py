@@ -61,7 +61,7 @@ class Attempts:
             PenstockError: What the job failed with.
         """
         what = self._job.title
-        is_cut = False
+        is_cut = is_gone = False
         if self._has_lost_session:
             self._take_new_session(what)
         try:
@@ -69,14 +69,15 @@ class Attempts:
                 self._run(stop)
         except PenstockError as error:
             is_cut = stop.is_set()
-            if is_cut or is_alive(self._job.spark, error):
+            is_gone = not (is_cut or is_alive(self._job.spark, error))
+            if not is_gone:
                 raise
             can_go_on = self._job.can_change_session and has_died(self._process)
             self._has_lost_session = can_go_on
             raise session_lost(what, error, can_go_on=can_go_on) from error
         finally:
             # Tasks that are being killed hold the cores, and take what was open in their processes along.
-            is_due = self._run.leaves_functions_open and not (is_cut or JOBS.is_over)
+            is_due = self._run.leaves_functions_open and not (is_cut or is_gone or JOBS.is_over)
             if is_due and is_alive(self._job.spark):
                 close_functions(self._job.spark, self._job.job_id, self._job.layout.cores)
 

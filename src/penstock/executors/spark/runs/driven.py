@@ -32,6 +32,7 @@ class DrivenRun:
         self._loop = EpochLoop(
             runner,
             job.request.configuration,
+            job.compiled.run_end,
             has_streams=job.compiled.has_streams,
             name=job.request.name,
         )

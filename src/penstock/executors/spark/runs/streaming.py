@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 import threading
 import time
+from collections import OrderedDict
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
@@ -23,22 +22,25 @@ from penstock.executors.driver.checkpoints import Checkpoints
 from penstock.executors.driver.epoch_loop import is_soon, warn_of_end
 from penstock.executors.driver.epoch_runner import EpochRunner
 from penstock.executors.driver.planning import Plans
+from penstock.executors.spark.connect import is_connect
 from penstock.executors.spark.ctrl_c import JAVAS_LOG
 from penstock.executors.spark.failures import as_penstock_error, is_of_spark
 from penstock.executors.spark.frames.epoch_frames import SparkSource
-from penstock.executors.spark.interruption import note_of
+from penstock.executors.spark.hosted.relay import Relay
+from penstock.executors.spark.interruption import interrupt_epoch, note_of
 from penstock.executors.spark.page.names import query_name
 from penstock.executors.spark.prepared_job import PreparedJob
 from penstock.executors.spark.runs.disk_log import DiskLog
 from penstock.executors.spark.runs.log_mirror import LogMirror
-from penstock.executors.spark.runs.offsets import TICKS, carry_over, offsets_after, sees_ahead
-from penstock.executors.spark.runs.tick import tick_frame, write_wake_up
+from penstock.executors.spark.runs.offsets import carry_over, offsets_after, sees_ahead
+from penstock.executors.spark.runs.ticks import NoTicks, Ticks, new_ticks
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.exchange.buffer import Buffer
 
 _POLL_SECONDS = 0.02
 _POLLS_A_LOOK: Final = 50
-"""How often Spark is asked for its triggers: it remembers the last 100."""
+_REMEMBERED: Final = 100
+"""How often Spark is asked for its triggers, and how many it remembers."""
 _GRACE_SECONDS: Final = 0.25
 _INTERRUPTED: Final = "py4j.protocol.Py4JJavaError: An error occurred while calling foreachBatch.\n: java.lang.InterruptedException"
 """What Spark takes for the end of a query that is stopped."""
@@ -73,14 +75,13 @@ class StreamingRun:
         self._job = job
         self._runner = runner
         self._checkpoints = checkpoints
-        self._frames = job.frames()
+        self._frames = self._batch_frames = job.frames()
         self._streaming = tuple(source for source in job.sources if source.frame.isStreaming)
         self._static = tuple(source for source in job.sources if not source.frame.isStreaming)
-        self._ends = configuration.get(options.EPOCH_AVAILABLE_NOW)
-        self._ends_input = self._ends and configuration.get(options.EPOCH_END_OF_INPUT)
+        self._ends = job.compiled.run_end.is_present
+        self._ends_input = job.compiled.run_end.ends_input
         self._interval = configuration.get(options.EPOCH_INTERVAL).to_millis()
         wants_ticks = job.wants_ticks or bool(job.compiled.planned)
-        self._has_ticks = wants_ticks and not self._ends
         self._shift = 0
         self._engine: dict[str, Any] = {}
         # Of an earlier run by this driver, which may have committed nothing with it.
@@ -98,9 +99,14 @@ class StreamingRun:
         self._groups = job.groups()
         self._read_here: frozenset[int] = frozenset()
         at_end.callback(self._groups.close)
-        # The source of ticks lives on the driver's machine.
-        self._folder = tempfile.mkdtemp(prefix="penstock-ticks-")
-        at_end.callback(shutil.rmtree, self._folder, ignore_errors=True)
+        has_ticks = wants_ticks and not self._ends
+        self._ticks: Ticks = new_ticks(self._interval) if has_ticks else NoTicks()
+        at_end.callback(self._ticks.close)
+        self._relay = Relay(job.spark, self._run_epoch) if is_connect(job.spark) else None
+        if self._relay is not None:
+            at_end.callback(self._relay.close)
+        # The latest micro-batches, with the numbers of their epochs.
+        self._epochs: OrderedDict[int, int] = OrderedDict()
 
     def __call__(self, stop: threading.Event) -> None:
         """Run epochs until the input ends, or until `stop` is set."""
@@ -137,8 +143,10 @@ class StreamingRun:
         try:
             while query.isActive and not stop.wait(_POLL_SECONDS) and not self._runner.wants_end:
                 polls += 1
-                if self._has_ticks and self._has_news():
-                    write_wake_up(self._folder, time.time_ns() // 1_000_000)
+                if not self._ends and self._has_news():
+                    self._ticks.wake(time.time_ns() // 1_000_000)
+                if self._ticks.is_due(query):
+                    self._run_due()
                 if polls % _POLLS_A_LOOK == 0:
                     self._note_triggers(query)
                     self._groups.look()
@@ -156,13 +164,27 @@ class StreamingRun:
         finally:
             self._running.release()
 
+    def _run_due(self) -> None:
+        """Run an epoch that is due without records, unless one is running."""
+        if self._running.acquire(blocking=False):
+            try:
+                self._ticks.began()
+                with suppress(JobCancelledError):
+                    self._run_unplanned()
+            finally:
+                self._running.release()
+            self._ticks.wake(self._runner.next_wake_up)
+
     def _note_triggers(self, query: StreamingQuery) -> None:
         """Take note of how long Spark took around the latest epochs, if the job is profiled."""
         if self._runner.profile is not None:
             self._runner.profile.add_triggers(
-                (progress.batchId + self._shift, progress.durationMs["triggerExecution"] / 1000)
+                (
+                    self._epochs[progress["batchId"]],
+                    progress["durationMs"]["triggerExecution"] / 1000,
+                )
                 for progress in query.recentProgress
-                if "addBatch" in progress.durationMs
+                if progress["batchId"] in self._epochs and "addBatch" in progress["durationMs"]
             )
 
     def _stop(self, query: StreamingQuery) -> None:
@@ -174,6 +196,9 @@ class StreamingRun:
         is_between = self._running.acquire(timeout=_GRACE_SECONDS)
         self.leaves_functions_open = is_between
         JAVAS_LOG.hush()
+        if not is_between:
+            # To Spark Connect the epoch is no part of the query.
+            interrupt_epoch(self._batch_frames.spark, self._job.job_id)
         try:
             query.stop()
         finally:
@@ -193,13 +218,15 @@ class StreamingRun:
     def _start(self, folder: str) -> StreamingQuery:
         rows = self._frames.rows(self._streaming)
         assert rows is not None
-        if self._has_ticks:
-            write_wake_up(self._folder, self._runner.next_wake_up)
-            rows = rows.union(self._frames.without_rows(tick_frame(self._job.spark, self._folder)))
+        self._ticks.wake(self._runner.next_wake_up)
+        ticks = self._ticks.frame(self._job.spark)
+        if ticks is not None:
+            rows = rows.union(self._frames.without_rows(ticks))
         place = self._log.fetch(folder)
         if self._runner.last is not None:
             self._tell_groups(self._runner.last.number)
-        writer = rows.writeStream.foreachBatch(self._run_epoch).option("checkpointLocation", place)
+        run_batch = self._run_epoch if self._relay is None else self._relay.function()
+        writer = rows.writeStream.foreachBatch(run_batch).option("checkpointLocation", place)
         if self._ends:
             writer = writer.trigger(availableNow=True)
         else:
@@ -212,8 +239,7 @@ class StreamingRun:
         storage = self._checkpoints.storage
         by_number = self._job.source_ids
         sources = [by_number[source.number] for source in self._streaming]
-        if self._has_ticks:
-            sources.append(TICKS)
+        sources += self._ticks.sources
         planned = True
         if last is None or "folder" not in last.engine:
             # Nothing is committed that Spark planned: what an earlier driver may have had it plan is planned
@@ -281,6 +307,11 @@ class StreamingRun:
     def _run_epoch(self, batch: DataFrame, number: int) -> None:
         """Run the epoch that a micro-batch is."""
         with self._one_epoch():
+            self._ticks.began()
+            self._batch_frames = self._batch_frames.in_session(batch.sparkSession)
+            self._epochs[number] = number + self._shift
+            if len(self._epochs) > _REMEMBERED:
+                self._epochs.popitem(last=False)
             self._run_micro_batch(batch, number + self._shift)
 
     def _run_micro_batch(self, batch: DataFrame, number: int) -> None:
@@ -289,14 +320,13 @@ class StreamingRun:
             if last is not None and number == last.number and self._has_state_of_sparks():
                 # Its results are only delivered again, but Spark wants the state of its operators.
                 batch.write.format("noop").mode("overwrite").save()
-            static = self._frames.rows(self._unread())
+            static = self._batch_frames.rows(self._unread())
             rows = batch if static is None else static.union(batch)
             run = partial(self._run_tasks, rows)
             plans = self._runner.plans() if number == self._runner.next else Plans()
             record = self._runner.run(number, self._runner.ending, run, is_last=False, plans=plans)
             self._tell_groups(number)
-            if self._has_ticks:
-                write_wake_up(self._folder, record.next_wake_up())
+            self._ticks.wake(record.next_wake_up())
         except Exception as error:
             if isinstance(error, PenstockError) or is_of_spark(error):
                 # Spark hands on the text of what is raised here, cut off and among that of its own.
@@ -328,7 +358,7 @@ class StreamingRun:
         with ThreadPoolExecutor(1) as beside:
             # What Spark planned: that need not wait for the tasks, nor they for it.
             planned = beside.submit(self._log.send)
-            buffers = self._frames.run(epoch, rows)
+            buffers = self._batch_frames.run(epoch, rows)
             planned.result()
         # What the tasks wrote of the state of Spark's own operators.
         self._log.send()

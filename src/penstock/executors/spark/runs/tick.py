@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import time
-import uuid
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,16 +16,9 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.streaming.datasource import ReadLimit
 from pyspark.sql.types import StructType
 
+from penstock.executors.spark.runs.wake_up import FILE
+
 _NAME = "penstock-tick"
-_FILE = "wake-up"
-
-
-def write_wake_up(folder: str, wake_up: int | None) -> None:
-    """Leave word of when the next epoch is due (milliseconds), or that none is (None)."""
-    draft = os.path.join(folder, f".{_FILE}-{uuid.uuid4().hex}")
-    with open(draft, "w", encoding="ascii") as file:
-        file.write("" if wake_up is None else str(wake_up))
-    os.replace(draft, os.path.join(folder, _FILE))
 
 
 def tick_frame(spark: SparkSession, folder: str) -> DataFrame:
@@ -58,7 +50,7 @@ class TickReader(DataSourceStreamReader):
     """
 
     def __init__(self, folder: str) -> None:
-        self._path = os.path.join(folder, _FILE)
+        self._path = os.path.join(folder, FILE)
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802 - Spark's name
         """Return where a new query begins."""

@@ -105,16 +105,22 @@ class KafkaPlanner(Planner):
         self._next_look = float("-inf")
         self._is_away = False
         self._committed: Any = None
+        self._only_present = False
+        self._present: dict[KafkaTopicPartition, int] = {}
+
+    def only_present(self) -> None:
+        self._only_present = True
 
     def plan(self, state: Any, parallelism: int) -> Plan:
         if self._broker is None:
             self._broker = self._connect()
         self._broker.look()
         begins = self._subscribed is None
+        is_needed = begins or self._only_present
         try:
-            plan = (self._first_plan if begins else self._plan)(state, self._broker)
+            plan = (self._sure_plan if is_needed else self._plan)(state, self._broker)
         except KafkaNotReachableError as error:
-            if begins:
+            if is_needed:
                 raise
             self._note_away(error)
             return Plan(state=state)
@@ -130,7 +136,8 @@ class KafkaPlanner(Planner):
             _LOG.warning("reading waits until it can go on: %s", error.message)
         self._is_away = True
 
-    def _first_plan(self, state: Any, broker: Broker) -> Plan:
+    def _sure_plan(self, state: Any, broker: Broker) -> Plan:
+        """Return a plan, also if Kafka has to be waited for."""
         end = self._clock() + self._reading.patience
         while True:
             try:
@@ -158,7 +165,8 @@ class KafkaPlanner(Planner):
         except (KafkaTopicNotFoundError, KafkaOffsetNotFoundError) as error:
             self._next_look = float("-inf")
             is_known = has_looked and isinstance(error, KafkaOffsetNotFoundError)
-            if self._reading.subscription.pattern is None or is_known:
+            is_named = self._reading.subscription.pattern is None
+            if is_named or is_known or self._only_present:
                 raise
             return Plan(state=state)
         for one, found in ranges.items():
@@ -216,7 +224,7 @@ class KafkaPlanner(Planner):
                     "partitions are gone, and not read until they are back: %s", listed(gone)
                 )
         self._subscribed = found
-        interval = self._reading.discovery
+        interval = None if self._only_present else self._reading.discovery
         self._next_look = float("inf") if interval is None else self._clock() + interval / 1000
         return True
 
@@ -276,6 +284,9 @@ class KafkaPlanner(Planner):
             one: end if (stop := places[one].stop) is None else min(end, stop)
             for one, end in there.items()
         }
+        if self._only_present:
+            self._present = {**ends, **self._present}
+            ends = {one: min(end, self._present[one]) for one, end in ends.items()}
         behind = [one for one, end in ends.items() if end != places[one].next]
         firsts = broker.earliest(behind)
         begins = {one: places[one].next for one in ends}

@@ -1,0 +1,114 @@
+"""What is different where a session is one of Spark Connect: a client of a Spark that runs elsewhere.
+
+This process has no Java, and may have no more of pyspark than the client. Whatever it could learn of workers from its
+own environment says nothing about those of the server.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Final
+
+import pyspark
+from pyspark.sql import DataFrame, SparkSession
+
+from penstock.common.configuration.configuration import Configuration
+from penstock.errors import (
+    InvalidArgumentError,
+    SparkServerNotNamedError,
+    SparkTooOldError,
+    StreamingOnConnectError,
+)
+from penstock.executors.spark.versions.features import Feature, has, version_of
+
+_REMOTE: Final = "spark.remote"
+_CONNECT: Final = "pyspark.sql.connect."
+
+
+def is_client_alone() -> bool:
+    """Whether the client of Spark Connect is all there is of pyspark here: no Spark, no Java, and no py4j."""
+    return not hasattr(pyspark, "SparkContext")
+
+
+def is_connect(spark: SparkSession) -> bool:
+    """Whether a session is a client of a Spark that runs elsewhere."""
+    # What its class is in cannot be imported where the packages of the client are not installed.
+    return any(kind.__module__.startswith(_CONNECT) for kind in type(spark).__mro__)
+
+
+def is_elsewhere(spark: SparkSession) -> bool:
+    """Whether a session is a client of a Spark that this process did not start, as `remote("local")` does."""
+    return is_connect(spark) and "SPARK_LOCAL_REMOTE" not in os.environ
+
+
+def refuse_connector(spark: SparkSession, what: str) -> None:
+    """Refuse a program whose topics of Kafka Spark's connector reads, if its session is one of Spark Connect.
+
+    Args:
+        spark: The session.
+        what: What is to run, as in "Job 'x'".
+
+    Raises:
+        StreamingOnConnectError: If it is.
+    """
+    if is_connect(spark):
+        raise StreamingOnConnectError(
+            f"{what} reads topics of Kafka by Spark's connector, and its SparkSession is one of Spark Connect, where that "
+            "is not supported yet.",
+            hint="Set kafka.reader to 'python', which is how topics are read where nothing says otherwise. Or run the "
+            "program in a classic session: SparkSession.builder.master(...), or spark-submit. See docs/spark-connect.md.",
+        )
+
+
+def refuse_other_session(spark: SparkSession, frame: DataFrame, name: str) -> None:
+    """Refuse a DataFrame of another session of Spark Connect, whose workers do not get what the job's get.
+
+    Args:
+        spark: The session that the job runs in.
+        frame: The DataFrame.
+        name: What reads it.
+
+    Raises:
+        InvalidArgumentError: If it is of another.
+    """
+    if is_connect(spark) and frame.sparkSession.session_id != spark.session_id:  # type: ignore[attr-defined]
+        raise InvalidArgumentError(
+            f"{name!r} reads a DataFrame of another SparkSession than the one that the job runs in.",
+            hint="Have the job run in that one: StreamExecutionEnvironment.get_execution_environment("
+            "spark=frame.sparkSession).",
+        )
+
+
+def check_server(spark: SparkSession) -> None:
+    """Make sure that a server of Spark Connect knows what its client will ask of it.
+
+    Raises:
+        SparkTooOldError: If it does not.
+    """
+    found = version_of(spark.version)
+    first = Feature.PARTITIONS_BY_ID.since
+    if is_connect(spark) and has(Feature.PARTITIONS_BY_ID) and found is not None and found < first:
+        client = pyspark.__version__
+        raise SparkTooOldError(
+            f"The server of Spark Connect runs Spark {spark.version}, and its client here, which is {client}, asks for what "
+            f"Spark has from {'.'.join(map(str, first))} on.",
+            hint="Connect to a newer server, or run the program in a classic session.",
+        )
+
+
+def server_of(configuration: Configuration) -> str | None:
+    """Return the server that a session which is built is to be a client of, as "sc://host"; None if nothing names one.
+
+    Raises:
+        SparkServerNotNamedError: If it has to be one, as the client is all there is of pyspark here.
+    """
+    given = configuration.to_dict().get(_REMOTE) or os.environ.get("SPARK_REMOTE")
+    if is_client_alone() and not (given or "").startswith("sc://"):
+        raise SparkServerNotNamedError(
+            "The program is to run on Spark, and of that only the client is installed here, which needs a server"
+            f"{'' if given is None else f' that runs already, and starts none for {given!r}'}.",
+            hint="Name the server: SPARK_REMOTE=sc://host:15002, or SparkSession.builder.remote(...) in the program. "
+            "Without a server, pip install 'penstock[spark]' in place of pyspark-client, or set execution.target to "
+            "'local'.",
+        )
+    return given

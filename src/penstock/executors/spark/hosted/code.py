@@ -1,0 +1,48 @@
+"""The modules that the driver's side of a job needs on a server, in one archive."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+import cloudpickle
+
+import penstock
+from penstock.executors.spark.shipping import archive_with, folder_files, package_files, users_files
+
+
+class Code(NamedTuple):
+    """Modules in an archive.
+
+    Attributes:
+        digest: Names what is in it.
+        archive: The archive.
+    """
+
+    digest: str
+    archive: bytes
+
+
+def code_of(python_files: Iterable[str]) -> Code:
+    """Return penstock, what it needs beside Spark, and the user's modules.
+
+    Args:
+        python_files: Files and folders that the user named.
+    """
+    files = users_files()
+    for package in (penstock, cloudpickle):
+        files |= package_files(Path(package.__file__ or "").parent)
+    for number, path in enumerate(python_files):
+        files |= _given(number, path)
+    path = archive_with(files)
+    return Code(Path(path).stem, Path(path).read_bytes())
+
+
+def _given(number: int, path: str) -> dict[str, Path]:
+    if os.path.isdir(path):
+        return folder_files(Path(path))
+    if path.endswith(".py"):
+        return {os.path.basename(path): Path(path)}
+    return {f"given-{number:03d}-{os.path.basename(path)}": Path(path)}

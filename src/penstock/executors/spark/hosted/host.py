@@ -1,0 +1,136 @@
+"""The driver's side of a job, in a Python process of a server of Spark Connect."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Final
+
+from pyspark.sql import SparkSession
+
+from penstock.checkpoint.storage import LocalStorage, Storage, open_storage
+from penstock.common.configuration import options
+from penstock.common.epoch_listener import EpochListener, JobEnded
+from penstock.common.job_status import JobStatus
+from penstock.common.running_job import JobProgress, RunningJob
+from penstock.executors.driver.observation.observed_job import ObservedJob
+from penstock.executors.driver.reports.job_view import JobView
+from penstock.executors.port import JobRequest
+from penstock.executors.spark.hosted.reports import REPORTS, REQUESTS, ReportWriter
+from penstock.executors.spark.hosted.requests import Requests
+from penstock.executors.spark.hosted.travel import Travelling, unpacked
+
+_POLL_SECONDS: Final = 0.05
+_LOOK_SECONDS: Final = 0.2
+
+
+Submit = Callable[[JobRequest, ObservedJob], RunningJob]
+"""Starts a job in this process."""
+
+
+class _End(EpochListener):
+    """Hears of the end of the job."""
+
+    def __init__(self) -> None:
+        self.has_come = threading.Event()
+        self.job: JobEnded | None = None
+
+    def on_job_ended(self, event: JobEnded) -> None:
+        self.job = event
+        self.has_come.set()
+
+
+class Host:
+    """Runs a job, and reports of it.
+
+    Args:
+        given: What has come from the client.
+        submit: Starts a job.
+    """
+
+    def __init__(self, given: Travelling, submit: Submit) -> None:
+        self._given = given
+        self._submit = submit
+        place = given.request.configuration.get(options.CHECKPOINT_DIR) or ""
+        self._storage = _quick(open_storage(place))
+        self._observed = ObservedJob(given.job_id, given.request)
+        self._reports = ReportWriter(self._storage, f"{REPORTS}/{given.folder}", self._look)
+        self._observed.hears = self._reports.hear
+        self._end = _End()
+        given.request.listeners = (self._end,)
+        self._job: RunningJob | None = None
+
+    def _look(self) -> tuple[JobProgress, JobView]:
+        job = self._job
+        progress = JobProgress(JobStatus.CREATED) if job is None else job.progress()
+        return progress, self._observed.view()
+
+    def run(self) -> None:
+        """Run the job to its end, whatever that is."""
+        try:
+            self._job = self._submit(self._given.request, self._observed)
+        except Exception as error:  # noqa: BLE001 - the client raises it
+            self._reports.end(JobStatus.FAILED, error)
+            return
+        self._forget_others()
+        requests = Requests(
+            self._storage, f"{REQUESTS}/{self._given.folder}", self._job, self._reports.answer
+        )
+        looked = 0.0
+        while not self._end.has_come.wait(_POLL_SECONDS):
+            if time.monotonic() - looked > _LOOK_SECONDS:
+                looked = time.monotonic()
+                requests.look()
+            self._reports.write()
+        requests.finish()
+        ended = self._end.job
+        assert ended is not None
+        self._reports.end(ended.status, ended.error)
+
+    def _forget_others(self) -> None:
+        """Delete what earlier drivers reported: this one has the place now."""
+        for folder in (REPORTS, REQUESTS):
+            drivers = {name.split("/")[1] for name in self._storage.names(folder)}
+            for driver in drivers - {self._given.folder}:
+                self._storage.delete_folder(f"{folder}/{driver}")
+
+
+def _quick(storage: Storage) -> Storage:
+    """Return a storage for what need not outlive the machine."""
+    if isinstance(storage, LocalStorage):
+        return LocalStorage(storage.location, is_durable=False)
+    return storage
+
+
+def run_job(payload: bytes, spark: SparkSession, submit: Submit) -> None:
+    """Run the job that has come from a client; called in a process of the server's.
+
+    Args:
+        payload: The job.
+        spark: The session that the process has been given.
+        submit: Starts a job.
+    """
+    _end_with_parent()
+    # What the job prints is for its client. Here it would be in the server's log.
+    sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - until the process ends
+    given = unpacked(payload, spark)
+    vars(sys.modules["__main__"]).update(given.main)
+    Host(given, submit).run()
+
+
+def _end_with_parent() -> None:
+    """Have this process end with the server, which may be killed: it would hold the job's place, and wait for it."""
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(_POLL_SECONDS)
+        with suppress(Exception):
+            sys.stderr.flush()
+        os._exit(1)
+
+    threading.Thread(target=watch, name="parent", daemon=True).start()

@@ -1,0 +1,190 @@
+"""Runs a job whose driver's side is on a server: starts that, hears of it, and asks it to stop."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, Final
+
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from penstock.common.job_status import JobStatus
+from penstock.common.running_job import JobProgress
+from penstock.errors import JobDriverLostError, PenstockError, ReportsMissedError, WorkerPythonError
+from penstock.executors.driver.epoch_feed import EpochFeed, EpochResult
+from penstock.executors.driver.observation.observed_job import ObservedJob
+from penstock.executors.spark.failures import as_penstock_error, spark_errors
+from penstock.executors.spark.hosted.mailbox import Mailbox
+from penstock.executors.spark.hosted.reports import Answer, Report
+from penstock.executors.spark.hosted.requests import CANCEL, STOP
+from penstock.executors.spark.session import is_alive, session_lost
+
+_POLL_SECONDS: Final = 0.2
+_SECONDS_FOR_CANCEL: Final = 10.0
+_SECONDS_WITHOUT_SIGN: Final = 30.0
+_MOST_TEXT: Final = 300
+
+Begin = Callable[[], tuple[StreamingQuery | None, Mailbox]]
+"""Starts the driver's side, or finds the one there is: then without its query."""
+
+
+class RemoteRun:
+    """Follows the driver's side of a job, which is on a server.
+
+    Args:
+        title: What messages call the job.
+        spark: The session.
+        begin: Starts the driver's side, or finds it.
+        feed: Takes what a client hears of.
+        observed: Learns how the job is doing.
+        collects: Whether the client takes results of the job, none of which it may miss.
+
+    Attributes:
+        progress: How far the job has come; None if nothing is known yet.
+        is_lost: Whether it has failed as the driver's side has died, and another may go on.
+    """
+
+    def __init__(
+        self,
+        title: str,
+        spark: SparkSession,
+        begin: Begin,
+        feed: EpochFeed,
+        observed: ObservedJob,
+        *,
+        collects: bool,
+    ) -> None:
+        self._title = title
+        self._spark = spark
+        self._begin = begin
+        self._feed = feed
+        self._observed = observed
+        self._collects = collects
+        self.progress: JobProgress | None = None
+        self.is_lost = False
+        self._mailbox: Mailbox | None = None
+        self._asking = threading.Lock()
+        self._is_cancelled = False
+        self._asked: set[str] = set()
+        self._answers: dict[str, Answer] = {}
+        self._answered = threading.Condition()
+        self._has_ended = False
+
+    def __call__(self, stop: threading.Event) -> None:
+        """Follow the job until it has ended; ask it to end once `stop` is set.
+
+        Raises:
+            JobDriverLostError: If its driver's side dies.
+            SessionLostError: If the session ends.
+            PenstockError: What the job failed with.
+        """
+        self.is_lost = self._has_ended = False
+        self._asked.clear()
+        try:
+            with spark_errors(self._title):
+                query, mailbox = self._begin()
+                self._mailbox = mailbox
+                last = self._follow(query, mailbox, stop)
+        except PenstockError as error:
+            if not (self.is_lost or stop.is_set() or is_alive(self._spark, error)):
+                raise session_lost(self._title, error, can_go_on=False) from error
+            raise
+        finally:
+            with self._answered:
+                self._has_ended = True
+                self._answered.notify_all()
+        if last is not None and last.error is not None and last.status is not JobStatus.CANCELED:
+            raise last.error
+
+    def _follow(
+        self, query: StreamingQuery | None, mailbox: Mailbox, stop: threading.Event
+    ) -> Report | None:
+        alive_at, patience = time.monotonic(), None
+        while True:
+            is_active = query is None or query.isActive
+            found = mailbox.new()
+            for report in found.reports:
+                self._take(report)
+                if report.status is not None:
+                    return report
+            self._check_missed(found.missed)
+            now = time.monotonic()
+            alive_at = now if found.lives else alive_at
+            if not is_active or (query is None and now - alive_at > _SECONDS_WITHOUT_SIGN):
+                raise self._lost(query)
+            if stop.is_set():
+                patience = patience or now + _SECONDS_FOR_CANCEL
+                self._ask_once(CANCEL if self._is_cancelled else STOP)
+                if self._is_cancelled and now > patience and query is not None:
+                    query.stop()
+                    return None
+            stop.wait(_POLL_SECONDS) if not stop.is_set() else time.sleep(_POLL_SECONDS)
+
+    def _take(self, report: Report) -> None:
+        for news in report.news:
+            if isinstance(news, EpochResult):
+                self._feed.gate.passed(news.record, None)
+            self._feed.put(news)
+        self.progress = report.progress
+        if report.view is not None:
+            self._observed.seen_there(report.view)
+        with self._answered:
+            self._answers |= report.answers
+            self._answered.notify_all()
+
+    def _check_missed(self, missed: int) -> None:
+        if missed and self._collects:
+            raise ReportsMissedError(
+                f"{self._title} runs on, but {missed} of its reports were deleted before this process had read them, and "
+                "with them results.",
+                hint="Let results go to a sink, or keep the process that collects them awake.",
+            )
+
+    def _lost(self, query: StreamingQuery | None) -> PenstockError:
+        reason = None if query is None else query.exception()
+        if reason is not None:
+            found = as_penstock_error(reason, self._title)
+            if isinstance(found, WorkerPythonError):
+                return found
+            text = str(reason).partition("\n")[0][:_MOST_TEXT]
+        else:
+            text = "it gives no sign of life"
+        self.is_lost = True
+        return JobDriverLostError(
+            f"The driver's side of {self._title}, which runs in a Python process of the server, has died: {text}",
+            hint="Start the program again: it goes on from its last epoch. With a restart strategy that happens by itself, as "
+            "long as this process lives. The server's log says more.",
+        )
+
+    def interrupt(self) -> None:
+        """Have the job cancelled."""
+        self._is_cancelled = True
+
+    def _ask_once(self, what: str) -> None:
+        if what not in self._asked and self._mailbox is not None:
+            self._asked.add(what)
+            self._mailbox.ask(what)
+
+    def ask(self, what: str, **more: Any) -> Any:
+        """Ask the driver's side for something, and return what it gives.
+
+        Raises:
+            JobDriverLostError: If it ends before.
+            PenstockError: What it raised.
+        """
+        assert self._mailbox is not None
+        with spark_errors(self._title):
+            request = self._mailbox.ask(what, **more)
+        with self._answered:
+            self._answered.wait_for(lambda: request in self._answers or self._has_ended)
+            answer = self._answers.pop(request, None)
+        if answer is None:
+            raise JobDriverLostError(
+                f"{self._title} has ended before it did what it was asked for.",
+                hint="See how it has ended: wait() returns or raises it.",
+            )
+        if answer.error is not None:
+            raise answer.error
+        return answer.found

@@ -1,0 +1,186 @@
+"""What the driver's side of a job leaves at the checkpoint location for its client, which reads it through Spark."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, NamedTuple
+
+from penstock.checkpoint.storage import Storage
+from penstock.common.job_status import JobStatus
+from penstock.common.running_job import JobProgress
+from penstock.errors import JobFailedError
+from penstock.executors.driver.epoch_feed import News
+from penstock.executors.driver.recovery.restarts import Restart
+from penstock.executors.driver.reports.job_view import JobView
+
+REPORTS: Final = "reports"
+"""The folder of what drivers report."""
+REQUESTS: Final = "requests"
+"""The folder of what clients ask of them."""
+_SECONDS_BETWEEN: Final = 0.3
+_SECONDS_IDLE: Final = 1.0
+_MOST: Final = 300
+_IDLE: Final = ".idle"
+_END: Final = ".end"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a client's request came to.
+
+    Attributes:
+        found: What was asked for.
+        error: What it failed with; None if it did not.
+    """
+
+    found: Any = None
+    error: BaseException | None = None
+
+
+@dataclass(frozen=True)
+class Report:
+    """What has happened since the report before.
+
+    Attributes:
+        news: What a client hears of.
+        progress: How far the job has come.
+        view: The job as it is seen.
+        answers: What requests came to, by their ids.
+        status: How the job has ended; None if it has not.
+        error: What it failed with; None if it did not.
+    """
+
+    news: Sequence[News] = ()
+    progress: JobProgress = field(default_factory=lambda: JobProgress(JobStatus.CREATED))
+    view: JobView | None = None
+    answers: dict[str, Answer] = field(default_factory=dict)
+    status: JobStatus | None = None
+    error: BaseException | None = None
+
+
+class ReportName(NamedTuple):
+    """What the name of a report says.
+
+    Attributes:
+        number: Its number, from 0.
+        beat: Of a mere sign of life, in which there is nothing, the number among those before that report; None for a report.
+        is_end: Whether none follows.
+    """
+
+    number: int
+    beat: int | None = None
+    is_end: bool = False
+
+    def __str__(self) -> str:
+        beat = "" if self.beat is None else f".{self.beat}{_IDLE}"
+        return f"{self.number:08d}{beat}{_END if self.is_end else ''}"
+
+    @classmethod
+    def of(cls, text: str) -> ReportName | None:
+        """Return what a file's name says; None if it is no report's."""
+        number, *more = text.split(".")
+        if not number.isdecimal():
+            return None
+        beat = int(more[0]) if more and more[0].isdecimal() else None
+        return cls(int(number), beat, text.endswith(_END))
+
+
+def portable(error: BaseException) -> BaseException:
+    """Return an error that can be read where its class may not be known."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:  # noqa: BLE001 - pickling runs the user's code
+        return JobFailedError(f"{type(error).__name__}: {error}")
+    return error
+
+
+class ReportWriter:
+    """Writes reports, as often as a client may want to read one.
+
+    Args:
+        storage: The job's storage.
+        folder: The folder of the reports of this driver.
+        look: Returns how far the job has come, and how it is seen.
+    """
+
+    def __init__(
+        self, storage: Storage, folder: str, look: Callable[[], tuple[JobProgress, JobView]]
+    ) -> None:
+        self._storage = storage
+        self._folder = folder
+        self._look = look
+        self._lock = threading.Lock()
+        self._news: list[News] = []
+        self._answers: dict[str, Answer] = {}
+        self._told: list[str] = []
+        self._sign: ReportName | None = None
+        self._beats = 0
+        self._next = 0
+        self._at = -_SECONDS_IDLE
+        self._has_begun = False
+
+    def hear(self, news: News) -> None:
+        """Take note of what the client is to hear of."""
+        if isinstance(news, Restart):
+            error = portable(news.error)
+            news = replace(news, error=error if isinstance(error, Exception) else news.error)
+        with self._lock:
+            self._news.append(news)
+
+    def answer(self, request: str, answer: Answer) -> None:
+        """Take note of what a request came to."""
+        if answer.error is not None:
+            answer = replace(answer, error=portable(answer.error))
+        with self._lock:
+            self._answers[request] = answer
+
+    def write(self) -> None:
+        """Write a report, if one is due."""
+        since = time.monotonic() - self._at
+        with self._lock:
+            has_news = bool(self._news or self._answers) or not self._has_begun
+        if since < (_SECONDS_BETWEEN if has_news else _SECONDS_IDLE):
+            return
+        self._has_begun = True
+        if has_news:
+            self._write(ReportName(self._next), self._report())
+        else:
+            self._beat()
+
+    def _report(self) -> Report:
+        with self._lock:
+            news, self._news = self._news, []
+            answers, self._answers = self._answers, {}
+        progress, view = self._look()
+        if progress.last_error is not None:
+            progress = replace(progress, last_error=portable(progress.last_error))
+        return Report(tuple(news), progress, view, answers)
+
+    def end(self, status: JobStatus, error: BaseException | None) -> None:
+        """Write the last report."""
+        last = self._report()
+        found = None if error is None else portable(error)
+        self._write(ReportName(self._next, is_end=True), replace(last, status=status, error=found))
+
+    def _write(self, name: ReportName, report: Report) -> None:
+        self._put(name, [pickle.dumps(report, pickle.HIGHEST_PROTOCOL)])
+        self._told.append(f"{self._folder}/{name}")
+        self._next += 1
+        if len(self._told) > _MOST:
+            self._storage.delete([self._told.pop(0)])
+
+    def _beat(self) -> None:
+        before = self._sign
+        self._beats += 1
+        self._sign = ReportName(self._next, self._beats)
+        self._put(self._sign, [])
+        if before is not None:
+            self._storage.delete([f"{self._folder}/{before}"])
+
+    def _put(self, name: ReportName, content: list[bytes]) -> None:
+        self._storage.write(f"{self._folder}/{name}", content)
+        self._at = time.monotonic()

@@ -1,0 +1,77 @@
+"""What a client asks of the driver's side of its job, by files at the checkpoint location."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from typing import Any, Final
+
+from penstock.checkpoint.storage import Storage
+from penstock.common.running_job import RunningJob
+from penstock.executors.spark.hosted.reports import Answer
+
+CANCEL: Final = "cancel"
+STOP: Final = "stop"
+CHECKPOINT: Final = "checkpoint"
+SAVEPOINT: Final = "savepoint"
+
+
+class Requests:
+    """Does what clients ask of a job.
+
+    Args:
+        storage: The job's storage.
+        folder: Where the requests are: a folder for each, as Spark writes a text.
+        job: The job.
+        answer: Takes what a request came to.
+    """
+
+    def __init__(
+        self,
+        storage: Storage,
+        folder: str,
+        job: RunningJob,
+        answer: Callable[[str, Answer], None],
+    ) -> None:
+        self._storage = storage
+        self._folder = folder
+        self._job = job
+        self._answer = answer
+        self._seen: set[str] = set()
+        self._threads: list[threading.Thread] = []
+
+    def look(self) -> None:
+        """Take up what is asked for now."""
+        for name in self._storage.names(self._folder):
+            request, _, file = name.removeprefix(f"{self._folder}/").partition("/")
+            # Spark writes it elsewhere, and then moves it here.
+            if file.startswith("part-") and request not in self._seen:
+                self._seen.add(request)
+                asked = json.loads(self._storage.read(name))
+                thread = threading.Thread(target=self._do, args=(request, asked), daemon=True)
+                self._threads.append(thread)
+                thread.start()
+
+    def _do(self, request: str, asked: dict[str, Any]) -> None:
+        try:
+            answer = Answer(self._found(asked))
+        except Exception as error:  # noqa: BLE001 - the client raises it
+            answer = Answer(error=error)
+        self._answer(request, answer)
+
+    def _found(self, asked: dict[str, Any]) -> Any:
+        what = asked.pop("what")
+        if what == CANCEL:
+            return self._job.cancel()
+        if what == STOP:
+            return self._job.stop()
+        if what == CHECKPOINT:
+            return self._job.checkpoint(self._job.turn())
+        assert what == SAVEPOINT
+        return self._job.savepoint(**asked)
+
+    def finish(self) -> None:
+        """Wait until what was asked for has an answer: the job has ended."""
+        for thread in self._threads:
+            thread.join(timeout=5)

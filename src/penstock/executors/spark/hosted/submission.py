@@ -1,0 +1,249 @@
+"""Starts a streaming job on a server of Spark Connect, or finds it running there, and follows it."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import pickle
+import sys
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Final
+
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from penstock.checkpoint.storage import LocalStorage, open_storage
+from penstock.common.configuration import options
+from penstock.common.plain_text import shown_name
+from penstock.common.running_job import RunningJob
+from penstock.errors import JobRunsElsewhereError, StreamingOnConnectError, WorkerPythonError
+from penstock.executors.driver.epoch_feed import EpochFeed
+from penstock.executors.driver.observation.observed_job import ObservedJob
+from penstock.executors.port import JobRequest
+from penstock.executors.spark.hosted import carried
+from penstock.executors.spark.hosted.by_value import travels_by_code
+from penstock.executors.spark.hosted.code import code_of
+from penstock.executors.spark.hosted.mailbox import Mailbox, drivers_at
+from penstock.executors.spark.hosted.remote_job import RemoteJob
+from penstock.executors.spark.hosted.remote_run import RemoteRun
+from penstock.executors.spark.hosted.reports import ReportName
+from penstock.executors.spark.hosted.travel import Views, packed, packed_for, whole_place
+from penstock.executors.spark.page.names import query_name
+from penstock.executors.spark.prepared_job import PreparedJob
+from penstock.graph.watermarks import refuse_alignment
+
+_LOG: Final = logging.getLogger("penstock")
+_SECONDS_FOR_SIGN: Final = 4.0
+_POLL_SECONDS: Final = 0.5
+
+
+RunThere = Callable[[bytes, SparkSession], None]
+"""Runs a job on the server, given its program and the session there."""
+
+
+def submit_to_server(request: JobRequest, seen: ObservedJob, run: RunThere) -> RunningJob:
+    """Start a job whose driver's side runs on the server of its session, or follow it if it runs there already.
+
+    Args:
+        request: The program.
+        seen: What is noted of the job.
+        run: A function of a module, which is called there.
+
+    Raises:
+        StreamingOnConnectError: If it cannot run there.
+        JobRunsElsewhereError: If another program runs at its checkpoint location.
+        PenstockError: If the program cannot run.
+    """
+    location = _location_of(request)
+    views = Views(seen.job_id, request.graph)
+    program: bytes | Exception
+    try:
+        program = packed(request, views)
+    except Exception as error:  # noqa: BLE001 - what is compiled is pickled too, which says what is wrong
+        program = error
+    job = PreparedJob(request, seen, is_cancellable=True)
+    refuse_alignment(request.graph)
+    if isinstance(program, Exception):
+        raise program
+    return _Submission(job, seen, location, views, program, run).start()
+
+
+def _location_of(request: JobRequest) -> str:
+    place = request.configuration.get(options.CHECKPOINT_DIR)
+    title = f"Job {request.name!r}"
+    if not place:
+        raise StreamingOnConnectError(
+            f"{title} reads a stream of Spark's, its SparkSession is one of Spark Connect, and it has no checkpoint location. "
+            "Its driver's side runs on the server, and reports there.",
+            hint="Set execution.checkpointing.dir to a folder that the server and its workers reach.",
+        )
+    storage = open_storage(whole_place(place))
+    if not isinstance(storage, LocalStorage):
+        raise StreamingOnConnectError(
+            f"{title} reads a stream of Spark's in a session of Spark Connect, and its checkpoints are to be in an object "
+            f"store, at {place}: that is not supported yet.",
+            hint="Set execution.checkpointing.dir to a folder of a disk that the server and its workers reach, or run the "
+            "program in a classic session: SparkSession.builder.master(...), or spark-submit.",
+        )
+    return storage.location
+
+
+class _Submission:
+    """A job on its way to the server.
+
+    Args:
+        job: The job, as it is compiled here.
+        seen: What is noted of it.
+        location: Its checkpoint location.
+        views: Its DataFrames.
+        program: The program, pickled.
+        run: What is called on the server.
+    """
+
+    def __init__(
+        self,
+        job: PreparedJob,
+        seen: ObservedJob,
+        location: str,
+        views: Views,
+        program: bytes,
+        run: RunThere,
+    ) -> None:
+        self._run = pickle.dumps(run)
+        self._job = job
+        self._spark: SparkSession = job.spark
+        self._seen = seen
+        self._location = location
+        self._views = views
+        self._program = program
+        self._code = code_of(job.request.python_files)
+        self._digest = _digest_of(job, self._code.digest)
+        self._host: Mailbox | None = None
+
+    def start(self) -> RunningJob:
+        """Start it, or find it."""
+        self._host = self._running()
+        request, seen = self._job.request, self._seen
+        feed = EpochFeed()
+        run = RemoteRun(
+            self._job.title,
+            self._spark,
+            self._begin,
+            feed,
+            seen,
+            collects=bool(request.collectors),
+        )
+        with ExitStack() as at_end:
+            at_end.callback(self._views.drop)
+            kept = at_end.pop_all()
+        return RemoteJob(
+            run,
+            job_id=seen.job_id,
+            request=request,
+            program=self._job.compiled.program,
+            feed=feed,
+            clean_up=kept.close,
+            observed=seen,
+            patience=15.0,
+        )
+
+    def _begin(self) -> tuple[StreamingQuery | None, Mailbox]:
+        found, self._host = self._host, None
+        if found is not None:
+            return None, found
+        job_id, files = self._seen.job_id, self._job.compiled.program.files
+        folder = f"{time.time_ns() // 1_000_000:015d}-{job_id}-{self._digest}"
+        self._views.make()
+        payload = packed_for(job_id, folder, files, self._program)
+        travels_by_code(carried)
+        host: Any = carried.host_of(*self._code, self._run, payload)
+        batch = self._spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 1).load()
+        writer = batch.writeStream.foreachBatch(host).trigger(availableNow=True)
+        with query_name(self._spark, self._job.request.name) as name:
+            try:
+                query = writer.queryName(f"{name} (driver)").start()
+            except PySparkException as error:
+                raise _as_lack_of_packages(error, self._job.title) from error
+        return query, Mailbox(self._spark, self._location, folder)
+
+    def _running(self) -> Mailbox | None:
+        """Return the way to the driver that runs the job already; None if there is none.
+
+        Raises:
+            JobRunsElsewhereError: If it runs another program.
+        """
+        folder = self._living()
+        if folder is None:
+            return None
+        _, job_id, digest = folder.split("-")
+        if digest != self._digest:
+            raise JobRunsElsewhereError(
+                f"A job runs at the checkpoint location {self._location}, on a server of Spark Connect, and its program is "
+                f"not that of {self._job.title}, or another version of it.",
+                hint="Stop that job first: start its program as it was, which finds it, and call stop(). Or give this "
+                "one a location of its own in execution.checkpointing.dir.",
+            )
+        _LOG.warning(
+            "%s runs already, on the server of Spark Connect: it goes on, and this program follows it.",
+            shown_name(self._job.request.name),
+        )
+        self._seen.job_id = job_id
+        found = Mailbox(self._spark, self._location, folder)
+        found.skip_to_now()
+        return found
+
+    def _living(self) -> str | None:
+        """Return the folder of a driver that gives signs of life."""
+        before = self._unended()
+        until = time.monotonic() + _SECONDS_FOR_SIGN
+        while before and time.monotonic() < until:
+            time.sleep(_POLL_SECONDS)
+            for folder, names in self._unended().items():
+                if names != before.get(folder):
+                    return folder
+        return None
+
+    def _unended(self) -> dict[str, set[ReportName]]:
+        return {
+            folder: set(names)
+            for folder, names in drivers_at(self._spark, self._location).items()
+            if not any(name.is_end for name in names)
+        }
+
+
+def _as_lack_of_packages(error: PySparkException, title: str) -> Exception:
+    """Return the error of a job for which the server's Python does not start; else the same."""
+    if "failed to connect back" not in str(error):
+        return error
+    return WorkerPythonError(
+        f"{title} cannot run with the Python of the server, which does not start for a streaming query.",
+        hint="Install in it what Spark itself needs for foreachBatch there: pip install 'pyspark[connect]'. The server's log "
+        "says what is missing.",
+    )
+
+
+def _digest_of(job: PreparedJob, code: str) -> str:
+    """Return what tells versions of a program apart: its operators, its settings, its modules and its script."""
+    structure = [
+        (
+            vertex.vertex_id,
+            vertex.parallelism,
+            vertex.max_parallelism,
+            vertex.source,
+            [(operator.operator_id, operator.name) for operator in vertex.operators],
+        )
+        for vertex in job.compiled.program.vertices
+    ]
+    main = getattr(sys.modules["__main__"], "__file__", None)
+    script = Path(main).read_bytes() if main and Path(main).is_file() else b""
+    parts = [
+        repr(structure).encode(),
+        repr(sorted(job.request.configuration.to_dict().items())).encode(),
+        code.encode(),
+        script,
+    ]
+    return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]

@@ -1,0 +1,1 @@
+"""The versions of Spark that penstock runs on: what each has, and the way around what an older one lacks."""

@@ -1,0 +1,346 @@
+"""Streaming jobs on a server of Spark Connect, each client a process of its own: the driver's side is on the server."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scripts.connect_client import ClientNotInstalled, client_python
+from tests.executors.spark.clusters.test_connect_client import bare_python
+from tests.servers.connect_server import ConnectServer
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+
+OF_CONNECT = ("google", "grpc", "grpc_status", "typing_extensions", "zstandard")
+"""What Spark needs on a server for a function that is called for each micro-batch."""
+
+PROGRAM = '''
+import json
+import os
+import sys
+import threading
+import time
+
+from pyspark.sql import SparkSession
+
+from penstock.common import Configuration, Types
+from penstock.common.serialization import Encoder
+from penstock.datastream import KeyedProcessFunction, StreamExecutionEnvironment
+from penstock.datastream.connectors.file_system import FileSink, RollingPolicy
+from penstock.datastream.state import ValueStateDescriptor
+from penstock.errors import PenstockError
+
+root, steps, settings = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
+
+
+class Count(KeyedProcessFunction):
+    def open(self, context):
+        self.count = context.get_state(ValueStateDescriptor("count", Types.LONG()))
+
+    def process_element(self, value, context):
+        if value == "later":
+            timers = context.timer_service()
+            timers.register_processing_time_timer(timers.current_processing_time() + 10)
+            return
+        self.count.update((self.count.value() or 0) + 1)
+        yield f"{value} {self.count.value()}"
+
+    def on_timer(self, timestamp, context):
+        yield "on time"
+
+
+def known(word):
+    if word == "wrong":
+        raise ValueError("a wrong word")
+    if word == "wrong once" and not os.path.exists(f"{root}/once"):
+        open(f"{root}/once", "w").close()
+        raise ValueError("a wrong word, once")
+    if word == "slow":
+        open(f"{root}/slow", "w").close()
+        threading.Event().wait()
+    return word
+
+
+def put(name, *words):
+    with open(f"{root}/draft", "w") as file:
+        file.writelines(f"{word}\\n" for word in words)
+    os.rename(f"{root}/draft", f"{root}/in/{name}")
+
+
+def results(least):
+    """The results, once there are so many."""
+    while True:
+        found = []
+        for folder, _, names in os.walk(f"{root}/out"):
+            for name in names:
+                if not name.startswith("."):
+                    with open(f"{folder}/{name}") as file:
+                        found += file.read().splitlines()
+        if len(found) >= least:
+            return sorted(found)
+        if job.get_job_status().result().is_terminal_state():
+            job.result()
+        time.sleep(0.05)
+
+
+def error_of(work):
+    try:
+        work()
+    except PenstockError as error:
+        return type(error).__name__, str(error)
+
+
+def started():
+    env = StreamExecutionEnvironment.get_execution_environment(Configuration.from_dict(settings))
+    env.set_parallelism(2)
+    spark = SparkSession.active()
+    files = spark.readStream.schema("value string").option("maxFilesPerTrigger", "1")
+    words = env.from_data_frame(files.text(f"{root}/in")).map(lambda row: known(row.value))
+    counts = words.key_by(lambda word: word).process(Count(), output_type=Types.STRING())
+    counts.print()
+    sink = FileSink.for_row_format(f"{root}/out", Encoder.simple_string_encoder())
+    counts.sink_to(sink.with_rolling_policy(RollingPolicy.on_checkpoint_rolling_policy()).build())
+    return env.execute_async("counting")
+
+
+if "SPARK_REMOTE" in os.environ:
+    SparkSession.builder.remote(os.environ["SPARK_REMOTE"]).getOrCreate()
+else:
+    local = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+    local.config("spark.driver.bindAddress", "127.0.0.1").getOrCreate()
+job = None
+exec(steps)
+'''
+
+STOPPED = """
+name, least = settings.pop("name"), settings.pop("least")
+put(name, "to", "be")
+job = started()
+found = results(least)
+job.stop().result()
+progress = job.progress()
+print(json.dumps([found, job.get_job_status().result().name, progress.records_in]))
+"""
+
+FAILED = """
+put("f", "wrong")
+job = started()
+kind, text = error_of(job.result)
+print(json.dumps([kind, text, job.get_job_status().result().name]))
+"""
+
+RESTARTED = """
+put("f", "be", "wrong once")
+job = started()
+found = results(2)
+progress = job.progress()
+job.stop().result()
+print(json.dumps([found, progress.restarts, type(progress.last_error).__name__]))
+"""
+
+SAVED = """
+put("f", "to")
+job = started()
+results(1)
+saved = job.savepoint(f"{root}/saved").result()
+stopped = job.stop_with_savepoint(True, f"{root}/all").result()
+print(json.dumps([saved, stopped, job.get_job_status().result().name]))
+"""
+
+CANCELLED = """
+put("f", "slow")
+job = started()
+while not os.path.exists(f"{root}/slow"):
+    time.sleep(0.05)
+job.cancel().result()
+print(json.dumps([job.get_job_status().result().name]))
+"""
+
+ON_TIME = """
+put("f", "later")
+job = started()
+found = results(1)
+job.stop().result()
+print(json.dumps(found))
+"""
+
+LEFT = """
+put("f", "to")
+job = started()
+results(1)
+print(json.dumps(str(job.get_job_id())), flush=True)
+os._exit(1)
+"""
+
+FOLLOWED = """
+put("g", "to")
+job = started()
+found = results(2)
+job.stop().result()
+print(json.dumps([str(job.get_job_id()), found]))
+"""
+
+REFUSED = """
+print(json.dumps(error_of(started)))
+"""
+
+LACKING = """
+job = started()
+print(json.dumps(error_of(job.result)))
+"""
+
+
+class Programs:
+    """Programs of one job, on one server."""
+
+    def __init__(self, folder: Path, server: ConnectServer) -> None:
+        self.folder = folder
+        self._server = server
+        self._script = folder / "program.py"
+        self._script.write_text(PROGRAM)
+        (folder / "in").mkdir()
+
+    def run(
+        self,
+        steps: str,
+        *,
+        python: str | Path = sys.executable,
+        is_classic: bool = False,
+        settings: Mapping[str, Any] | None = None,
+    ) -> tuple[Any, str, str]:
+        """Run one, and return what it found, and all that it printed and said."""
+        environment = {**os.environ, "PYSPARK_PYTHON": sys.executable}
+        environment.pop("SPARK_REMOTE", None)
+        if not is_classic:
+            environment["SPARK_REMOTE"] = self._server.url
+        given = {
+            "execution.checkpointing.dir": str(self.folder / "checkpoints"),
+            **(settings or {}),
+        }
+        given = {key: value for key, value in given.items() if value is not None}
+        done = subprocess.run(
+            [python, self._script, self.folder, steps, json.dumps(given)],
+            env=environment,
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+        assert done.stdout, done.stderr
+        return json.loads(done.stdout.splitlines()[-1]), done.stdout, done.stderr
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConnectServer]:
+    with closing(ConnectServer(tmp_path_factory.mktemp("server"))) as found:
+        yield found
+
+
+@pytest.fixture
+def programs(tmp_path: Path, server: ConnectServer) -> Programs:
+    return Programs(tmp_path, server)
+
+
+def test_a_job_is_stopped_and_goes_on_there_and_in_a_classic_session(programs: Programs) -> None:
+    found, printed, _ = programs.run(STOPPED, settings={"name": "a", "least": 2})
+    assert found == [["be 1", "to 1"], "FINISHED", 2]
+    told = [line.partition("> ")[2] for line in printed.splitlines()[:-1]]
+    assert sorted(told) == ["be 1", "to 1"]
+
+    found, _, _ = programs.run(STOPPED, settings={"name": "b", "least": 4})
+    assert found == [["be 1", "be 2", "to 1", "to 2"], "FINISHED", 2]
+
+    found, _, _ = programs.run(STOPPED, settings={"name": "c", "least": 6}, is_classic=True)
+    assert found[0] == ["be 1", "be 2", "be 3", "to 1", "to 2", "to 3"]
+
+    found, _, _ = programs.run(STOPPED, settings={"name": "d", "least": 8})
+    assert found[0][3::4] == ["be 4", "to 4"]
+
+
+def test_an_error_has_the_users_traceback(programs: Programs) -> None:
+    (kind, text, status), _, _ = programs.run(FAILED)
+    assert (kind, status) == ("UserFunctionError", "FAILED")
+    assert "in known" in text
+    assert "ValueError: a wrong word" in text
+
+
+def test_a_job_is_restarted_there(programs: Programs) -> None:
+    strategy = {
+        "restart-strategy.type": "fixed-delay",
+        "restart-strategy.fixed-delay.attempts": "2",
+        "restart-strategy.fixed-delay.delay": "10 ms",
+    }
+    found, _, said = programs.run(RESTARTED, settings=strategy)
+    assert found == [["be 1", "wrong once 1"], 1, "UserFunctionError"]
+    assert "a wrong word, once" in said
+
+
+def test_savepoints_are_written_there(programs: Programs) -> None:
+    (saved, stopped, status), _, _ = programs.run(SAVED)
+    assert status == "FINISHED"
+    for place in (saved, stopped):
+        assert (Path(place) / "epochs").is_dir()
+
+
+def test_a_slow_function_is_cancelled(programs: Programs) -> None:
+    assert programs.run(CANCELLED)[0] == ["CANCELED"]
+
+
+def test_a_timer_fires_though_no_records_come(programs: Programs) -> None:
+    assert programs.run(ON_TIME)[0] == ["on time"]
+
+
+def test_a_job_outlives_its_client_and_is_found_again_by_the_same_program_alone(
+    programs: Programs,
+) -> None:
+    job, _, _ = programs.run(LEFT)
+    (kind, text), _, _ = programs.run(REFUSED, settings={"shop.country": "CH"})
+    assert kind == "JobRunsElsewhereError"
+    assert "call stop()" in text
+
+    (found, results), _, said = programs.run(FOLLOWED)
+    assert found == job
+    assert results == ["to 1", "to 2"]
+    assert "this program follows it" in said
+
+
+def test_a_job_without_a_checkpoint_location_is_refused(programs: Programs) -> None:
+    place = {"execution.checkpointing.dir": None}
+    (kind, text), _, _ = programs.run(REFUSED, settings=place)
+    assert kind == "StreamingOnConnectError"
+    assert "execution.checkpointing.dir" in text
+
+
+def test_a_machine_without_java_and_a_server_with_a_bare_python(tmp_path: Path) -> None:
+    try:
+        client = client_python()
+    except ClientNotInstalled as error:
+        if os.environ.get("PENSTOCK_TESTS") == "all":
+            raise
+        pytest.skip(f"There is no client of Spark Connect alone. {error}")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("PYTHONPATH", raising=False)
+        python = bare_python(tmp_path / "bare", *OF_CONNECT)
+        with closing(ConnectServer(tmp_path / "work", str(python))) as server:
+            programs = Programs(tmp_path, server)
+            programs.run(STOPPED, python=client, settings={"name": "a", "least": 2})
+            found, _, _ = programs.run(STOPPED, python=client, settings={"name": "b", "least": 4})
+    assert found == [["be 1", "be 2", "to 1", "to 2"], "FINISHED", 2]
+
+
+def test_a_server_whose_python_has_too_little_is_refused_with_what_to_install(
+    tmp_path: Path,
+) -> None:
+    python = bare_python(tmp_path / "bare")
+    with closing(ConnectServer(tmp_path / "work", str(python))) as server:
+        (kind, text), _, _ = Programs(tmp_path, server).run(LACKING)
+    assert kind == "WorkerPythonError"
+    assert "pip install 'pyspark[connect]'" in text

@@ -1,0 +1,155 @@
+"""What a driver on a server reports, without Spark."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.checkpoint.storage import LocalStorage
+from penstock.common.job_status import JobStatus
+from penstock.common.running_job import JobProgress
+from penstock.errors import JobFailedError, PenstockError, UserFunctionError
+from penstock.executors.driver.recovery.restarts import Restart
+from penstock.executors.spark.hosted import reports
+from penstock.executors.spark.hosted.reports import (
+    Answer,
+    Report,
+    ReportName,
+    ReportWriter,
+    portable,
+)
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    found = Clock()
+    monkeypatch.setattr(reports, "time", found)
+    return found
+
+
+@pytest.fixture
+def progress() -> JobProgress:
+    return JobProgress(JobStatus.RUNNING)
+
+
+@pytest.fixture
+def writer(tmp_path: Path, progress: JobProgress, clock: Clock) -> ReportWriter:
+    view: Any = None
+    storage = LocalStorage(str(tmp_path), is_durable=False)
+    return ReportWriter(storage, "reports/1", lambda: (progress, view))
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in (folder / "reports" / "1").iterdir())
+
+
+def read(folder: Path, name: str) -> Report:
+    found = pickle.loads((folder / "reports" / "1" / name).read_bytes())
+    assert isinstance(found, Report)
+    return found
+
+
+def restart(number: int) -> Restart:
+    return Restart(number, ValueError("so"), 5)
+
+
+@pytest.mark.parametrize(
+    "name", [ReportName(3), ReportName(3, 12), ReportName(70, is_end=True), ReportName(123456789)]
+)
+def test_a_name_says_what_it_is_made_of(name: ReportName) -> None:
+    assert ReportName.of(str(name)) == name
+
+
+def test_other_files_are_no_reports() -> None:
+    assert ReportName.of("_SUCCESS") is None
+
+
+def test_the_first_report_comes_at_once_and_others_when_there_is_news(
+    writer: ReportWriter, tmp_path: Path, clock: Clock
+) -> None:
+    writer.write()
+    writer.hear(restart(1))
+    writer.write()
+    assert names(tmp_path) == ["00000000"]
+
+    clock.now += 0.4
+    writer.write()
+    assert names(tmp_path) == ["00000000", "00000001"]
+    assert [news.number for news in read(tmp_path, "00000001").news] == [1]  # type: ignore[union-attr]
+
+
+def test_without_news_there_is_one_sign_of_life(
+    writer: ReportWriter, tmp_path: Path, clock: Clock
+) -> None:
+    for _ in range(3):
+        writer.write()
+        clock.now += 1.1
+    assert names(tmp_path) == ["00000000", "00000001.2.idle"]
+
+
+def test_a_sign_of_life_may_be_followed_by_the_report_it_is_named_for(
+    writer: ReportWriter, tmp_path: Path, clock: Clock
+) -> None:
+    writer.write()
+    clock.now += 1.1
+    writer.write()
+    writer.answer("a", Answer("found"))
+    clock.now += 0.4
+    writer.write()
+    assert names(tmp_path) == ["00000000", "00000001", "00000001.1.idle"]
+    assert read(tmp_path, "00000001").answers == {"a": Answer("found")}
+
+
+def test_the_oldest_reports_go(
+    writer: ReportWriter, tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reports, "_MOST", 2)
+    for number in range(5):
+        writer.hear(restart(number))
+        writer.write()
+        clock.now += 0.4
+    assert names(tmp_path) == ["00000003", "00000004"]
+
+
+def test_the_last_report_says_how_the_job_has_ended(writer: ReportWriter, tmp_path: Path) -> None:
+    writer.hear(restart(1))
+    writer.end(JobStatus.FAILED, UserFunctionError("no", hint="so"))
+
+    last = read(tmp_path, "00000000.end")
+    assert last.status is JobStatus.FAILED
+    assert isinstance(last.error, UserFunctionError)
+    assert last.error.hint == "so"
+    assert len(last.news) == 1
+
+
+def test_an_error_that_does_not_pickle_comes_as_a_text(
+    writer: ReportWriter, tmp_path: Path, progress: JobProgress
+) -> None:
+    class OwnError(Exception):
+        pass
+
+    progress.last_error = OwnError("before")
+    writer.hear(Restart(1, OwnError("then"), 5))
+    writer.answer("a", Answer(error=OwnError("there")))
+    writer.end(JobStatus.FAILED, OwnError("at last"))
+
+    last = read(tmp_path, "00000000.end")
+    errors = [last.error, last.progress.last_error, last.news[0].error, last.answers["a"].error]  # type: ignore[union-attr]
+    assert [type(error) for error in errors] == [JobFailedError] * 4
+    assert [str(error).partition(":")[0] for error in errors] == ["OwnError"] * 4
+
+
+def test_an_error_that_pickles_stays_what_it_is() -> None:
+    error = PenstockError("so", hint="then")
+    assert portable(error) is error
