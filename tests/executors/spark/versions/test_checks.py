@@ -95,10 +95,28 @@ def test_a_python_that_a_spark_cannot_run_on_is_refused(
     monkeypatch: pytest.MonkeyPatch, installed: dict[str, str]
 ) -> None:
     monkeypatch.setattr(pyspark, "__version__", "3.5.9")
-    monkeypatch.setattr(sys, "version_info", (3, 12, 1))
+    monkeypatch.setattr(sys, "version_info", (3, 13, 1))
 
-    with pytest.raises(SparkPackageError, match=r"works with Python >=3\.8,<3\.12, and this is"):
+    with pytest.raises(SparkPackageError, match=r"works with Python >=3\.8,<3\.13, and this is"):
         check_pyspark()
+
+
+def test_a_python_without_distutils_is_refused_by_a_spark_that_needs_it(
+    monkeypatch: pytest.MonkeyPatch, installed: dict[str, str]
+) -> None:
+    monkeypatch.setattr(pyspark, "__version__", "3.5.9")
+    monkeypatch.setattr(sys, "version_info", (3, 12, 1))
+    has_it: dict[str, object] = {"distutils": object()}
+    monkeypatch.setattr(checks, "find_spec", has_it.get)
+    check_pyspark()
+    has_it.clear()
+
+    with pytest.raises(SparkPackageError, match=r"needs distutils.* 3\.12 ") as raised:
+        check_pyspark()
+    assert "pip install setuptools" in str(raised.value.hint)
+
+    monkeypatch.setattr(pyspark, "__version__", "4.0.1")
+    check_pyspark()
 
 
 def test_a_pyarrow_that_cannot_be_imported_is_refused_before_it_is(

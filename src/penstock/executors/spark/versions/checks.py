@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
 import pyspark
@@ -11,7 +12,7 @@ import pyspark
 from penstock.common.configuration.remarks import say_once
 from penstock.errors import SparkPackageError, SparkTooOldError
 from penstock.executors.spark.versions.features import NEWEST, OLDEST, Version, version_of
-from penstock.executors.spark.versions.needs import NEEDS, NUMPY_OF_PYARROW, Range
+from penstock.executors.spark.versions.needs import NEEDS, NUMPY_OF_PYARROW, WITHOUT_DISTUTILS, Range
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -40,6 +41,8 @@ def check_pyspark() -> None:
         )
     for name, stands in NEEDS.get(found, {}).items():
         _check_package(name, stands, _text(found))
+    if found < WITHOUT_DISTUTILS:
+        _check_distutils(_text(found))
     _check_numpy()
 
 
@@ -83,6 +86,15 @@ def _check_package(name: str, stands: Range, spark: str) -> None:
     raise SparkPackageError(
         f"Spark {spark} works with {name} {stands}, and this is {name} {text}.", hint=how
     )
+
+
+def _check_distutils(spark: str) -> None:
+    if find_spec("distutils") is None:
+        raise SparkPackageError(
+            f"Spark {spark} needs distutils, which Python {_text(sys.version_info[:2])} does not have.",
+            hint="Run: pip install setuptools, which brings it; the workers need it too. Or install a newer Spark: "
+            f"pip install 'pyspark>={_text(NEWEST)}'.",
+        )
 
 
 def _check_numpy() -> None:

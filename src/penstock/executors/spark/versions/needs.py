@@ -31,7 +31,7 @@ _ANY: Final[Version] = (1 << 30, 0)
 
 NEEDS: Final[dict[Version, dict[str, Range]]] = {
     (3, 5): {
-        "Python": Range((3, 8), (3, 12)),
+        "Python": Range((3, 8), (3, 13)),
         "pyarrow": Range((4, 0), _ANY),
         "pandas": Range((1, 0), (3, 0)),
     },
@@ -50,3 +50,6 @@ NEEDS: Final[dict[Version, dict[str, Range]]] = {
 
 NUMPY_OF_PYARROW: Final[dict[Version, Version]] = {(26, 0): (2, 0)}
 """From which pyarrow on which NumPy is the least, if there is one: with an older one pyarrow cannot be imported."""
+
+WITHOUT_DISTUTILS: Final[Version] = (4, 0)
+"""From which Spark on it does without distutils, which Python itself has no more from 3.12 on."""
