@@ -45,6 +45,7 @@ test: .setup-test  ## the whole test suite
 	$(VENV)/python -m pytest -m "(spark or kafka or browser) and not alone" -n 2 --dist loadgroup
 	$(VENV)/python -m pytest -m alone
 	$(VENV)/python -m pytest -m spark --session connect $(ON_CONNECT)
+	@$(MAKE) --no-print-directory test-oldest
 
 test-spark:  ## the tests that need Spark, on one version of it: make test-spark SPARK=3.5
 	@SPARK=$(SPARK) $(PYTHON) scripts/setup.py test
