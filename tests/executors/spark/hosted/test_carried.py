@@ -32,6 +32,8 @@ class Batch:
 with open(sys.argv[1], "rb") as file:
     host = pickle.load(file)
 host(Batch(), 0)
+sys.stdout.flush()
+sys.stdin.read()
 print([name for name in sys.modules if name.startswith("penstock.errors")])
 """
 
@@ -44,34 +46,96 @@ def code() -> bytes:
     return found.getvalue()
 
 
+class Server:
+    """Calls functions as a server does, each in a process of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.place = folder / "tmp"
+        self.place.mkdir()
+        self.usual = self.place / f"penstock-host-{os.getuid()}"
+        self._folder = folder
+        self._script = folder / "call.py"
+        self._script.write_text(CALL)
+
+    def start(self, digest: str = "digest") -> subprocess.Popen[str]:
+        """Start a driver, which runs until its input ends."""
+        travels_by_code(carried)
+        function = self._folder / f"function-{digest}"
+        host = carried.host_of(digest, code(), b"cpenstock.stub\nrun_job\n.", b"payload")
+        function.write_bytes(cloudpickle.dumps(host))  # type: ignore[no-untyped-call]
+        return subprocess.Popen(
+            [sys.executable, "-P", self._script, function],
+            env={"TMPDIR": str(self.place)},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def run(self, digest: str = "digest") -> None:
+        """Run a driver to its end."""
+        with self.start(digest) as driver:
+            printed, said = driver.communicate("")
+        assert printed == "payload the session\n[]\n", said
+
+    def versions(self) -> set[str]:
+        """The code that is there."""
+        return {path.name for path in self.usual.iterdir() if path.is_dir()}
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Server:
+    return Server(tmp_path)
+
+
 @pytest.mark.parametrize("is_open_to_others", [False, True])
 def test_the_driver_is_run_with_the_code_that_it_brings(
-    tmp_path: Path, is_open_to_others: bool
+    server: Server, is_open_to_others: bool
 ) -> None:
-    travels_by_code(carried)
-    function = tmp_path / "function"
-    host = carried.host_of("digest", code(), b"cpenstock.stub\nrun_job\n.", b"payload")
-    function.write_bytes(cloudpickle.dumps(host))  # type: ignore[no-untyped-call]
-    script = tmp_path / "call.py"
-    script.write_text(CALL)
-    folder = tmp_path / "tmp"
-    folder.mkdir()
-    usual = folder / f"penstock-host-{os.getuid()}"
     if is_open_to_others:
-        usual.mkdir()
-        usual.chmod(0o777)
-
+        server.usual.mkdir()
+        server.usual.chmod(0o777)
     for _ in range(2):
-        done = subprocess.run(
-            [sys.executable, "-P", script, function],
-            env={"TMPDIR": str(folder)},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.stdout == "payload the session\n[]\n", done.stderr
-    places = [path.parent for path in folder.rglob("digest")]
-    assert usual not in places if is_open_to_others else places == [usual]
+        server.run()
+    places = [path.parent for path in server.place.rglob("digest")]
+    assert server.usual not in places if is_open_to_others else places == [server.usual]
+
+
+def test_code_is_deleted_once_no_driver_uses_it(server: Server) -> None:
+    with server.start("old") as driver:
+        assert driver.stdout is not None
+        driver.stdout.readline()
+        server.run("new")
+        assert server.versions() == {"old", "new"}
+        driver.kill()
+    server.run("newer")
+    assert server.versions() == {"newer"}
+
+
+def test_code_stays_while_one_of_several_drivers_uses_it(server: Server) -> None:
+    with server.start() as first, server.start() as second:
+        for driver in (first, second):
+            assert driver.stdout is not None
+            driver.stdout.readline()
+        first.communicate("")
+        server.run("other")
+        assert server.versions() == {"digest", "other"}
+        second.communicate("")
+
+
+def test_what_drivers_left_that_were_killed_is_deleted(server: Server) -> None:
+    (server.usual / "digest.half").mkdir(parents=True)
+    server.usual.chmod(0o700)
+    server.run("other")
+    assert server.versions() == {"other"}
+
+
+def test_drivers_that_start_at_once_all_have_their_code(server: Server) -> None:
+    drivers = [server.start(digest) for digest in ("a", "b") * 4]
+    for driver in drivers:
+        with driver:
+            printed, said = driver.communicate("")
+        assert printed == "payload the session\n[]\n", said
 
 
 class FakeSession:

@@ -17,35 +17,67 @@ def host_of(digest: str, code: bytes, run: bytes, payload: bytes) -> Callable[[A
     """
 
     def host(batch: Any, _: int) -> None:
-        import io
         import os
         import pickle
-        import shutil
-        import stat
         import sys
-        import tempfile
-        import uuid
-        import zipfile
 
-        above = os.path.join(tempfile.gettempdir(), f"penstock-host-{os.getuid()}")
-        os.makedirs(above, mode=0o700, exist_ok=True)
-        found = os.lstat(above)
-        if found.st_uid != os.getuid() or found.st_mode & 0o77 or not stat.S_ISDIR(found.st_mode):
-            # Whoever else can write there could have other code run.
-            above = tempfile.mkdtemp(prefix="penstock-host-")
-        folder = os.path.join(above, digest)
-        if not os.path.isdir(folder):
-            draft = f"{folder}.{uuid.uuid4().hex}"
-            zipfile.ZipFile(io.BytesIO(code)).extractall(draft)
-            try:
-                os.rename(draft, folder)
-            except OSError:  # another job was faster
-                shutil.rmtree(draft, ignore_errors=True)
+        folder = _unpacked(digest, code)
         archives = sorted(name for name in os.listdir(folder) if name.startswith("given-"))
         sys.path[:0] = [folder, *(os.path.join(folder, name) for name in archives)]
         pickle.loads(run)(payload, batch.sparkSession)
 
     return host
+
+
+def _unpacked(digest: str, code: bytes) -> str:
+    """Return the folder of some code, which stays until this process ends; what nobody uses any more is deleted."""
+    import fcntl
+    import io
+    import os
+    import stat
+    import tempfile
+    import uuid
+    import zipfile
+
+    above = os.path.join(tempfile.gettempdir(), f"penstock-host-{os.getuid()}")
+    os.makedirs(above, mode=0o700, exist_ok=True)
+    found = os.lstat(above)
+    if found.st_uid != os.getuid() or found.st_mode & 0o77 or not stat.S_ISDIR(found.st_mode):
+        # Whoever else can write there could have other code run.
+        above = tempfile.mkdtemp(prefix="penstock-host-")
+    folder = os.path.join(above, digest)
+    # Whatever begins meanwhile waits, so that nothing is deleted between what it finds and what it takes.
+    with open(os.path.join(above, "lock"), "w") as one_at_a_time:
+        fcntl.flock(one_at_a_time, fcntl.LOCK_EX)
+        if not os.path.isdir(folder):
+            draft = f"{folder}.{uuid.uuid4().hex}"
+            zipfile.ZipFile(io.BytesIO(code)).extractall(draft)
+            os.rename(draft, folder)
+        # It is in use until this process ends, however that comes.
+        fcntl.flock(os.open(folder, os.O_RDONLY), fcntl.LOCK_SH)
+        for entry in os.scandir(above):
+            if entry.is_dir() and entry.name != digest:
+                _delete_unless_used(entry.path)
+    return folder
+
+
+def _delete_unless_used(folder: str) -> None:
+    import fcntl
+    import os
+    import shutil
+    import uuid
+
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return
+    finally:
+        os.close(handle)
+    # If that is cut off, nobody takes what is left of it for the whole.
+    rest = f"{folder}.{uuid.uuid4().hex}"
+    os.rename(folder, rest)
+    shutil.rmtree(rest, ignore_errors=True)
 
 
 def relay_to(path: str) -> Callable[[Any, int], None]:
