@@ -46,7 +46,7 @@ from penstock.executors.driver.recovery.restarts import (
     summary_of,
 )
 from penstock.executors.driver.reports.job_view import JobView
-from penstock.executors.driver.reports.recent_log import RECENT_LOG
+from penstock.executors.driver.reports.recent_log import CLIENT_TELLS, RECENT_LOG
 from penstock.executors.driver.reports.tally import Tally
 from penstock.executors.driver.reports.task_lines import TaskLines, TaskLog
 from penstock.executors.driver.savepoints import Savepoints
@@ -243,7 +243,8 @@ class Job:
         self._tell("on_epoch_completed", event)
 
     def _tell_of_restart(self, restart: Restart) -> None:
-        _LOG.warning("%s", self._failures.text(shown_name(self.name), restart))
+        text = self._failures.text(shown_name(self.name), restart)
+        _LOG.warning("%s", text, extra={CLIENT_TELLS: True})
         event = JobRestarting(self.job_id, restart.number, restart.delay, restart.error)
         self._tell("on_job_restarting", event)
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from penstock.common.plain_text import counted, shown_name
 from penstock.errors import LateRecordsDroppedWarning
+from penstock.executors.driver.reports.recent_log import CLIENT_TELLS
 from penstock.runtime.late_records import LATENESS
 from penstock.runtime.metrics import LATE_RECORDS, Distribution
 from penstock.runtime.user_code import UserLine
@@ -71,6 +72,7 @@ class LateRecordsLog:
             dropped.where,
             more,
             f"{self._next:,}",
+            extra={CLIENT_TELLS: True},
         )
 
 

@@ -16,6 +16,9 @@ LOGGER: Final = "penstock"
 OF_TASK: Final = "task"
 """What a record has beside its usual attributes if a task logged it: which one, in words."""
 
+CLIENT_TELLS: Final = "client_tells"
+"""What a record has beside its usual attributes if a client that is elsewhere logs the same by itself."""
+
 _EXCEPTIONS: Final = logging.Formatter()
 
 

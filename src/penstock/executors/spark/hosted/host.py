@@ -20,6 +20,7 @@ from penstock.common.running_job import JobProgress, RunningJob
 from penstock.executors.driver.observation.observed_job import ObservedJob
 from penstock.executors.driver.reports.job_view import JobView
 from penstock.executors.port import JobRequest
+from penstock.executors.spark.hosted.host_log import HostLog
 from penstock.executors.spark.hosted.reports import REPORTS, REQUESTS, ReportWriter
 from penstock.executors.spark.hosted.requests import Requests
 from penstock.executors.spark.hosted.travel import Travelling, unpacked
@@ -60,6 +61,8 @@ class Host:
         self._observed = ObservedJob(given.job_id, given.request)
         self._reports = ReportWriter(self._storage, f"{REPORTS}/{given.folder}", self._look)
         self._observed.hears = self._reports.hear
+        self._log = HostLog()
+        self._log.listen()
         self._end = _End()
         given.request.listeners = (self._end,)
         self._job: RunningJob | None = None
@@ -74,6 +77,7 @@ class Host:
         try:
             self._job = self._submit(self._given.request, self._observed)
         except Exception as error:  # noqa: BLE001 - the client raises it
+            self._tell_log()
             self._reports.end(JobStatus.FAILED, error)
             return
         self._forget_others()
@@ -85,11 +89,18 @@ class Host:
             if time.monotonic() - looked > _LOOK_SECONDS:
                 looked = time.monotonic()
                 requests.look()
+                self._tell_log()
             self._reports.write()
         requests.finish()
+        self._tell_log()
         ended = self._end.job
         assert ended is not None
         self._reports.end(ended.status, ended.error)
+
+    def _tell_log(self) -> None:
+        lines = self._log.take()
+        if lines is not None:
+            self._reports.hear(lines)
 
     def _forget_others(self) -> None:
         """Delete what earlier drivers reported: this one has the place now."""
