@@ -119,6 +119,21 @@ job = None
 exec(steps)
 '''
 
+ASYNC_MAPPED = """
+from penstock.spark import async_map
+
+
+async def loud(row):
+    return [(row.value.upper(),)]
+
+
+words = SparkSession.active().readStream.schema("value string").text(f"{root}/in")
+loudly = words.transform(async_map, loud, "value string").writeStream.format("text")
+query = loudly.option("checkpointLocation", f"{root}/loud-checkpoints").trigger(availableNow=True)
+query.start(f"{root}/loud").awaitTermination()
+print(json.dumps(sorted(row.value for row in SparkSession.active().read.text(f"{root}/loud").collect())))
+"""
+
 STOPPED = """
 name, least = settings.pop("name"), settings.pop("least")
 put(name, "to", "be")
@@ -333,7 +348,9 @@ def test_a_machine_without_java_and_a_server_with_a_bare_python(tmp_path: Path) 
             programs = Programs(tmp_path, server)
             programs.run(STOPPED, python=client, settings={"name": "a", "least": 2})
             found, _, _ = programs.run(STOPPED, python=client, settings={"name": "b", "least": 4})
+            mapped, _, _ = programs.run(ASYNC_MAPPED, python=client)
     assert found == [["be 1", "be 2", "to 1", "to 2"], "FINISHED", 2]
+    assert mapped == ["BE", "BE", "TO", "TO"]
 
 
 def test_a_server_whose_python_has_too_little_is_refused_with_what_to_install(

@@ -18,7 +18,15 @@ from penstock.executors.spark.hosted import carried
 from penstock.executors.spark.hosted.by_value import travels_by_code
 from penstock.executors.spark.hosted.relay import Relay
 
-STUB = "def run_job(payload, spark):\n    print(payload.decode(), spark)\n"
+STUB = """
+def run_job(payload, spark):
+    print(payload.decode(), spark)
+
+
+def doubled(batches):
+    for batch in batches:
+        yield 2 * batch
+"""
 
 CALL = """
 import pickle
@@ -35,6 +43,16 @@ host(Batch(), 0)
 sys.stdout.flush()
 sys.stdin.read()
 print([name for name in sys.modules if name.startswith("penstock.errors")])
+"""
+
+CALL_TWICE = """
+import pickle
+import sys
+
+with open(sys.argv[1], "rb") as file:
+    function = pickle.load(file)
+print(list(function([1, 2])), list(function([3])))
+print(sum("digest" in place for place in sys.path))
 """
 
 
@@ -136,6 +154,21 @@ def test_drivers_that_start_at_once_all_have_their_code(server: Server) -> None:
         with driver:
             printed, said = driver.communicate("")
         assert printed == "payload the session\n[]\n", said
+
+
+def test_a_function_for_partitions_brings_its_code_once_to_each_process(server: Server) -> None:
+    travels_by_code(carried)
+    pickled = server.place / "function"
+    function = carried.function_with("digest", code(), b"cpenstock.stub\ndoubled\n.")
+    pickled.write_bytes(cloudpickle.dumps(function))  # type: ignore[no-untyped-call]
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", CALL_TWICE, pickled],
+        env={"TMPDIR": str(server.place)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == "[2, 4] [6]\n1\n", done.stderr
 
 
 class FakeSession:

@@ -12,7 +12,9 @@ from pyspark.sql.types import StructType
 
 from penstock.common.rows.data_frame_row import row_factory
 from penstock.errors import InvalidArgumentError
+from penstock.executors.spark.connect import is_connect
 from penstock.executors.spark.frames.open_functions import open_function
+from penstock.executors.spark.hosted.code import with_its_code
 from penstock.executors.spark.page.names import named, page_name
 from penstock.executors.spark.session import time_zone_of
 from penstock.executors.spark.shipping import ship_code
@@ -109,6 +111,8 @@ def async_map(
     struct = spark_schema(schema)
     columns = arrow_schema(struct, time_zone_of(spark))
     call = _rows_caller(uuid.uuid4().hex, prototype, columns.serialize().to_pybytes())
+    if is_connect(spark) and data_frame.isStreaming:
+        call = with_its_code(call)
     name = page_name(f"{_NAME}({getattr(function, '__name__', type(function).__name__)})")
     return data_frame.mapInArrow(named(call, name), struct)
 

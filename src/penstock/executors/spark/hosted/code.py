@@ -1,15 +1,17 @@
-"""The modules that the driver's side of a job needs on a server, in one archive."""
+"""The modules that functions need on a server which are called there in streaming queries, in one archive."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import cloudpickle
 
 import penstock
+from penstock.executors.spark.hosted import carried
+from penstock.executors.spark.hosted.by_value import travels_by_code
 from penstock.executors.spark.shipping import archive_with, folder_files, package_files, users_files
 
 
@@ -38,6 +40,14 @@ def code_of(python_files: Iterable[str]) -> Code:
         files |= _given(number, path)
     path = archive_with(files)
     return Code(Path(path).stem, Path(path).read_bytes())
+
+
+def with_its_code(
+    function: Callable[[Iterable[Any]], Iterator[Any]],
+) -> Callable[[Iterable[Any]], Iterator[Any]]:
+    """Return a function for the partitions of a streaming query that brings penstock and the user's modules along."""
+    travels_by_code(carried)
+    return carried.function_with(*code_of(()), cloudpickle.dumps(function))
 
 
 def _given(number: int, path: str) -> dict[str, Path]:

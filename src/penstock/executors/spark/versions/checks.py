@@ -12,7 +12,12 @@ import pyspark
 from penstock.common.configuration.remarks import say_once
 from penstock.errors import SparkPackageError, SparkTooOldError
 from penstock.executors.spark.versions.features import NEWEST, OLDEST, Version, version_of
-from penstock.executors.spark.versions.needs import NEEDS, NUMPY_OF_PYARROW, WITHOUT_DISTUTILS, Range
+from penstock.executors.spark.versions.needs import (
+    NEEDS,
+    NUMPY_OF_PYARROW,
+    WITHOUT_DISTUTILS,
+    Range,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
