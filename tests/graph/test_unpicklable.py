@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from pyspark.sql.connect.session import SparkSession
 
 from penstock.errors import FunctionNotSerializableError
 from penstock.graph.unpicklable import pickle_by_value
@@ -109,7 +108,8 @@ def test_what_is_of_spark_is_told_to_be_no_use_in_a_function() -> None:
 
 
 def test_a_session_of_spark_connect_cannot_be_used_either_though_it_can_be_pickled() -> None:
-    spark = SparkSession.__new__(SparkSession)
+    client = pytest.importorskip("pyspark.sql.connect.session", exc_type=ImportError)
+    spark = client.SparkSession.__new__(client.SparkSession)
     spark._session_id = "one"
 
     with pytest.raises(FunctionNotSerializableError) as caught:
