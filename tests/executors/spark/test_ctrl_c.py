@@ -33,6 +33,32 @@ def test_a_call_that_was_interrupted_is_logged_only_where_no_job_starts(
     assert caplog.messages == ["failed", "interrupted later"]
 
 
+def signal_handler() -> None:
+    raise OSError("the call in the middle of a call")
+
+
+def of_sparks_handler() -> BaseException:
+    code = signal_handler.__code__.replace(co_filename="pyspark/context.py")
+    with pytest.raises(OSError, match="in the middle") as raised:
+        exec(code)
+    return raised.value
+
+
+def test_a_start_that_fails_as_sparks_handler_did_is_interrupted(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def start(cause: Callable[[], BaseException]) -> None:
+        with interruptible_start():
+            log("failed", "root", cause)
+            raise ValueError("the call has failed")
+
+    with pytest.raises(KeyboardInterrupt):
+        start(of_sparks_handler)
+    assert caplog.messages == []
+    with pytest.raises(ValueError, match="the call has failed"):
+        start(OSError)
+
+
 class FakeLog:
     """Java's log, as far as it is asked."""
 

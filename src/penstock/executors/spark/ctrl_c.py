@@ -21,25 +21,46 @@ from penstock.executors.driver.interrupts import JOBS
 from penstock.executors.spark.connect import is_client_alone
 
 _LOGGERS: Final = ("root", "py4j.java_gateway", "py4j.clientserver")
+_HANDLER: Final = "signal_handler"
 _SECONDS_HUSHED: Final = 5.0
 """Spark kills a task that does not end by itself after two."""
 _SECONDS_HUSHING: Final = 0.5
 
 
 class _Unheard(logging.Filter):
-    """Drops what is logged of calls that Ctrl-C interrupts, while jobs run or start."""
+    """Drops what is logged of calls that Ctrl-C interrupts, while jobs run or start.
+
+    Attributes:
+        dropped: How often it has.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.dropped = 0
 
     def filter(self, record: logging.LogRecord) -> bool:
         error = record.exc_info[1] if record.exc_info else None
-        while error is not None and not _is_of_ctrl_c(error):
-            error = error.__context__
-        return error is None or not len(JOBS)
+        is_unheard = error is not None and _comes_of_ctrl_c(error) and len(JOBS) > 0
+        self.dropped += is_unheard
+        return not is_unheard
+
+
+def _comes_of_ctrl_c(error: BaseException) -> bool:
+    found: BaseException | None = error
+    while found is not None and not _is_of_ctrl_c(found):
+        found = found.__context__
+    return found is not None
 
 
 def _is_of_ctrl_c(error: BaseException) -> bool:
     """Whether an error is Ctrl-C, or that of a call which Spark's handler makes in the middle of another."""
-    return isinstance(error, KeyboardInterrupt) or (
-        isinstance(error, RuntimeError) and "reentrant call" in str(error)
+    return (
+        isinstance(error, KeyboardInterrupt)
+        or (isinstance(error, RuntimeError) and "reentrant call" in str(error))
+        or any(
+            frame.f_code.co_name == _HANDLER and "pyspark" in frame.f_code.co_filename
+            for frame, _ in traceback.walk_tb(error.__traceback__)
+        )
     )
 
 
@@ -52,7 +73,15 @@ def interruptible_start() -> Iterator[None]:
     for name in _LOGGERS:
         logging.getLogger(name).addFilter(_UNHEARD)
     with JOBS.starting():
-        yield
+        before = _UNHEARD.dropped
+        try:
+            yield
+        except Exception:
+            if (
+                _UNHEARD.dropped > before
+            ):  # of Ctrl-C that comes in a call, Spark 3.5 leaves the failed call alone
+                raise KeyboardInterrupt from None
+            raise
 
 
 @contextmanager
