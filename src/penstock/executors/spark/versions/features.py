@@ -21,6 +21,7 @@ class Feature(Enum):
     ARTIFACTS = "4.0", "SparkSession.addArtifacts, also in a classic session"
     ARROW_RESULTS = "4.0", "DataFrame.toArrow"
     INTERRUPTION = "4.0", "SparkSession.interruptOperation, also in a classic session"
+    JAVA_21 = "4.0", "an Arrow that reaches the memory of Java 21"
     SCHEMAS_FROM_TEXT = "4.0", "StructType.fromDDL"
     PARTITIONS_BY_ID = "4.1", "DataFrame.repartitionById"
     MOVED_STREAMING_CLASSES = "4.1", "the Java package execution.streaming.checkpointing"
