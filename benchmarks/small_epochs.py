@@ -12,15 +12,13 @@ import itertools
 import json
 import statistics
 import tempfile
-import time
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pyspark
 
 from penstock.common import Configuration
 from penstock.datastream import StreamExecutionEnvironment
-from penstock.executors.driver.epoch_runner import EpochRunner
 from penstock.spark import get_session
 
 _WARM_UP: Final = 15
@@ -30,42 +28,35 @@ _ROWS: Final = 10
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--epochs", type=int, default=100)
-    epochs = parser.parse_args().epochs
+    parser.add_argument("--connect", action="store_true", help="with a server of Spark Connect")
+    given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        gaps = measured(Path(folder), epochs)
+        gaps = measured(Path(folder), given.epochs, on_connect=given.connect)
     median, last = statistics.median(gaps), statistics.quantiles(gaps, n=20)[-1]
+    kind = ", Connect" if given.connect else ""
     print(
-        f"Spark {pyspark.__version__}: median {median:.0f} ms, p95 {last:.0f} ms, {len(gaps)} gaps"
+        f"Spark {pyspark.__version__}{kind}: median {median:.0f} ms, p95 {last:.0f} ms, {len(gaps)} gaps"
     )
 
 
-def measured(folder: Path, epochs: int) -> list[float]:
+def measured(folder: Path, epochs: int, *, on_connect: bool) -> list[float]:
     """Run the job, and return the milliseconds between its epochs."""
-    commits: list[float] = []
-    run = EpochRunner.run
-
-    def noting(runner: EpochRunner, *args: Any, **options: Any) -> Any:
-        found = run(runner, *args, **options)
-        commits.append(time.perf_counter() * 1000)
-        return found
-
     configuration = (
         Configuration()
-        .set_string("execution.epoch.available-now", "true")
+        .set_string("execution.trigger", "available-now")
         .set_string("execution.checkpointing.dir", str(folder / "checkpoints"))
-        .set_string("spark.master", "local[2]")
+        .set_string("execution.checkpointing.num-retained", str(epochs + _WARM_UP))
+        .set_string("spark.remote" if on_connect else "spark.master", "local[2]")
     )
     env = StreamExecutionEnvironment.get_execution_environment(configuration).set_parallelism(3)
     reader = get_session(configuration).readStream.schema("item string, pieces long")
     frame = reader.option("maxFilesPerTrigger", 1).json(written(folder / "input", epochs))
     counts = env.from_data_frame(frame).key_by("item").map(lambda row: (row.item, row.pieces))
-    EpochRunner.run = noting  # type: ignore[assignment,method-assign]
-    try:
-        with counts.execute_and_collect("small epochs") as results:
-            for _ in results:
-                pass
-    finally:
-        EpochRunner.run = run  # type: ignore[method-assign]
+    with counts.execute_and_collect("small epochs") as results:
+        for _ in results:
+            pass
+    files = (folder / "checkpoints" / "epochs").iterdir()
+    commits = sorted(file.stat().st_mtime_ns / 1e6 for file in files)
     return [later - earlier for earlier, later in itertools.pairwise(commits[_WARM_UP:])]
 
 

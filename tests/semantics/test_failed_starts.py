@@ -101,6 +101,7 @@ def test_of_any_step(
 
 
 @pytest.mark.spark
+@pytest.mark.classic
 @pytest.mark.parametrize(
     "step", ["runs.attempts.Interruption", "executor.StreamingRun", "runs.streaming.DiskLog"]
 )
