@@ -280,6 +280,10 @@ class JobRunsElsewhereError(PenstockError):
     """Raised when a job is started at whose checkpoint location another program, or another version of it, runs."""
 
 
+class NoRunningJobError(PenstockError):
+    """Raised when a job is to be followed by its checkpoint location, and none runs there."""
+
+
 class ReportsMissedError(PenstockError):
     """Raised when a client that collects results was away for so long that some of them are gone."""
 

@@ -49,6 +49,11 @@ class JobClient:
         """
         return JobID(self._job.job_id)
 
+    @property
+    def name(self) -> str:
+        """The name of the job. PyFlink has no such attribute."""
+        return self._job.name
+
     def get_job_status(self) -> CompletableFuture[JobStatus]:
         """Ask for the status of the job. If it has failed, and nobody was told why, the log says it.
 
@@ -105,6 +110,20 @@ class JobClient:
             A future that is done when the job has stopped; it raises what the job failed with.
         """
         return self._in_turn(self._job.stop, self._job.turn(), check=self._job.check_may_wait)
+
+    def checkpoint(self) -> CompletableFuture[int]:
+        """Wait for an epoch that holds all that the job has done. PyFlink has no such method.
+
+        Returns:
+            A future of the number of that epoch; it raises `SavepointError` if the job has ended, or ends before.
+        """
+        return self._in_turn(self._checkpoint)
+
+    def _checkpoint(self, turn: Turn) -> int:
+        try:
+            return self._job.checkpoint(turn)
+        finally:
+            turn.close()
 
     def savepoint(self, path: str) -> CompletableFuture[str]:
         """Write a savepoint to a place of your choice. PyFlink has no such method.

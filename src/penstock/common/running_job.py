@@ -54,6 +54,7 @@ class RunningJob(Protocol):
     """A job that was started."""
 
     job_id: str
+    name: str
 
     def progress(self) -> JobProgress:
         """Return how far the job has come."""

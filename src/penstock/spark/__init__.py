@@ -1,4 +1,4 @@
-"""Penstock for programs on Spark's DataFrames: a session, and asynchronous calls for their rows."""
+"""Penstock for programs on Spark: a session, asynchronous calls for rows of DataFrames, and jobs that run on a server."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ try:
 
     from penstock.executors.spark.frames.async_map import async_map
     from penstock.executors.spark.session import session
+    from penstock.spark.attaching import attach
 except Exception:
     # With packages that pyspark cannot stand this may fail in any way.
     check_pyspark()
     raise
 
-__all__ = ["async_map", "get_session"]
+__all__ = ["async_map", "attach", "get_session"]
 
 
 def get_session(configuration: Configuration | None = None) -> SparkSession:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import uuid
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
@@ -37,10 +38,18 @@ class Mailbox:
         spark: The session.
         location: The checkpoint location.
         folder: The folder of the driver.
+        read: Makes a report of its bytes.
     """
 
-    def __init__(self, spark: SparkSession, location: str, folder: str) -> None:
+    def __init__(
+        self,
+        spark: SparkSession,
+        location: str,
+        folder: str,
+        read: Callable[[bytes], Report] = pickle.loads,
+    ) -> None:
         self._spark = spark
+        self._read = read
         self._reports = f"{location}/{REPORTS}/{folder}"
         self._requests = f"{location}/{REQUESTS}/{folder}"
         self._next = 0
@@ -77,7 +86,7 @@ class Mailbox:
         contents = {row[0].rpartition("/")[2]: bytes(row[1]) for row in rows}
         missed = wanted[0].number - self._next
         self._next = wanted[-1].number + 1
-        reports: list[Report] = [pickle.loads(contents[name]) for name in sorted(contents)]
+        reports = [self._read(contents[name]) for name in sorted(contents)]
         if self._is_told and reports:
             self._is_told, reports[0] = False, replace(reports[0], news=(), answers={})
         return Found(reports, missed, lives=True)

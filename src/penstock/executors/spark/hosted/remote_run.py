@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
@@ -14,7 +14,7 @@ from penstock.common.job_status import JobStatus
 from penstock.common.running_job import JobProgress
 from penstock.errors import JobDriverLostError, PenstockError, ReportsMissedError, WorkerPythonError
 from penstock.executors.driver.epoch_feed import EpochFeed, EpochResult
-from penstock.executors.driver.observation.observed_job import ObservedJob
+from penstock.executors.driver.reports.job_view import JobView
 from penstock.executors.spark.failures import as_penstock_error, spark_errors
 from penstock.executors.spark.hosted.mailbox import Mailbox
 from penstock.executors.spark.hosted.reports import Answer, Report
@@ -25,6 +25,14 @@ _POLL_SECONDS: Final = 0.2
 _SECONDS_FOR_CANCEL: Final = 10.0
 _SECONDS_WITHOUT_SIGN: Final = 30.0
 _MOST_TEXT: Final = 300
+
+
+class Observer(Protocol):
+    """Learns how a job is doing."""
+
+    def seen_there(self, view: JobView) -> None:
+        """Learn how it is doing from where its driver's side is."""
+
 
 Begin = Callable[[], tuple[StreamingQuery | None, Mailbox]]
 """Starts the driver's side, or finds the one there is: then without its query."""
@@ -52,7 +60,7 @@ class RemoteRun:
         spark: SparkSession,
         begin: Begin,
         feed: EpochFeed,
-        observed: ObservedJob,
+        observed: Observer,
         *,
         collects: bool,
     ) -> None:
@@ -85,7 +93,9 @@ class RemoteRun:
         try:
             with spark_errors(self._title):
                 query, mailbox = self._begin()
-                self._mailbox = mailbox
+                with self._answered:
+                    self._mailbox = mailbox
+                    self._answered.notify_all()
                 last = self._follow(query, mailbox, stop)
         except PenstockError as error:
             if not (self.is_lost or stop.is_set() or is_alive(self._spark, error)):
@@ -174,17 +184,23 @@ class RemoteRun:
             JobDriverLostError: If it ends before.
             PenstockError: What it raised.
         """
-        assert self._mailbox is not None
+        with self._answered:
+            self._answered.wait_for(lambda: self._mailbox is not None or self._has_ended)
+        if self._mailbox is None:
+            raise self._ended_before()
         with spark_errors(self._title):
             request = self._mailbox.ask(what, **more)
         with self._answered:
             self._answered.wait_for(lambda: request in self._answers or self._has_ended)
             answer = self._answers.pop(request, None)
         if answer is None:
-            raise JobDriverLostError(
-                f"{self._title} has ended before it did what it was asked for.",
-                hint="See how it has ended: wait() returns or raises it.",
-            )
+            raise self._ended_before()
         if answer.error is not None:
             raise answer.error
         return answer.found
+
+    def _ended_before(self) -> JobDriverLostError:
+        return JobDriverLostError(
+            f"{self._title} has ended before it did what it was asked for.",
+            hint="See how it has ended: wait() returns or raises it.",
+        )

@@ -15,6 +15,8 @@ CANCEL: Final = "cancel"
 STOP: Final = "stop"
 CHECKPOINT: Final = "checkpoint"
 SAVEPOINT: Final = "savepoint"
+LOOK: Final = "look"
+"""Asks for nothing but an answer, and so for a report of how the job is doing now."""
 
 
 class Requests:
@@ -62,6 +64,8 @@ class Requests:
 
     def _found(self, asked: dict[str, Any]) -> Any:
         what = asked.pop("what")
+        if what == LOOK:
+            return None
         if what == CANCEL:
             return self._job.cancel()
         if what == STOP:

@@ -27,18 +27,16 @@ from penstock.executors.port import JobRequest
 from penstock.executors.spark.hosted import carried
 from penstock.executors.spark.hosted.by_value import travels_by_code
 from penstock.executors.spark.hosted.code import code_of
-from penstock.executors.spark.hosted.mailbox import Mailbox, drivers_at
+from penstock.executors.spark.hosted.living import living_driver
+from penstock.executors.spark.hosted.mailbox import Mailbox
 from penstock.executors.spark.hosted.remote_job import RemoteJob
 from penstock.executors.spark.hosted.remote_run import RemoteRun
-from penstock.executors.spark.hosted.reports import ReportName
 from penstock.executors.spark.hosted.travel import Views, packed, packed_for, whole_place
 from penstock.executors.spark.page.names import query_name
 from penstock.executors.spark.prepared_job import PreparedJob
 from penstock.graph.watermarks import refuse_alignment
 
 _LOG: Final = logging.getLogger("penstock")
-_SECONDS_FOR_SIGN: Final = 4.0
-_POLL_SECONDS: Final = 0.5
 
 
 RunThere = Callable[[bytes, SparkSession], None]
@@ -176,7 +174,7 @@ class _Submission:
         Raises:
             JobRunsElsewhereError: If it runs another program.
         """
-        folder = self._living()
+        folder = living_driver(self._spark, self._location)
         if folder is None:
             return None
         _, job_id, digest = folder.split("-")
@@ -195,24 +193,6 @@ class _Submission:
         found = Mailbox(self._spark, self._location, folder)
         found.skip_to_now()
         return found
-
-    def _living(self) -> str | None:
-        """Return the folder of a driver that gives signs of life."""
-        before = self._unended()
-        until = time.monotonic() + _SECONDS_FOR_SIGN
-        while before and time.monotonic() < until:
-            time.sleep(_POLL_SECONDS)
-            for folder, names in self._unended().items():
-                if names != before.get(folder):
-                    return folder
-        return None
-
-    def _unended(self) -> dict[str, set[ReportName]]:
-        return {
-            folder: set(names)
-            for folder, names in drivers_at(self._spark, self._location).items()
-            if not any(name.is_end for name in names)
-        }
 
 
 def _as_lack_of_packages(error: PySparkException, title: str) -> Exception:

@@ -1,0 +1,38 @@
+"""Sessions of Spark Connect for those who look at what runs, and do not wait for a server that is gone."""
+
+from __future__ import annotations
+
+import atexit
+
+from pyspark.sql import SparkSession
+
+from penstock.errors import SparkPackageError
+
+_MOST_RETRIES = 2
+
+
+def brief_session(server: str) -> SparkSession:
+    """Return a session of its own, in which a call fails soon that no server answers.
+
+    Args:
+        server: The server, as "sc://host:15002".
+
+    Raises:
+        SparkPackageError: If the client of Spark Connect lacks a package.
+    """
+    try:
+        from pyspark.sql.connect.client.retries import DefaultPolicy
+        from pyspark.sql.connect.session import SparkSession as ConnectSession
+    except ImportError as error:
+        raise SparkPackageError(
+            f"The client of Spark Connect lacks a package: {error}",
+            hint="Run: pip install 'penstock[connect]'. With the whole of Spark: pip install 'pyspark[connect]'.",
+        ) from error
+    found: SparkSession = ConnectSession.builder.remote(server).create()  # type: ignore[assignment]
+    found.client.set_retry_policies([DefaultPolicy(max_retries=_MOST_RETRIES)])
+    return found
+
+
+def let_go_at_end(spark: SparkSession) -> None:
+    """Have a server forget a session when this process ends, not only after an hour: call it if the server answers."""
+    atexit.register(spark.stop)
