@@ -66,6 +66,14 @@ _OF_OLDER_SPARKS = (
 )
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _own_notes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep the notes of jobs that tests start away from those of whoever runs the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        yield
+
+
 class WhereExamplesAre:
     """Has pytest look for examples in docstrings only in files that have one: to find none takes seconds."""
 

@@ -9,8 +9,8 @@ try:
     from pyspark.sql import SparkSession
 
     from penstock.executors.spark.frames.async_map import async_map
+    from penstock.executors.spark.hosted.attached.attaching import attach
     from penstock.executors.spark.session import session
-    from penstock.spark.attaching import attach
 except Exception:
     # With packages that pyspark cannot stand this may fail in any way.
     check_pyspark()

@@ -16,7 +16,8 @@ from penstock.checkpoint.storage import LocalStorage
 from penstock.common.job_status import JobStatus
 from penstock.common.running_job import JobProgress
 from penstock.executors.driver.reports.job_view import JobView
-from penstock.executors.spark.hosted import attached_job, living, remote_run, reports
+from penstock.executors.spark.hosted import living, remote_run, reports
+from penstock.executors.spark.hosted.attached import attached_job
 from penstock.executors.spark.hosted.reports import REPORTS, REQUESTS, ReportWriter
 from penstock.executors.spark.hosted.requests import Requests
 

@@ -51,6 +51,7 @@ class RemoteRun:
 
     Attributes:
         progress: How far the job has come; None if nothing is known yet.
+        is_over: Whether its driver's side has said that it has ended.
         is_lost: Whether it has failed as the driver's side has died, and another may go on.
     """
 
@@ -71,7 +72,7 @@ class RemoteRun:
         self._observed = observed
         self._collects = collects
         self.progress: JobProgress | None = None
-        self.is_lost = False
+        self.is_lost = self.is_over = False
         self._mailbox: Mailbox | None = None
         self._asking = threading.Lock()
         self._is_cancelled = False
@@ -118,6 +119,7 @@ class RemoteRun:
             for report in found.reports:
                 self._take(report)
                 if report.status is not None:
+                    self.is_over = True
                     return report
             self._check_missed(found.missed)
             now = time.monotonic()

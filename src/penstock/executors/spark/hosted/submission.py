@@ -29,12 +29,14 @@ from penstock.executors.spark.hosted.by_value import travels_by_code
 from penstock.executors.spark.hosted.code import code_of
 from penstock.executors.spark.hosted.living import living_driver
 from penstock.executors.spark.hosted.mailbox import Mailbox
+from penstock.executors.spark.hosted.noting import note_of
 from penstock.executors.spark.hosted.remote_job import RemoteJob
 from penstock.executors.spark.hosted.remote_run import RemoteRun
 from penstock.executors.spark.hosted.travel import Views, packed, packed_for, whole_place
 from penstock.executors.spark.page.names import query_name
 from penstock.executors.spark.prepared_job import PreparedJob
 from penstock.graph.watermarks import refuse_alignment
+from penstock.job_notes import JobNote, drop_note, keep_note
 
 _LOG: Final = logging.getLogger("penstock")
 
@@ -121,6 +123,7 @@ class _Submission:
         self._code = code_of(job.request.python_files)
         self._digest = _digest_of(job, self._code.digest)
         self._host: Mailbox | None = None
+        self._note: JobNote | None = None
 
     def start(self) -> RunningJob:
         """Start it, or find it."""
@@ -130,13 +133,14 @@ class _Submission:
         run = RemoteRun(
             self._job.title,
             self._spark,
-            self._begin,
+            self._begun,
             feed,
             seen,
             collects=bool(request.collectors),
         )
         with ExitStack() as at_end:
             at_end.callback(self._views.drop)
+            at_end.callback(self._drop_note, run)
             kept = at_end.pop_all()
         return RemoteJob(
             run,
@@ -148,6 +152,18 @@ class _Submission:
             observed=seen,
             patience=15.0,
         )
+
+    def _begun(self) -> tuple[StreamingQuery | None, Mailbox]:
+        found = self._begin()
+        name = self._job.request.name
+        self._note = note_of(self._spark, self._location, self._seen.job_id, name)
+        if self._note is not None:
+            keep_note(self._note)
+        return found
+
+    def _drop_note(self, run: RemoteRun) -> None:
+        if self._note is not None and run.is_over:
+            drop_note(self._note)
 
     def _begin(self) -> tuple[StreamingQuery | None, Mailbox]:
         found, self._host = self._host, None

@@ -1,18 +1,15 @@
-"""Following jobs that run on a server of Spark Connect, without their programs."""
+"""Finds jobs that run on a server of Spark Connect, by their checkpoint locations, for programs and for the command."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pyspark.sql import SparkSession
 
 from penstock.common.configuration.configuration import Configuration
 from penstock.common.job_client import JobClient
 from penstock.errors import InvalidArgumentError
-from penstock.executors.spark.hosted.attached_job import AttachedJob, attached_job
-from penstock.executors.spark.hosted.brief_session import brief_session, let_go_at_end
+from penstock.executors.spark.hosted.attached.attached_job import AttachedJob, attached_job
+from penstock.executors.spark.hosted.attached.brief_session import brief_session, let_go_at_end
 from penstock.executors.spark.session import session
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 
 def attach(checkpoint_dir: str, *, spark: SparkSession | None = None) -> JobClient:

@@ -18,7 +18,7 @@ from penstock.common.job_status import JobStatus
 from penstock.common.running_job import JobProgress
 from penstock.errors import JobFailedError, PenstockError, UserFunctionError
 from penstock.executors.driver.epoch_feed import EpochResult
-from penstock.executors.spark.hosted.plain_reports import plain_report
+from penstock.executors.spark.hosted.attached.plain_reports import plain_report
 from penstock.executors.spark.hosted.reports import Answer, Report
 from penstock.runtime import job_pickle
 

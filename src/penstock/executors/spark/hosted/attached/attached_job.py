@@ -24,9 +24,9 @@ from penstock.executors.driver.recovery.restarts import FailureLog, Restart
 from penstock.executors.driver.reports.job_view import JobView, end_of
 from penstock.executors.driver.reports.task_lines import TaskLines, TaskLog
 from penstock.executors.spark.failures import spark_errors
+from penstock.executors.spark.hosted.attached.plain_reports import plain_report
 from penstock.executors.spark.hosted.living import living_driver
 from penstock.executors.spark.hosted.mailbox import Mailbox
-from penstock.executors.spark.hosted.plain_reports import plain_report
 from penstock.executors.spark.hosted.remote_run import RemoteRun
 from penstock.executors.spark.hosted.reports import Report
 from penstock.executors.spark.hosted.requests import CHECKPOINT, LOOK, SAVEPOINT

@@ -26,7 +26,7 @@ from penstock.executors.driver.epoch_feed import EpochResult
 from penstock.executors.driver.interrupts import JOBS
 from penstock.executors.driver.recovery.restarts import Restart
 from penstock.executors.spark.hosted import living, remote_run
-from penstock.executors.spark.hosted.attached_job import AttachedJob, attached_job
+from penstock.executors.spark.hosted.attached.attached_job import AttachedJob, attached_job
 
 
 @pytest.fixture

@@ -1,0 +1,1 @@
+"""Following jobs that run on a server, without their programs."""
