@@ -8,7 +8,8 @@ import os
 import time
 from typing import Any, Final
 
-from penstock.cli.jobs.found_jobs import ENDED, FoundJob, find_job, found_jobs
+from penstock.cli.jobs.found_job import ENDED, FoundJob
+from penstock.cli.jobs.found_jobs import find_job, found_jobs
 from penstock.cli.jobs.shown_job import shown_job
 from penstock.cli.layout import moment, write, write_table
 from penstock.common.plain_text import span_text
@@ -21,7 +22,7 @@ _NOT_DONE: Final = 1
 
 def list_jobs(options: argparse.Namespace) -> int:
     """List the jobs that run, or all of them."""
-    jobs = found_jobs(options.address, _token(options))
+    jobs = found_jobs(options.address, _token(options), options.checkpoint_dir)
     shown = [job for job in jobs if options.all or not job.has_ended]
     if options.json:
         _write_json([{**job.overview, "address": job.client.address} for job in shown])
@@ -52,7 +53,7 @@ def show_job(options: argparse.Namespace) -> int:
     if options.json:
         _write_json(view)
         return 0
-    for line in shown_job(view, f"{job.client.address.rstrip('/')}/#/jobs/{job.job_id}"):
+    for line in shown_job(view, job.page):
         write(line)
     return 0
 
@@ -111,7 +112,7 @@ def cancel_job(options: argparse.Namespace) -> int:
 
 
 def _job(options: argparse.Namespace) -> FoundJob:
-    return find_job(options.job, options.address, _token(options))
+    return find_job(options.job, options.address, _token(options), options.checkpoint_dir)
 
 
 def _token(options: argparse.Namespace) -> str | None:
@@ -147,7 +148,12 @@ def add_commands(subjects: Any) -> None:
     )
     cancelling.set_defaults(run=cancel_job)
     for command in (showing, stopping, saving, cancelling):
-        command.add_argument("job", metavar="JOB", help="its name, its id, or how that begins")
+        command.add_argument(
+            "job",
+            metavar="JOB",
+            nargs="?",
+            help="its name, its id, or how that begins; not needed with --checkpoint-dir",
+        )
     for command in (stopping, saving):
         command.add_argument(
             "--to",
@@ -159,7 +165,14 @@ def add_commands(subjects: Any) -> None:
         command.add_argument(
             "--address",
             metavar="HOST:PORT",
-            help="where the job is seen; default: ports 8081 to 8100 of this machine",
+            help="where the job is seen; default: ports 8081 to 8100 of this machine, and servers of Spark Connect on "
+            "which jobs were started from it",
+        )
+        command.add_argument(
+            "--checkpoint-dir",
+            metavar="DIR",
+            help="the checkpoint location of a job that runs on a server of Spark Connect, which --address or SPARK_REMOTE "
+            "names as sc://host:15002",
         )
         command.add_argument(
             "--token", help=f"what rest.token is there; default: the variable {_TOKEN}"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
+from penstock.cli.jobs.found_job import FoundJob
+from penstock.cli.jobs.hosted_jobs import hosted_job, noted_jobs
 from penstock.cli.jobs.port_owners import is_own_port
 from penstock.cli.jobs.rest_client import RestClient
 from penstock.cli.layout import harmless
@@ -19,44 +20,31 @@ _SECONDS_TO_LOOK: Final = 2.0
 _MOST_SHOWN: Final = 4
 _NOT_SEEN: Final = "Its jobs are not among these without --token."
 _LONGEST_NAME: Final = 40
-ENDED: Final = frozenset({"FINISHED", "CANCELED", "FAILED", "SUSPENDED"})
-"""The states that nothing follows."""
 
 
-@dataclass(frozen=True)
-class FoundJob:
-    """A job.
-
-    Attributes:
-        client: Asks the driver that it is of.
-        overview: What the driver says of it in `/jobs/overview`.
-    """
-
-    client: RestClient
-    overview: dict[str, Any]
-
-    @property
-    def job_id(self) -> str:
-        """Its id."""
-        return str(self.overview["jid"])
-
-    @property
-    def has_ended(self) -> bool:
-        """Whether it has ended."""
-        return self.overview["state"] in ENDED
-
-
-def found_jobs(address: str | None, token: str | None) -> list[FoundJob]:
+def found_jobs(
+    address: str | None, token: str | None, location: str | None = None
+) -> list[FoundJob]:
     """Return the jobs at an address, the last one first; what refuses while others answer is said on standard error.
 
     Args:
-        address: The address. Default: those at the ports 8081 to 8100 of this machine.
+        address: The address. Default: those at the ports 8081 to 8100 of this machine, and those that were started from
+            it on servers of Spark Connect.
         token: What `rest.token` is set to there. Without an address it is sent to programs of this user alone.
+        location: The checkpoint location of a job on a server of Spark Connect, which is the address then. Default: none.
 
     Raises:
         JobsNotReachableError: If nothing answers.
         JobsRefusedError: If a token is missed.
+        NoRunningJobError: If no job runs at the location.
     """
+    if location is not None:
+        return [hosted_job(address, location)]
+    if address is not None and address.startswith("sc://"):
+        raise JobsNotReachableError(
+            f"{address} is a server of Spark Connect, which knows no jobs of penstock by itself.",
+            hint="Name the checkpoint location of the job too, with --checkpoint-dir.",
+        )
     if address is not None:
         return _jobs_of(RestClient(address, token))
     found: list[FoundJob] = []
@@ -71,6 +59,9 @@ def found_jobs(address: str | None, token: str | None) -> list[FoundJob]:
             continue
         except JobsRefusedError as error:
             refused.append(error)
+    noted = noted_jobs({job.job_id for job in found})
+    answers += len(noted)
+    found += noted
     if refused and not answers:
         raise refused[-1]
     if not answers:
@@ -93,17 +84,26 @@ def _jobs_of(client: RestClient) -> list[FoundJob]:
     return [FoundJob(client, overview) for overview in jobs]
 
 
-def find_job(wanted: str, address: str | None, token: str | None) -> FoundJob:
+def find_job(
+    wanted: str | None, address: str | None, token: str | None, location: str | None = None
+) -> FoundJob:
     """Return the job that is meant: by its id, its name, or the beginning of one of them.
 
-    Of several with one name, or beginning, the one that runs is meant, if there is one.
+    Of several with one name, or beginning, the one that runs is meant, if there is one. Nothing need be said of the one
+    at a location.
 
     Raises:
         UnknownJobError: If there is none, or if there are several.
         JobsNotReachableError: If nothing answers.
         JobsRefusedError: If a token is missed.
     """
-    jobs = found_jobs(address, token)
+    if wanted is None and location is None:
+        raise UnknownJobError(
+            "No job is named.", hint="Name one: penstock list shows those that run."
+        )
+    jobs = found_jobs(address, token, location)
+    if wanted is None:
+        return jobs[0]
     meant = [job for job in jobs if job.job_id == wanted]
     meant = meant or [job for job in jobs if job.overview["name"] == wanted]
     meant = meant or [

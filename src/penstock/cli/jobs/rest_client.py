@@ -10,7 +10,8 @@ from urllib.parse import urlsplit
 from penstock.errors import JobsNotReachableError, JobsRefusedError
 
 _SECONDS: Final = 30.0
-_TOO_OLD: Final = 400
+FIRST_REFUSAL: Final = 400
+"""The first status that says that something is wrong."""
 
 
 class RestClient:
@@ -24,6 +25,8 @@ class RestClient:
     Raises:
         JobsNotReachableError: If it is no address.
     """
+
+    has_page = True
 
     def __init__(self, address: str, token: str | None = None, seconds: float = _SECONDS) -> None:
         self.address = address if "://" in address else f"http://{address}"
@@ -70,12 +73,19 @@ class RestClient:
             ) from error
         finally:
             connection.close()
-        if response.status >= _TOO_OLD:
-            raise _refused(self.address, response.status, found)
+        if response.status >= FIRST_REFUSAL:
+            raise refused(self.address, response.status, found)
         return found
 
 
-def _refused(address: str, status: int, found: Any) -> JobsRefusedError:
+def refused(address: str, status: int, found: Any) -> JobsRefusedError:
+    """Return the error for an answer that says that something is wrong.
+
+    Args:
+        address: Who says so.
+        status: The status.
+        found: What the answer's JSON says.
+    """
     errors = found.get("errors") if isinstance(found, dict) else None
     said = "; ".join(str(error).partition("\n")[0] for error in errors or [f"status {status}"])
     hint = None

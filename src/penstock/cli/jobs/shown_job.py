@@ -28,12 +28,12 @@ View = dict[str, Any]
 """What the REST API says of a job, or of a part of it, in `/jobs/:id/view`."""
 
 
-def shown_job(view: View, page: str) -> Iterator[str]:
+def shown_job(view: View, page: str | None) -> Iterator[str]:
     """Yield the lines that show a job.
 
     Args:
         view: What the REST API says of it in `/jobs/:id/view`.
-        page: The address of its page.
+        page: The address of its page; None if it has none.
     """
     yield from _wrapped(f"{one_line(view['name'])}  {view['job_id']}", "", "")
     yield from _wrapped(_state(view), "", "")
@@ -73,7 +73,7 @@ def _state(view: View) -> str:
     return f"{state}, {started}, ran {span_text(view['ended'] - view['started'])}"
 
 
-def _facts(view: View, page: str) -> Iterator[tuple[str, str | None]]:
+def _facts(view: View, page: str | None) -> Iterator[tuple[str, str | None]]:
     filtered = f"; {view['filtered_records']:,} filtered out" if view["filtered_records"] else ""
     rate = f"{view['records_per_second']:,.0f} a second"
     yield "records", f"{view['records_in']:,} read, {rate}{filtered}"

@@ -1,0 +1,212 @@
+"""Finds jobs that run on servers of Spark Connect, whose clients may be gone; nothing of Spark is imported where none was started."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Container
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+from penstock.cli.jobs.found_job import FoundJob
+from penstock.cli.jobs.rest_client import FIRST_REFUSAL, refused
+from penstock.cli.layout import harmless
+from penstock.common.plain_text import one_line
+from penstock.errors import JobsNotReachableError, NoRunningJobError, PenstockError
+from penstock.job_notes import JobNote, drop_note, kept_notes
+
+if TYPE_CHECKING:
+    from penstock.executors.spark.hosted.attached.attached_job import AttachedJob
+
+_REMOTE: Final = "SPARK_REMOTE"
+_PORT: Final = 15002
+_SECONDS_TO_CONNECT: Final = 2.0
+_SECONDS_TO_LOOK: Final = 20.0
+_MOST_TEXT: Final = 200
+
+Attach = Callable[[str, str], "AttachedJob"]
+"""Returns the job that runs on a server at a checkpoint location."""
+
+
+class HostedClient:
+    """Asks for a job that runs on a server as the REST API of its driver is asked, which has none that is reached.
+
+    Args:
+        job: The job.
+        server: The server.
+        location: The job's checkpoint location.
+    """
+
+    has_page = False
+
+    def __init__(self, job: AttachedJob, server: str, location: str) -> None:
+        from penstock.executors.driver.rest.routes import Api
+
+        self.address = f"{server} {location}"
+        self._job = job
+        self._api = Api(lambda: [job])
+
+    def __call__(self, path: str, method: str = "GET", body: Any = None) -> Any:
+        """Ask, and return what the answer's JSON says: see `RestClient`.
+
+        Raises:
+            JobsRefusedError: If it says that something is wrong.
+        """
+        from penstock.executors.driver.rest.exchange import Request, RequestRefusedError
+
+        if path.endswith("/view") and not self._job.has_ended:
+            self._job.look()
+        path, _, query = path.partition("?")
+        parameters = dict(pair.split("=") for pair in query.split("&") if pair)
+        try:
+            answer = self._api.answer(Request(method, path, parameters, body))
+        except RequestRefusedError as error:
+            answer = error.answer()
+        found = json.loads(answer.encoded())
+        if answer.status >= FIRST_REFUSAL:
+            raise refused(self.address, answer.status, found)
+        return found
+
+
+def hosted_job(server: str | None, location: str) -> FoundJob:
+    """Return the job that runs on a server at a checkpoint location.
+
+    Args:
+        server: The server. Default: that of the environment variable SPARK_REMOTE.
+        location: The checkpoint location.
+
+    Raises:
+        NoRunningJobError: If none runs there.
+        JobsNotReachableError: If the server does not answer, or nothing says which it is.
+    """
+    named = server or os.environ.get(_REMOTE, "")
+    if not named.startswith("sc://"):
+        raise JobsNotReachableError(
+            f"{named!r} is no server of Spark Connect." if named else "No server is named.",
+            hint="Name the server that the job runs on, as sc://host:15002, with --address or in the environment variable "
+            f"{_REMOTE}.",
+        )
+    ((found, error),) = _looked_at([(named, location)])
+    if found is None:
+        assert error is not None
+        raise error
+    return found
+
+
+def noted_jobs(known: Container[str]) -> list[FoundJob]:
+    """Return the jobs that were started from this machine and still run; a server that does not answer is told of.
+
+    Notes of those that have ended are deleted.
+
+    Args:
+        known: The ids of jobs that need not be looked for.
+    """
+    notes = [note for note in kept_notes() if note.job_id not in known]
+    if not notes:
+        return []
+    found: list[FoundJob] = []
+    looked_at = _looked_at([(_url_of(note.server), note.location) for note in notes])
+    for note, (job, error) in zip(notes, looked_at, strict=True):
+        if job is not None:
+            found.append(job)
+        elif isinstance(error, NoRunningJobError):
+            drop_note(note)
+        else:
+            sys.stderr.write(f"{harmless(_unknown(note, error))}\n")
+    return found
+
+
+def _unknown(note: JobNote, error: PenstockError | None) -> str:
+    said = "it does not answer" if error is None else one_line(error.message)
+    return (
+        f"{one_line(note.name)}, on {note.server}, may run or not: {said}. To hear of it no more, delete "
+        f"{note.path}."
+    )
+
+
+def _url_of(server: str) -> str:
+    """Return the URL of a server, with the token of SPARK_REMOTE if that names the same one."""
+    given = os.environ.get(_REMOTE, "")
+    return given if given.startswith("sc://") and _place(given) == _place(server) else server
+
+
+def _place(url: str) -> tuple[str, int]:
+    parts = urlsplit(url)
+    return parts.hostname or "", parts.port or _PORT
+
+
+def _looked_at(
+    places: list[tuple[str, str]],
+) -> list[tuple[FoundJob | None, PenstockError | None]]:
+    """Return what is found at servers and locations, or why nothing is: all are looked at at once."""
+    found: list[tuple[FoundJob | None, PenstockError | None]]
+    found = [(None, _silent(server)) for server, _ in places]
+    threads = [
+        # What hangs ends with this process.
+        threading.Thread(target=_look, args=(found, number, *place), daemon=True)
+        for number, place in enumerate(places)
+    ]
+    for thread in threads:
+        thread.start()
+    until = time.monotonic() + _SECONDS_TO_LOOK
+    for thread in threads:
+        thread.join(max(until - time.monotonic(), 0.0))
+    return list(found)
+
+
+def _look(found: list[Any], number: int, server: str, location: str) -> None:
+    try:
+        _connect(server)
+        job = _attach()(server, location)
+        client = HostedClient(job, _without_parameters(server), location)
+        (overview,) = client("/jobs/overview")["jobs"]
+        found[number] = FoundJob(client, overview), None
+    except PenstockError as error:
+        found[number] = None, error
+    except Exception as error:  # noqa: BLE001 - Spark's client raises one thing or another
+        found[number] = None, _not_asked(server, error)
+
+
+def _attach() -> Attach:
+    from penstock.executors.spark.hosted.attached.attaching import attached_at
+
+    return attached_at
+
+
+def _connect(server: str) -> None:
+    """Make sure that something listens where a server is to be: Spark's client would ask for ten minutes.
+
+    Raises:
+        JobsNotReachableError: If nothing does.
+    """
+    try:
+        with socket.create_connection(_place(server), _SECONDS_TO_CONNECT):
+            pass
+    except (OSError, ValueError) as error:
+        raise _silent(server, f": {error}") from error
+
+
+def _not_asked(server: str, error: Exception) -> JobsNotReachableError:
+    said = one_line(str(error))[:_MOST_TEXT] or type(error).__name__
+    return JobsNotReachableError(
+        f"{_without_parameters(server)} cannot be asked: {said}",
+        hint="The command needs what a program needs there: pip install 'penstock[connect]', and in SPARK_REMOTE the token "
+        "of the server, if it has one.",
+    )
+
+
+def _silent(server: str, why: str = "") -> JobsNotReachableError:
+    return JobsNotReachableError(
+        f"The server {_without_parameters(server)} does not answer{why}",
+        hint="See that it runs, and that its address leads there.",
+    )
+
+
+def _without_parameters(server: str) -> str:
+    """Return the URL of a server without what may be a secret."""
+    parts = urlsplit(server)
+    return f"sc://{parts.netloc.rpartition('@')[2]}"
