@@ -20,6 +20,7 @@ from penstock.errors import JobsNotReachableError, NoRunningJobError, PenstockEr
 from penstock.job_notes import JobNote, drop_note, kept_notes
 
 if TYPE_CHECKING:
+    from penstock.executors.driver.rest.exchange import Answering
     from penstock.executors.spark.hosted.attached.attached_job import AttachedJob
 
 _REMOTE: Final = "SPARK_REMOTE"
@@ -44,11 +45,14 @@ class HostedClient:
     has_page = False
 
     def __init__(self, job: AttachedJob, server: str, location: str) -> None:
-        from penstock.executors.driver.rest.routes import Api
-
         self.address = f"{server} {location}"
         self._job = job
-        self._api = Api(lambda: [job])
+        self._api = self._new_api()
+
+    def _new_api(self) -> Answering:
+        from penstock.executors.driver.rest.routes import Api
+
+        return Api(lambda: [self._job])
 
     def __call__(self, path: str, method: str = "GET", body: Any = None) -> Any:
         """Ask, and return what the answer's JSON says: see `RestClient`.
@@ -60,6 +64,8 @@ class HostedClient:
 
         if path.endswith("/view") and not self._job.has_ended:
             self._job.look()
+            # The other has what it showed a moment ago.
+            self._api = self._new_api()
         path, _, query = path.partition("?")
         parameters = dict(pair.split("=") for pair in query.split("&") if pair)
         try:
@@ -84,7 +90,7 @@ def hosted_job(server: str | None, location: str) -> FoundJob:
         JobsNotReachableError: If the server does not answer, or nothing says which it is.
     """
     named = server or os.environ.get(_REMOTE, "")
-    if not named.startswith("sc://"):
+    if _place(named) is None:
         raise JobsNotReachableError(
             f"{named!r} is no server of Spark Connect." if named else "No server is named.",
             hint="Name the server that the job runs on, as sc://host:15002, with --address or in the environment variable "
@@ -105,7 +111,7 @@ def noted_jobs(known: Container[str]) -> list[FoundJob]:
     Args:
         known: The ids of jobs that need not be looked for.
     """
-    notes = [note for note in kept_notes() if note.job_id not in known]
+    notes = [note for note in kept_notes() if note.job_id not in known and _place(note.server)]
     if not notes:
         return []
     found: list[FoundJob] = []
@@ -131,12 +137,17 @@ def _unknown(note: JobNote, error: PenstockError | None) -> str:
 def _url_of(server: str) -> str:
     """Return the URL of a server, with the token of SPARK_REMOTE if that names the same one."""
     given = os.environ.get(_REMOTE, "")
-    return given if given.startswith("sc://") and _place(given) == _place(server) else server
+    return given if _place(given) == _place(server) else server
 
 
-def _place(url: str) -> tuple[str, int]:
-    parts = urlsplit(url)
-    return parts.hostname or "", parts.port or _PORT
+def _place(url: str) -> tuple[str, int] | None:
+    """Return the host and the port that a URL of a server names; None if it is none."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port or _PORT
+    except ValueError:
+        return None
+    return (parts.hostname, port) if parts.scheme == "sc" and parts.hostname else None
 
 
 def _looked_at(
@@ -183,10 +194,12 @@ def _connect(server: str) -> None:
     Raises:
         JobsNotReachableError: If nothing does.
     """
+    place = _place(server)
+    assert place is not None
     try:
-        with socket.create_connection(_place(server), _SECONDS_TO_CONNECT):
+        with socket.create_connection(place, _SECONDS_TO_CONNECT):
             pass
-    except (OSError, ValueError) as error:
+    except OSError as error:
         raise _silent(server, f": {error}") from error
 
 

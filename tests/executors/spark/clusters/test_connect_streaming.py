@@ -202,6 +202,29 @@ job.stop().result()
 print(json.dumps([str(job.get_job_id()), found]))
 """
 
+ATTACHED = """
+import penstock.spark
+
+job = penstock.spark.attach(f"{root}/checkpoints")
+before = job.progress()
+put("g", "to")
+found = results(2)
+number = job.checkpoint().result()
+saved = job.savepoint(f"{root}/attached").result()
+job.stop().result()
+kind = error_of(lambda: penstock.spark.attach(f"{root}/checkpoints"))[0]
+status = job.get_job_status().result().name
+print(json.dumps([str(job.get_job_id()), job.name, before.records_in, found, number, saved, status, kind]))
+"""
+
+WATCHED = """
+import penstock.spark
+
+job = penstock.spark.attach(f"{root}/checkpoints")
+put("h", "wrong")
+print(json.dumps([type(job).__name__, *error_of(job.result)]))
+"""
+
 REFUSED = """
 print(json.dumps(error_of(started)))
 """
@@ -233,6 +256,7 @@ class Programs:
         """Run one, and return what it found, and all that it printed and said."""
         environment = {**os.environ, "PYSPARK_PYTHON": sys.executable}
         environment.pop("SPARK_REMOTE", None)
+        environment["XDG_STATE_HOME"] = str(self.folder / "state")
         if not is_classic:
             environment["SPARK_REMOTE"] = self._server.url
         given = {
@@ -251,6 +275,20 @@ class Programs:
         )
         assert done.stdout, done.stderr
         return json.loads(done.stdout.splitlines()[-1]), done.stdout, done.stderr
+
+    def command(self, *arguments: str) -> tuple[int, str, str]:
+        """Call `penstock`, and return its exit code, and what it printed and said."""
+        environment = {**os.environ, "XDG_STATE_HOME": str(self.folder / "state")}
+        environment.pop("SPARK_REMOTE", None)
+        done = subprocess.run(
+            [sys.executable, "-m", "penstock", *arguments],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+        return done.returncode, done.stdout, done.stderr
 
 
 @pytest.fixture(scope="module")
@@ -325,6 +363,64 @@ def test_a_job_outlives_its_client_and_is_found_again_by_the_same_program_alone(
     assert found == job
     assert results == ["to 1", "to 2"]
     assert "this program follows it" in said
+
+
+def test_a_job_whose_client_is_gone_is_found_and_steered_without_its_program(
+    programs: Programs, server: ConnectServer
+) -> None:
+    job, _, _ = programs.run(LEFT)
+    _, listed, said = programs.command("list")
+    (line,) = [line for line in listed.splitlines() if line.startswith(job)]
+    assert line.split()[1:3] == ["counting", "RUNNING"], said
+    assert line.endswith(f"{server.url} {programs.folder}/checkpoints")
+
+    code, shown, said = programs.command("show", job)
+    assert code == 0, said
+    assert f"counting  {job}" in shown
+    assert "1 read" in shown
+    code, saved, said = programs.command("savepoint", job, "--to", f"{programs.folder}/saved")
+    assert code == 0, said
+    assert (Path(saved.strip()) / "epochs").is_dir()
+
+    found, _, _ = programs.run(ATTACHED)
+    number, again = found[4], found[5]
+    assert found == [
+        job,
+        "counting",
+        1,
+        ["to 1", "to 2"],
+        number,
+        again,
+        "FINISHED",
+        "NoRunningJobError",
+    ]
+    assert number >= 1
+    assert (Path(again) / "epochs").is_dir()
+
+    _, listed, said = programs.command("list")
+    assert job not in listed
+    assert said.count(server.url) == 0
+    assert list((programs.folder / "state" / "penstock" / "jobs").iterdir()) == []
+
+    found, _, _ = programs.run(STOPPED, settings={"name": "z", "least": 4})
+    assert found[0] == ["be 1", "to 1", "to 2", "to 3"]
+
+
+def test_a_job_is_stopped_by_its_location_and_its_failure_reaches_whoever_is_attached(
+    programs: Programs, server: ConnectServer
+) -> None:
+    programs.run(LEFT)
+    place = ("--address", server.url, "--checkpoint-dir", f"{programs.folder}/checkpoints")
+    code, saved, said = programs.command("stop", *place, "--to", f"{programs.folder}/saved")
+    assert code == 0, said
+    assert (Path(saved.strip()) / "epochs").is_dir()
+    code, _, said = programs.command("show", *place)
+    assert (code, "Hint: Give the location" in said) == (2, True)
+
+    programs.run(LEFT.replace('"f"', '"g"').replace("results(1)", "results(2)"))
+    (kind, error, text), _, _ = programs.run(WATCHED)
+    assert (kind, error) == ("JobClient", "UserFunctionError")
+    assert "ValueError: a wrong word" in text
 
 
 def test_a_job_without_a_checkpoint_location_is_refused(programs: Programs) -> None:
