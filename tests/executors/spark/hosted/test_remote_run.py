@@ -106,6 +106,31 @@ def test_news_go_to_the_feed_and_its_gate() -> None:
     assert feed.gate.last is told.record
 
 
+def test_it_is_over_once_the_drivers_side_says_so() -> None:
+    run, _ = run_of(FakeMailbox(Found([TOLD]), Found([END])), FakeQuery())
+    assert not run.is_over
+    run(stopped())
+    assert run.is_over
+    query = FakeQuery()
+    query.isActive = False
+    run, _ = run_of(FakeMailbox(), query)
+    with pytest.raises(JobDriverLostError):
+        run(stopped())
+    assert not run.is_over
+
+
+def test_what_is_asked_for_before_the_driver_is_found_waits_for_it() -> None:
+    mailbox = FakeMailbox()
+    mailbox.answers = lambda request: Found([Report(answers={request: Answer("there")}), END])
+    run, _ = run_of(mailbox, FakeQuery())
+    answers: list[Any] = []
+    asking = threading.Thread(target=lambda: answers.append(run.ask("savepoint")))
+    asking.start()
+    run(stopped())
+    asking.join(10)
+    assert answers == ["there"]
+
+
 def test_progress_is_that_of_the_last_report() -> None:
     last = Report(status=JobStatus.FINISHED, progress=TOLD.progress)
     run, _ = run_of(FakeMailbox(Found([Report()]), Found([last])), FakeQuery())
