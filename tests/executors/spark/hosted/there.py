@@ -154,7 +154,7 @@ class Driver:
 def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have all that waits, wait briefly."""
     monkeypatch.setattr(living, "_POLL_SECONDS", 0.005)
-    monkeypatch.setattr(living, "_SECONDS_FOR_SIGN", 0.5)
+    monkeypatch.setattr(attached_job, "_SECONDS_FOR_SIGN", 5.0)
     monkeypatch.setattr(reports, "_SECONDS_IDLE", 0.01)
     monkeypatch.setattr(reports, "_SECONDS_BETWEEN", 0.01)
     monkeypatch.setattr(remote_run, "_POLL_SECONDS", 0.005)

@@ -290,7 +290,7 @@ class ObservedJob:
             watermark_lag=_lag(watermark, now),
             holding_back=event_time.holding_back,
             held_since=held_since if event_time.holding_back else None,
-            watermark_origins=event_time.origins,
+            watermark_origins=dict(event_time.origins),
             spark_url=self._spark_url,
             is_stopped=self._is_stopping,
             goes_on=self._goes_on,

@@ -14,15 +14,18 @@ _SECONDS_FOR_SIGN: Final = 4.0
 _POLL_SECONDS: Final = 0.5
 
 
-def living_driver(spark: SparkSession, location: str) -> str | None:
+def living_driver(
+    spark: SparkSession, location: str, seconds: float = _SECONDS_FOR_SIGN
+) -> str | None:
     """Return the folder of a driver that gives signs of life; None if none does for some seconds.
 
     Args:
         spark: The session.
         location: The checkpoint location.
+        seconds: For how long.
     """
     before = _unended(spark, location)
-    until = time.monotonic() + _SECONDS_FOR_SIGN
+    until = time.monotonic() + seconds
     while before and time.monotonic() < until:
         time.sleep(_POLL_SECONDS)
         for folder, names in _unended(spark, location).items():

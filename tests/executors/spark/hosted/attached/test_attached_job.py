@@ -25,7 +25,8 @@ from penstock.errors import (
 from penstock.executors.driver.epoch_feed import EpochResult
 from penstock.executors.driver.interrupts import JOBS
 from penstock.executors.driver.recovery.restarts import Restart
-from penstock.executors.spark.hosted import living, remote_run
+from penstock.executors.spark.hosted import remote_run
+from penstock.executors.spark.hosted.attached import attached_job as module
 from penstock.executors.spark.hosted.attached.attached_job import AttachedJob, attached_job
 
 
@@ -56,7 +57,7 @@ def test_where_no_job_runs_it_is_said_what_to_give(
     with pytest.raises(NoRunningJobError, match=r"(?s)elsewhere.*Hint: .*execution.checkpointing"):
         attached(tmp_path / "elsewhere")
     driver.kill()
-    monkeypatch.setattr(living, "_SECONDS_FOR_SIGN", 0.05)
+    monkeypatch.setattr(module, "_SECONDS_FOR_SIGN", 0.05)
     with pytest.raises(NoRunningJobError):
         attached(tmp_path)
 

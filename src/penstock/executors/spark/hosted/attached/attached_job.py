@@ -36,6 +36,8 @@ from penstock.interruptible import wait_until
 _LOG: Final = logging.getLogger("penstock")
 _POLL_SECONDS: Final = 0.1
 _MOST_POLLS: Final = 20
+_SECONDS_FOR_SIGN: Final = 10.0
+"""A job that is taken for dead is forgotten by the command."""
 
 
 class _NoTurn:
@@ -241,7 +243,7 @@ def attached_job(spark: SparkSession, checkpoint_dir: str) -> AttachedJob:
     """
     location = open_storage(whole_place(checkpoint_dir)).location
     with spark_errors("attach"):
-        folder = living_driver(spark, location)
+        folder = living_driver(spark, location, _SECONDS_FOR_SIGN)
         if folder is not None:
             mailbox = Mailbox(spark, location, folder, plain_report)
             mailbox.skip_to_now()
