@@ -330,10 +330,13 @@ def test_a_job_is_restarted_there(programs: Programs) -> None:
         "restart-strategy.type": "fixed-delay",
         "restart-strategy.fixed-delay.attempts": "2",
         "restart-strategy.fixed-delay.delay": "10 ms",
+        "metrics.reporter.log.factory.class": "org.apache.flink.metrics.slf4j.Slf4jReporterFactory",
+        "metrics.reporter.log.colour": "red",
     }
     found, _, said = programs.run(RESTARTED, settings=strategy)
     assert found == [["be 1", "wrong once 1"], 1, "UserFunctionError"]
-    assert "a wrong word, once" in said
+    assert said.count("a wrong word, once") == 1
+    assert "key 'metrics.reporter.log.colour' changes nothing" in said  # it is logged on the server
 
 
 def test_savepoints_are_written_there(programs: Programs) -> None:

@@ -43,6 +43,17 @@ def test_a_line_is_logged_at_the_client_as_it_was_there(
     assert host_log.take() is None
 
 
+def test_loggers_of_parts_of_penstock_are_heard(host_log: HostLog) -> None:
+    part = logging.getLogger("penstock.part_of_a_test")
+    host_log.listen()
+    host_log.listen()
+    part.warning("a warning")
+    told = host_log.take()
+    assert told is not None
+    assert [line.logger for line in told.lines] == ["penstock.part_of_a_test"]
+    part.filters.clear()
+
+
 def test_what_the_client_hears_of_otherwise_is_left_out(host_log: HostLog) -> None:
     LOG.info("no warning")
     LOG.warning("of a function", extra={OF_TASK: "clean (2/4), epoch 7"})

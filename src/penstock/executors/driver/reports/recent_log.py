@@ -6,6 +6,7 @@ import itertools
 import logging
 import threading
 from collections import deque
+from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from penstock.common.configuration.secrets import without_secrets
@@ -125,15 +126,21 @@ class RecentLog:
         By filters that let everything pass: with a handler, Python would no longer show warnings to users
         who have not configured any.
         """
-        known = list(logging.root.manager.loggerDict)
-        for name in {LOGGER, *(name for name in known if name.startswith(f"{LOGGER}."))}:
-            logging.getLogger(name).addFilter(self._filter)
+        for logger in own_loggers():
+            logger.addFilter(self._filter)
 
     def _filter(self, record: logging.LogRecord) -> bool:
         # What tasks log is added with its place.
         if not hasattr(record, OF_TASK):
             self.add(record)
         return True
+
+
+def own_loggers() -> Iterator[logging.Logger]:
+    """Yield the loggers of the engine that there are by now."""
+    known = list(logging.root.manager.loggerDict)
+    for name in {LOGGER, *(name for name in known if name.startswith(f"{LOGGER}."))}:
+        yield logging.getLogger(name)
 
 
 def _text_of(record: logging.LogRecord, text: str | None) -> str:

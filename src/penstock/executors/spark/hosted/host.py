@@ -80,6 +80,7 @@ class Host:
             self._tell_log()
             self._reports.end(JobStatus.FAILED, error)
             return
+        self._log.listen()
         self._forget_others()
         requests = Requests(
             self._storage, f"{REQUESTS}/{self._given.folder}", self._job, self._reports.answer

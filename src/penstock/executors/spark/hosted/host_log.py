@@ -6,7 +6,12 @@ import logging
 import threading
 from typing import Final
 
-from penstock.executors.driver.reports.recent_log import CLIENT_TELLS, LOGGER, OF_TASK
+from penstock.executors.driver.reports.recent_log import (
+    CLIENT_TELLS,
+    LOGGER,
+    OF_TASK,
+    own_loggers,
+)
 from penstock.executors.driver.reports.task_lines import TaskLines
 from penstock.runtime.task.logs.log_line import LogLine
 
@@ -14,7 +19,7 @@ _MOST: Final = 20
 
 
 class HostLog:
-    """Keeps warnings and errors of penstock's own logger until they are taken, and no more than some.
+    """Keeps warnings and errors of penstock's own loggers until they are taken, and no more than some.
 
     Args:
         most: How many lines are kept.
@@ -27,9 +32,10 @@ class HostLog:
         self._left_out = 0
 
     def listen(self) -> None:
-        """Hear of what is logged from now on, until this process ends."""
-        # A handler would keep it from the server's log, where no other is.
-        logging.getLogger(LOGGER).addFilter(self._hear)
+        """Hear of what is logged from now on, until this process ends, by all loggers that there are by now."""
+        for logger in own_loggers():
+            # A handler would keep it from the server's log, where no other is.
+            logger.addFilter(self._hear)
 
     def _hear(self, record: logging.LogRecord) -> bool:
         is_told = hasattr(record, OF_TASK) or hasattr(record, CLIENT_TELLS)
