@@ -12,7 +12,14 @@ import pytest
 from penstock.checkpoint.storage import LocalStorage
 from penstock.errors import SavepointError
 from penstock.executors.spark.hosted.reports import Answer
-from penstock.executors.spark.hosted.requests import CANCEL, CHECKPOINT, SAVEPOINT, STOP, Requests
+from penstock.executors.spark.hosted.requests import (
+    CANCEL,
+    CHECKPOINT,
+    LOOK,
+    SAVEPOINT,
+    STOP,
+    Requests,
+)
 
 
 class FakeJob:
@@ -60,6 +67,9 @@ class Place:
         (folder / file).parent.mkdir(parents=True, exist_ok=True)
         (folder / file).write_text(json.dumps(asked) + "\n")
 
+    def names(self) -> list[str]:
+        return sorted(path.name for path in (self._folder / "requests" / "1").iterdir())
+
     def answer(self, request: str) -> Answer:
         self.requests.look()
         with self._changed:
@@ -80,6 +90,15 @@ def test_each_is_done_once(place: Place) -> None:
     place.write("c", what=CANCEL)
     assert place.answer("c") == Answer(None)
     assert place.job.did == [STOP, "turn", CANCEL]
+
+
+def test_what_is_taken_up_is_deleted_once_spark_has_written_all_of_it(place: Place) -> None:
+    place.write("a", what=LOOK)
+    assert place.answer("a") == Answer(None)
+    assert place.names() == ["a"]
+    place.write("a", "_SUCCESS")
+    place.requests.look()
+    assert place.names() == []
 
 
 def test_what_spark_has_not_moved_to_its_place_is_not_there_yet(place: Place) -> None:

@@ -15,6 +15,7 @@ CANCEL: Final = "cancel"
 STOP: Final = "stop"
 CHECKPOINT: Final = "checkpoint"
 SAVEPOINT: Final = "savepoint"
+_LAST_FILE: Final = "_SUCCESS"
 LOOK: Final = "look"
 """Asks for nothing but an answer, and so for a report of how the job is doing now."""
 
@@ -44,7 +45,8 @@ class Requests:
         self._threads: list[threading.Thread] = []
 
     def look(self) -> None:
-        """Take up what is asked for now."""
+        """Take up what is asked for now, and delete what was written to its end and is taken up."""
+        written = set()
         for name in self._storage.names(self._folder):
             request, _, file = name.removeprefix(f"{self._folder}/").partition("/")
             # Spark writes it elsewhere, and then moves it here.
@@ -54,6 +56,10 @@ class Requests:
                 thread = threading.Thread(target=self._do, args=(request, asked), daemon=True)
                 self._threads.append(thread)
                 thread.start()
+            elif file == _LAST_FILE:
+                written.add(request)
+        for request in written & self._seen:
+            self._storage.delete_folder(f"{self._folder}/{request}")
 
     def _do(self, request: str, asked: dict[str, Any]) -> None:
         try:
