@@ -11,8 +11,18 @@ from penstock.common.running_job import JobProgress
 from penstock.errors import JobCancelledError, JobFailedError
 
 
+class Turn:
+    """A turn, which knows whether it was given back."""
+
+    is_closed = False
+
+    def close(self) -> None:
+        self.is_closed = True
+
+
 class FakeJob:
     job_id = "ab" * 16
+    name = "clicks"
 
     def __init__(self, error: Exception | None = None) -> None:
         self.error = error
@@ -47,11 +57,16 @@ class FakeJob:
     def tell_failure(self) -> None:
         pass
 
-    def turn(self, *, after_first: bool = False) -> Any:
-        raise NotImplementedError
+    def turn(self, *, after_first: bool = False) -> Turn:
+        assert after_first
+        return Turn()
 
     def checkpoint(self, turn: Any) -> int:
-        raise NotImplementedError
+        if self.error is not None:
+            raise self.error
+        assert not turn.is_closed
+        self.turn_taken = turn
+        return 7
 
     def stop(self, turn: Any = None) -> None:
         raise NotImplementedError
@@ -100,3 +115,15 @@ def test_a_failed_job() -> None:
         client.get_job_execution_result().result()
     with pytest.raises(JobFailedError, match="no"):
         client.wait()
+
+
+def test_a_client_knows_the_name() -> None:
+    assert JobClient(FakeJob()).name == "clicks"
+
+
+def test_a_checkpoint_is_waited_for_in_a_turn_that_is_given_back() -> None:
+    job = FakeJob()
+    assert JobClient(job).checkpoint().result() == 7
+    assert job.turn_taken.is_closed
+    with pytest.raises(JobFailedError):
+        JobClient(FakeJob(JobFailedError("no"))).checkpoint().result()
