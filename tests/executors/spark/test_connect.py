@@ -66,7 +66,7 @@ def test_topics_that_the_connector_reads_are_refused_with_two_ways_out(client: A
         StreamingOnConnectError, match="Job 'x' reads topics of Kafka by Spark's connector"
     ) as raised:
         refuse_connector(client, "Job 'x'")
-    assert "kafka.reader" in str(raised.value.hint)
+    assert "kafka.reader to 'spark'" in str(raised.value.hint)
     refuse_connector(Client(), "Job 'x'")  # type: ignore[arg-type]
 
 

@@ -42,7 +42,7 @@ def is_elsewhere(spark: SparkSession) -> bool:
 
 
 def refuse_connector(spark: SparkSession, what: str) -> None:
-    """Refuse a program whose topics of Kafka Spark's connector reads, if its session is one of Spark Connect.
+    """Refuse a stream of Spark's connector for Kafka, if the session is one of Spark Connect: it is for the server.
 
     Args:
         spark: The session.
@@ -53,10 +53,10 @@ def refuse_connector(spark: SparkSession, what: str) -> None:
     """
     if is_connect(spark):
         raise StreamingOnConnectError(
-            f"{what} reads topics of Kafka by Spark's connector, and its SparkSession is one of Spark Connect, where that "
-            "is not supported yet.",
-            hint="Set kafka.reader to 'python', which is how topics are read where nothing says otherwise. Or run the "
-            "program in a classic session: SparkSession.builder.master(...), or spark-submit. See docs/spark-connect.md.",
+            f"{what} reads topics of Kafka by Spark's connector, as Python cannot here, and its SparkSession is one of Spark "
+            "Connect, where the driver's side of such a job runs on the server.",
+            hint="Set kafka.reader to 'spark', and execution.checkpointing.dir to a place that the server and its workers "
+            "reach. Or let Python read: pip install 'penstock[kafka]'. See docs/spark-connect.md.",
         )
 
 

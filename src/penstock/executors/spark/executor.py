@@ -21,7 +21,7 @@ from penstock.executors.spark.failures import spark_errors
 from penstock.executors.spark.frames.frame_result import results_frame
 from penstock.executors.spark.hosted.host import run_job
 from penstock.executors.spark.hosted.submission import submit_to_server
-from penstock.executors.spark.hosted.travel import streams_of_connect
+from penstock.executors.spark.hosted.where import is_for_server
 from penstock.executors.spark.places.platforms import refuse_endless
 from penstock.executors.spark.places.shared_place import check_shared
 from penstock.executors.spark.prepared_job import PreparedJob
@@ -45,7 +45,7 @@ class SparkExecutor:
         title = f"Job {request.name!r}"
         with observed(request) as seen, spark_errors(title), interruptible_start():
             seen_from_outside(request, by_default=True)
-            if streams_of_connect(request.graph):
+            if is_for_server(request):
                 return submit_to_server(request, seen, run_here)
             job = PreparedJob(request, seen, is_cancellable=True)
             if job.compiled.is_streaming:

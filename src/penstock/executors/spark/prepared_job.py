@@ -65,6 +65,7 @@ class PreparedJob:
         request: What was asked for.
         observed: What is noted of it. Default: what nobody sees.
         is_cancellable: Whether somebody may cancel it while it runs.
+        is_hosted: Whether another process runs it, which says itself who reads topics of Kafka.
 
     Attributes:
         compiled: What the driver has to know of it. Its program is the one that is run, once that is known.
@@ -81,11 +82,13 @@ class PreparedJob:
         observed: ObservedJob | None = None,
         *,
         is_cancellable: bool = False,
+        is_hosted: bool = False,
     ) -> None:
         seen = observed or ObservedJob(new_job_id(), request)
         self.request = request
         self.job_id = seen.job_id
-        self._take_topics()
+        if not is_hosted:
+            self._take_topics()
         with seen.doing("starting Spark"):
             check_pyspark()
             self.spark = session(request.engine, request.configuration, self._packages)

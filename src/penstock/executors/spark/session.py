@@ -24,7 +24,12 @@ from penstock.errors import (
     SparkServerNotReachableError,
 )
 from penstock.executors.driver.interrupts import take_interrupts
-from penstock.executors.spark.connect import check_server, is_elsewhere, server_of
+from penstock.executors.spark.connect import (
+    check_server,
+    is_connect,
+    is_elsewhere,
+    server_of,
+)
 from penstock.executors.spark.ctrl_c import java_ends_at_interrupt, keep_java_running
 from penstock.executors.spark.interpreter import interpreter_for
 from penstock.executors.spark.jars import check_jars, jars_of
@@ -87,6 +92,16 @@ def session(given: Any, configuration: Configuration, packages: Sequence[str] = 
         check_jars(found, configuration)
         _remark_on_interpreter(found, configuration)
         return found
+
+
+def will_be_of_connect(given: Any, configuration: Configuration) -> bool:
+    """Whether the session that `session` returns for the same is one of Spark Connect; builds none.
+
+    Raises:
+        SparkServerNotNamedError: If only the client of Spark Connect is installed, and nothing names a server.
+    """
+    found = given or _running()
+    return server_of(configuration) is not None if found is None else is_connect(found)
 
 
 def is_built_here(spark: SparkSession) -> bool:

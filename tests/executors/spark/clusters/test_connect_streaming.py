@@ -30,10 +30,11 @@ import time
 
 from pyspark.sql import SparkSession
 
-from penstock.common import Configuration, Types
-from penstock.common.serialization import Encoder
+from penstock.common import Configuration, Duration, Types, WatermarkStrategy
+from penstock.common.serialization import Encoder, SimpleStringSchema
 from penstock.datastream import KeyedProcessFunction, StreamExecutionEnvironment
-from penstock.datastream.connectors.file_system import FileSink, RollingPolicy
+from penstock.datastream.connectors.file_system import FileSink, FileSource, RollingPolicy, StreamFormat
+from penstock.datastream.connectors.kafka import KafkaOffsetsInitializer, KafkaSource
 from penstock.datastream.state import ValueStateDescriptor
 from penstock.errors import PenstockError
 
@@ -97,12 +98,29 @@ def error_of(work):
         return type(error).__name__, str(error)
 
 
-def started():
+def read_by_spark(env):
+    files = SparkSession.active().readStream.schema("value string").option("maxFilesPerTrigger", "1")
+    return env.from_data_frame(files.text(f"{root}/in")).map(lambda row: row.value)
+
+
+def read_by_penstock(env):
+    files = FileSource.for_record_stream_format(StreamFormat.text_line_format(), "in")
+    source = files.monitor_continuously(Duration.of_millis(100)).build()
+    return env.from_source(source, WatermarkStrategy.no_watermarks(), "files")
+
+
+def read_topic(env):
+    source = KafkaSource.builder().set_topics(os.path.basename(root)).set_group_id("counting")
+    source.set_bootstrap_servers(os.environ["KAFKA"]).set_property("metadata.max.age.ms", "1000")
+    source.set_starting_offsets(KafkaOffsetsInitializer.earliest())
+    source.set_value_only_deserializer(SimpleStringSchema())
+    return env.from_source(source.build(), WatermarkStrategy.no_watermarks(), "topic")
+
+
+def started(read=read_by_spark):
     env = StreamExecutionEnvironment.get_execution_environment(Configuration.from_dict(settings))
     env.set_parallelism(2)
-    spark = SparkSession.active()
-    files = spark.readStream.schema("value string").option("maxFilesPerTrigger", "1")
-    words = env.from_data_frame(files.text(f"{root}/in")).map(lambda row: known(row.value))
+    words = read(env).map(known)
     counts = words.key_by(lambda word: word).process(Count(), output_type=Types.STRING())
     counts.print()
     sink = FileSink.for_row_format(f"{root}/out", Encoder.simple_string_encoder())
@@ -192,6 +210,22 @@ job = started()
 results(1)
 print(json.dumps(str(job.get_job_id())), flush=True)
 os._exit(1)
+"""
+
+PLANNED = """
+put("f", "to")
+job = started(read_by_penstock)
+results(1)
+print(json.dumps(str(job.get_job_id())), flush=True)
+os._exit(1)
+"""
+
+PLANNED_FOLLOWED = """
+put("g", "to")
+job = started(read_by_penstock)
+found = results(2)
+job.stop().result()
+print(json.dumps([str(job.get_job_id()), found]))
 """
 
 FOLLOWED = """
@@ -369,62 +403,11 @@ def test_a_job_outlives_its_client_and_is_found_again_by_the_same_program_alone(
     assert "this program follows it" in said
 
 
-def test_a_job_whose_client_is_gone_is_found_and_steered_without_its_program(
-    programs: Programs, server: ConnectServer
-) -> None:
-    job, _, _ = programs.run(LEFT)
-    _, listed, said = programs.command("list")
-    (line,) = [line for line in listed.splitlines() if line.startswith(job)]
-    assert line.split()[1:3] == ["counting", "RUNNING"], said
-    assert line.endswith(f"{server.url} {programs.folder}/checkpoints")
-
-    code, shown, said = programs.command("show", job)
-    assert code == 0, said
-    assert f"counting  {job}" in shown
-    assert "1 read" in shown
-    code, saved, said = programs.command("savepoint", job, "--to", f"{programs.folder}/saved")
-    assert code == 0, said
-    assert (Path(saved.strip()) / "epochs").is_dir()
-
-    found, _, _ = programs.run(ATTACHED)
-    number, again = found[4], found[5]
-    assert found == [
-        job,
-        "counting",
-        1,
-        ["to 1", "to 2"],
-        number,
-        again,
-        "FINISHED",
-        "NoRunningJobError",
-    ]
-    assert number >= 1
-    assert (Path(again) / "epochs").is_dir()
-
-    _, listed, said = programs.command("list")
-    assert job not in listed
-    assert said.count(server.url) == 0
-    assert list((programs.folder / "state" / "penstock" / "jobs").iterdir()) == []
-
-    found, _, _ = programs.run(STOPPED, settings={"name": "z", "least": 4})
-    assert found[0] == ["be 1", "to 1", "to 2", "to 3"]
-
-
-def test_a_job_is_stopped_by_its_location_and_its_failure_reaches_whoever_is_attached(
-    programs: Programs, server: ConnectServer
-) -> None:
-    programs.run(LEFT)
-    place = ("--address", server.url, "--checkpoint-dir", f"{programs.folder}/checkpoints")
-    code, saved, said = programs.command("stop", *place, "--to", f"{programs.folder}/saved")
-    assert code == 0, said
-    assert (Path(saved.strip()) / "epochs").is_dir()
-    code, _, said = programs.command("show", *place)
-    assert (code, "Hint: Give the location" in said) == (2, True)
-
-    programs.run(LEFT.replace('"f"', '"g"').replace("results(1)", "results(2)"))
-    (kind, error, text), _, _ = programs.run(WATCHED)
-    assert (kind, error) == ("JobClient", "UserFunctionError")
-    assert "ValueError: a wrong word" in text
+def test_files_that_penstock_reads_are_read_there_without_a_client(programs: Programs) -> None:
+    job, _, _ = programs.run(PLANNED)
+    (found, results), _, said = programs.run(PLANNED_FOLLOWED)
+    assert (found, results) == (job, ["to 1", "to 2"])
+    assert "this program follows it" in said
 
 
 def test_a_job_without_a_checkpoint_location_is_refused(programs: Programs) -> None:

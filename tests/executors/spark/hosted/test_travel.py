@@ -19,7 +19,6 @@ from penstock.executors.spark.hosted.travel import (
     frames_of,
     packed,
     packed_for,
-    streams_of_connect,
     unpacked,
     whole_place,
 )
@@ -95,14 +94,6 @@ def test_a_program_arrives_with_its_frames_and_functions() -> None:
     assert not given.request.listeners
     views.drop()
     assert not frame.sparkSession.views
-
-
-def test_only_streams_of_connect_are_for_the_server() -> None:
-    streaming = FakeFrame(session_of(CONNECT), is_streaming=True)
-    bounded = FakeFrame(session_of(CONNECT), is_streaming=False)
-    classic = FakeFrame(session_of("pyspark.sql.session"), is_streaming=True)
-    found = streams_of_connect(request_with(streaming, bounded, classic).graph)
-    assert [source.frame for source in found] == [streaming]
 
 
 def test_places_do_not_depend_on_the_folder_of_a_process(

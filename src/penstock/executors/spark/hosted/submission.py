@@ -36,7 +36,7 @@ from penstock.executors.spark.hosted.travel import Views, packed, packed_for, wh
 from penstock.executors.spark.page.names import query_name
 from penstock.executors.spark.prepared_job import PreparedJob
 from penstock.graph.watermarks import refuse_alignment
-from penstock.job_notes import JobNote, drop_note, keep_note
+from penstock.runtime.planned.source_function import FunctionSource
 
 _LOG: Final = logging.getLogger("penstock")
 
@@ -59,13 +59,14 @@ def submit_to_server(request: JobRequest, seen: ObservedJob, run: RunThere) -> R
         PenstockError: If the program cannot run.
     """
     location = _location_of(request)
+    _refuse_functions(request)
     views = Views(seen.job_id, request.graph)
     program: bytes | Exception
     try:
         program = packed(request, views)
     except Exception as error:  # noqa: BLE001 - what is compiled is pickled too, which says what is wrong
         program = error
-    job = PreparedJob(request, seen, is_cancellable=True)
+    job = PreparedJob(request, seen, is_cancellable=True, is_hosted=True)
     refuse_alignment(request.graph)
     if isinstance(program, Exception):
         raise program
@@ -77,19 +78,30 @@ def _location_of(request: JobRequest) -> str:
     title = f"Job {request.name!r}"
     if not place:
         raise StreamingOnConnectError(
-            f"{title} reads a stream of Spark's, its SparkSession is one of Spark Connect, and it has no checkpoint location. "
+            f"{title} reads a stream by Spark, its SparkSession is one of Spark Connect, and it has no checkpoint location. "
             "Its driver's side runs on the server, and reports there.",
             hint="Set execution.checkpointing.dir to a folder that the server and its workers reach.",
         )
     storage = open_storage(whole_place(place))
     if not isinstance(storage, LocalStorage):
         raise StreamingOnConnectError(
-            f"{title} reads a stream of Spark's in a session of Spark Connect, and its checkpoints are to be in an object "
+            f"{title} is a stream in a session of Spark Connect, and its checkpoints are to be in an object "
             f"store, at {place}: that is not supported yet.",
             hint="Set execution.checkpointing.dir to a folder of a disk that the server and its workers reach, or run the "
             "program in a classic session: SparkSession.builder.master(...), or spark-submit.",
         )
     return storage.location
+
+
+def _refuse_functions(request: JobRequest) -> None:
+    for node in request.graph.sources:
+        if isinstance(node.source, FunctionSource):
+            raise StreamingOnConnectError(
+                f"{node.name!r} is a SourceFunction, which runs in this process, and Job {request.name!r} reads a stream by "
+                "Spark as well: in a session of Spark Connect, the driver's side of such a job runs on the server.",
+                hint="Give each a job of its own, or run the program in a classic session: "
+                "SparkSession.builder.master(...), or spark-submit.",
+            )
 
 
 class _Submission:

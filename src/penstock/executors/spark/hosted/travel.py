@@ -14,7 +14,6 @@ from penstock.common.configuration import options
 from penstock.common.configuration.config_option import ConfigOption
 from penstock.common.configuration.configuration import Configuration
 from penstock.executors.port import JobRequest
-from penstock.executors.spark.connect import is_connect
 from penstock.graph.source_descriptions import FrameSource
 from penstock.graph.stream_graph import StreamGraph, StreamNode
 from penstock.runtime.job_files.job_files import JobFiles
@@ -42,15 +41,6 @@ class Travelling:
     folder: str
     request: JobRequest
     main: dict[str, type]
-
-
-def streams_of_connect(graph: StreamGraph) -> list[FrameSource]:
-    """Return the streams of Spark's that a program reads in a session of Spark Connect."""
-    return [
-        source
-        for source in frames_of(graph).values()
-        if is_connect(source.frame.sparkSession) and source.frame.isStreaming
-    ]
 
 
 def frames_of(graph: StreamGraph) -> dict[int, FrameSource]:
