@@ -12,6 +12,7 @@ from penstock.checkpoint.epoch_record import EpochRecord
 from penstock.common.job_status import JobStatus
 from penstock.common.running_job import JobProgress
 from penstock.errors import (
+    CheckpointNotWritableError,
     JobDriverLostError,
     ReportsMissedError,
     UserFunctionError,
@@ -23,7 +24,7 @@ from penstock.executors.spark.hosted import remote_run
 from penstock.executors.spark.hosted.mailbox import Found
 from penstock.executors.spark.hosted.remote_job import RestartOfLost
 from penstock.executors.spark.hosted.remote_run import RemoteRun
-from penstock.executors.spark.hosted.reports import Answer, Report
+from penstock.executors.spark.hosted.reports import Answer, Report, in_text
 
 TOLD = Report(progress=JobProgress(JobStatus.RUNNING, epochs=4))
 END = Report(status=JobStatus.FINISHED)
@@ -31,6 +32,8 @@ END = Report(status=JobStatus.FINISHED)
 
 class FakeMailbox:
     """Gives what it was given, one after the other, and then `at_last` for ever."""
+
+    seconds = 0.0
 
     def __init__(self, *found: Found, at_last: Found | None = None) -> None:
         self._found = list(found)
@@ -70,7 +73,6 @@ class FakeObserved:
 
 @pytest.fixture(autouse=True)
 def _no_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remote_run, "_POLL_SECONDS", 0.0)
     monkeypatch.setattr(remote_run, "is_alive", lambda *_: True)
 
 
@@ -164,6 +166,17 @@ def test_what_the_python_of_the_server_lacks_is_no_death() -> None:
     query.exception = lambda: Exception("ModuleNotFoundError: No module named 'pyarrow'")  # type: ignore[method-assign]
     run, _ = run_of(FakeMailbox(), query)
     with pytest.raises(WorkerPythonError, match="pyarrow"):
+        run(stopped())
+    assert not run.is_lost
+
+
+def test_what_the_driver_could_not_report_comes_in_the_error_of_its_query() -> None:
+    query = FakeQuery()
+    query.isActive = False
+    text = in_text(CheckpointNotWritableError("full"))
+    query.exception = lambda: Exception(text)  # type: ignore[method-assign]
+    run, _ = run_of(FakeMailbox(), query)
+    with pytest.raises(CheckpointNotWritableError, match="full"):
         run(stopped())
     assert not run.is_lost
 

@@ -19,7 +19,9 @@ from penstock.executors.spark.hosted.reports import (
     Report,
     ReportName,
     ReportWriter,
+    in_text,
     portable,
+    told_in,
 )
 
 
@@ -153,3 +155,13 @@ def test_an_error_that_does_not_pickle_comes_as_a_text(
 def test_an_error_that_pickles_stays_what_it_is() -> None:
     error = PenstockError("so", hint="then")
     assert portable(error) is error
+
+
+def test_an_error_comes_in_a_text_where_no_report_can_be_written() -> None:
+    text = in_text(UserFunctionError("no", hint="so"))
+    assert text.startswith("UserFunctionError: no")
+    found = told_in(f"Spark says:\n{text}\n  at a.b(c:1)")
+    assert isinstance(found, UserFunctionError)
+    assert (found.message, found.hint) == ("no", "so")
+    assert told_in("Spark says: no") is None
+    assert told_in(in_text(ValueError("no"))) is None

@@ -17,16 +17,19 @@ from penstock.common.configuration import options
 from penstock.common.epoch_listener import EpochListener, JobEnded
 from penstock.common.job_status import JobStatus
 from penstock.common.running_job import JobProgress, RunningJob
+from penstock.errors import PenstockError
 from penstock.executors.driver.observation.observed_job import ObservedJob
 from penstock.executors.driver.reports.job_view import JobView
 from penstock.executors.port import JobRequest
 from penstock.executors.spark.hosted.host_log import HostLog
-from penstock.executors.spark.hosted.reports import REPORTS, REQUESTS, ReportWriter
+from penstock.executors.spark.hosted.reports import REPORTS, REQUESTS, ReportWriter, in_text
 from penstock.executors.spark.hosted.requests import Requests
 from penstock.executors.spark.hosted.travel import Travelling, unpacked
 
 _POLL_SECONDS: Final = 0.05
 _LOOK_SECONDS: Final = 0.2
+_LOOK_SECONDS_IN_STORE: Final = 1.0
+"""Each look is a request, which costs money."""
 
 
 Submit = Callable[[JobRequest, ObservedJob], RunningJob]
@@ -72,6 +75,14 @@ class Host:
         progress = JobProgress(JobStatus.CREATED) if job is None else job.progress()
         return progress, self._observed.view()
 
+    def begin(self) -> None:
+        """Write the first report, which shows that others can be written.
+
+        Raises:
+            PenstockError: If it cannot.
+        """
+        self._reports.write()
+
     def run(self) -> None:
         """Run the job to its end, whatever that is."""
         try:
@@ -85,9 +96,11 @@ class Host:
         requests = Requests(
             self._storage, f"{REQUESTS}/{self._given.folder}", self._job, self._reports.answer
         )
+        is_local = isinstance(self._storage, LocalStorage)
+        seconds = _LOOK_SECONDS if is_local else _LOOK_SECONDS_IN_STORE
         looked = 0.0
         while not self._end.has_come.wait(_POLL_SECONDS):
-            if time.monotonic() - looked > _LOOK_SECONDS:
+            if time.monotonic() - looked > seconds:
                 looked = time.monotonic()
                 requests.look()
                 self._tell_log()
@@ -131,7 +144,13 @@ def run_job(payload: bytes, spark: SparkSession, submit: Submit) -> None:
     sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - until the process ends
     given = unpacked(payload, spark)
     vars(sys.modules["__main__"]).update(given.main)
-    Host(given, submit).run()
+    try:
+        host = Host(given, submit)
+        host.begin()
+    except PenstockError as error:
+        # Nobody reads a report that cannot be written; the error of a query is read.
+        raise RuntimeError(in_text(error)) from error
+    host.run()
 
 
 def _end_with_parent() -> None:

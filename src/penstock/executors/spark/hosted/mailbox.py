@@ -1,4 +1,4 @@
-"""The client's way to the driver's side of its job: reads reports, and leaves requests, through Spark."""
+"""The client's way to the driver's side of its job: reads reports, and leaves requests."""
 
 from __future__ import annotations
 
@@ -7,14 +7,10 @@ import pickle
 import uuid
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
-from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
-
+from penstock.executors.spark.hosted.client_files import ClientFiles
 from penstock.executors.spark.hosted.reports import REPORTS, REQUESTS, Report, ReportName
-
-_NOT_THERE: Final = ("PATH_NOT_FOUND", "FileNotFoundException", "FILE_NOT_EXIST")
 
 
 class Found(NamedTuple):
@@ -35,23 +31,18 @@ class Mailbox:
     """Where a job's driver and its client leave word for each other.
 
     Args:
-        spark: The session.
-        location: The checkpoint location.
+        files: The files at the checkpoint location.
         folder: The folder of the driver.
-        read: Makes a report of its bytes.
+
+    Attributes:
+        seconds: The time from one look to the next.
     """
 
-    def __init__(
-        self,
-        spark: SparkSession,
-        location: str,
-        folder: str,
-        read: Callable[[bytes], Report] = pickle.loads,
-    ) -> None:
-        self._spark = spark
-        self._read = read
-        self._reports = f"{location}/{REPORTS}/{folder}"
-        self._requests = f"{location}/{REQUESTS}/{folder}"
+    def __init__(self, files: ClientFiles, folder: str) -> None:
+        self.seconds = files.seconds
+        self._files = files
+        self._reports = f"{REPORTS}/{folder}"
+        self._requests = f"{REQUESTS}/{folder}"
         self._next = 0
         self._seen: set[ReportName] = set()
         self._is_told = False
@@ -63,7 +54,8 @@ class Mailbox:
         self._is_told = bool(told)
 
     def _names(self) -> list[ReportName]:
-        found = map(ReportName.of, _files(self._spark, self._reports))
+        files = self._files.names(self._reports)
+        found = (ReportName.of(file.rpartition("/")[2]) for file in files)
         return [name for name in found if name is not None]
 
     def new(self) -> Found:
@@ -75,18 +67,13 @@ class Mailbox:
         wanted = [name for name in told if name.number >= self._next]
         if not wanted:
             return Found([], lives=lives)
-        paths = [f"{self._reports}/{name}" for name in wanted]
         try:
-            frame = self._spark.read.format("binaryFile").load(paths)
-            rows = frame.select("path", "content").collect()
-        except PySparkException as error:
-            if _is_not_there(error):  # deleted meanwhile
-                return Found([], lives=True)
-            raise
-        contents = {row[0].rpartition("/")[2]: bytes(row[1]) for row in rows}
+            contents = self._files.read([f"{self._reports}/{name}" for name in wanted])
+        except FileNotFoundError:  # deleted meanwhile
+            return Found([], lives=True)
         missed = wanted[0].number - self._next
         self._next = wanted[-1].number + 1
-        reports = [self._read(contents[name]) for name in sorted(contents)]
+        reports: list[Report] = list(map(pickle.loads, contents))
         if self._is_told and reports:
             self._is_told, reports[0] = False, replace(reports[0], news=(), answers={})
         return Found(reports, missed, lives=True)
@@ -94,40 +81,14 @@ class Mailbox:
     def ask(self, what: str, **more: Any) -> str:
         """Leave a request, and return its id."""
         request = uuid.uuid4().hex
-        text = json.dumps({"what": what, **more})
-        frame = self._spark.createDataFrame([(text,)], "value string").coalesce(1)
-        frame.write.text(f"{self._requests}/{request}")
+        self._files.write_text(f"{self._requests}/{request}", json.dumps({"what": what, **more}))
         return request
 
 
-def _files(spark: SparkSession, place: str) -> list[str]:
-    """Return the names of the files in a folder; none if it is not there."""
-    try:
-        return [
-            path.rpartition("/")[2]
-            for path in spark.read.format("binaryFile").load(place).inputFiles()
-        ]
-    except PySparkException as error:
-        if _is_not_there(error):
-            return []
-        raise
-
-
-def _is_not_there(error: PySparkException) -> bool:
-    text = str(error)
-    return any(sign in text for sign in _NOT_THERE)
-
-
-def drivers_at(spark: SparkSession, location: str) -> dict[str, list[ReportName]]:
+def drivers_at(files: ClientFiles) -> dict[str, list[ReportName]]:
     """Return the reports of all drivers at a location, by their folders."""
     found: dict[str, list[ReportName]] = {}
-    try:
-        paths = spark.read.format("binaryFile").load(f"{location}/{REPORTS}/*").inputFiles()
-    except PySparkException as error:
-        if _is_not_there(error):
-            return {}
-        raise
-    for path in paths:
+    for path in files.names(REPORTS):
         above, _, file = path.rpartition("/")
         name = ReportName.of(file)
         if name is not None:

@@ -17,11 +17,10 @@ from penstock.executors.driver.epoch_feed import EpochFeed, EpochResult
 from penstock.executors.driver.reports.job_view import JobView
 from penstock.executors.spark.failures import as_penstock_error, spark_errors
 from penstock.executors.spark.hosted.mailbox import Mailbox
-from penstock.executors.spark.hosted.reports import Answer, Report
+from penstock.executors.spark.hosted.reports import Answer, Report, told_in
 from penstock.executors.spark.hosted.requests import CANCEL, STOP
 from penstock.executors.spark.session import is_alive, session_lost
 
-_POLL_SECONDS: Final = 0.2
 _SECONDS_FOR_CANCEL: Final = 10.0
 _SECONDS_WITHOUT_SIGN: Final = 30.0
 _MOST_TEXT: Final = 300
@@ -132,7 +131,7 @@ class RemoteRun:
                 if self._is_cancelled and now > patience and query is not None:
                     query.stop()
                     return None
-            stop.wait(_POLL_SECONDS) if not stop.is_set() else time.sleep(_POLL_SECONDS)
+            stop.wait(mailbox.seconds) if not stop.is_set() else time.sleep(mailbox.seconds)
 
     def _take(self, report: Report) -> None:
         for news in report.news:
@@ -157,6 +156,9 @@ class RemoteRun:
     def _lost(self, query: StreamingQuery | None) -> PenstockError:
         reason = None if query is None else query.exception()
         if reason is not None:
+            told = told_in(str(reason))
+            if told is not None:
+                return told
             found = as_penstock_error(reason, self._title)
             if isinstance(found, WorkerPythonError):
                 return found

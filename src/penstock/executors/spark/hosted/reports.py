@@ -1,8 +1,10 @@
-"""What the driver's side of a job leaves at the checkpoint location for its client, which reads it through Spark."""
+"""What the driver's side of a job leaves at the checkpoint location for its client."""
 
 from __future__ import annotations
 
+import base64
 import pickle
+import re
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -12,7 +14,7 @@ from typing import Any, Final, NamedTuple
 from penstock.checkpoint.storage import Storage
 from penstock.common.job_status import JobStatus
 from penstock.common.running_job import JobProgress
-from penstock.errors import JobFailedError
+from penstock.errors import JobFailedError, PenstockError
 from penstock.executors.driver.epoch_feed import News
 from penstock.executors.driver.recovery.restarts import Restart
 from penstock.executors.driver.reports.job_view import JobView
@@ -26,6 +28,7 @@ _SECONDS_IDLE: Final = 1.0
 _MOST: Final = 300
 _IDLE: Final = ".idle"
 _END: Final = ".end"
+_TOLD: Final = re.compile(r"<penstock:([A-Za-z0-9+/=]+)>")
 
 
 @dataclass(frozen=True)
@@ -96,6 +99,19 @@ def portable(error: BaseException) -> BaseException:
     except Exception:  # noqa: BLE001 - pickling runs the user's code
         return JobFailedError(f"{type(error).__name__}: {error}")
     return error
+
+
+def in_text(error: BaseException) -> str:
+    """Return a text that says what an error is, for where there is no place to report it."""
+    pickled = base64.b64encode(pickle.dumps(portable(error))).decode("ascii")
+    return f"{type(error).__name__}: {error}\n<penstock:{pickled}>"
+
+
+def told_in(text: str) -> PenstockError | None:
+    """Return the error that is in a text; None if there is none."""
+    found = _TOLD.search(text)
+    error = None if found is None else pickle.loads(base64.b64decode(found[1]))
+    return error if isinstance(error, PenstockError) else None
 
 
 class ReportWriter:

@@ -16,7 +16,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from penstock.checkpoint.storage import LocalStorage, open_storage
+from penstock.checkpoint.storage import Storage, open_storage
 from penstock.common.configuration import options
 from penstock.common.plain_text import shown_name
 from penstock.common.running_job import RunningJob
@@ -26,6 +26,7 @@ from penstock.executors.driver.observation.observed_job import ObservedJob
 from penstock.executors.port import JobRequest
 from penstock.executors.spark.hosted import carried
 from penstock.executors.spark.hosted.by_value import travels_by_code
+from penstock.executors.spark.hosted.client_files import client_files
 from penstock.executors.spark.hosted.code import code_of
 from penstock.executors.spark.hosted.living import living_driver
 from penstock.executors.spark.hosted.mailbox import Mailbox
@@ -73,7 +74,7 @@ def submit_to_server(request: JobRequest, seen: ObservedJob, run: RunThere) -> R
     return _Submission(job, seen, location, views, program, run).start()
 
 
-def _location_of(request: JobRequest) -> str:
+def _location_of(request: JobRequest) -> Storage:
     place = request.configuration.get(options.CHECKPOINT_DIR)
     title = f"Job {request.name!r}"
     if not place:
@@ -82,15 +83,7 @@ def _location_of(request: JobRequest) -> str:
             "Its driver's side runs on the server, and reports there.",
             hint="Set execution.checkpointing.dir to a folder that the server and its workers reach.",
         )
-    storage = open_storage(whole_place(place))
-    if not isinstance(storage, LocalStorage):
-        raise StreamingOnConnectError(
-            f"{title} is a stream in a session of Spark Connect, and its checkpoints are to be in an object "
-            f"store, at {place}: that is not supported yet.",
-            hint="Set execution.checkpointing.dir to a folder of a disk that the server and its workers reach, or run the "
-            "program in a classic session: SparkSession.builder.master(...), or spark-submit.",
-        )
-    return storage.location
+    return open_storage(whole_place(place))
 
 
 def _refuse_functions(request: JobRequest) -> None:
@@ -120,7 +113,7 @@ class _Submission:
         self,
         job: PreparedJob,
         seen: ObservedJob,
-        location: str,
+        location: Storage,
         views: Views,
         program: bytes,
         run: RunThere,
@@ -129,7 +122,8 @@ class _Submission:
         self._job = job
         self._spark: SparkSession = job.spark
         self._seen = seen
-        self._location = location
+        self._location = location.location
+        self._files = client_files(job.spark, location)
         self._views = views
         self._program = program
         self._code = code_of(job.request.python_files)
@@ -194,7 +188,7 @@ class _Submission:
                 query = writer.queryName(f"{name} (driver)").start()
             except PySparkException as error:
                 raise _as_lack_of_packages(error, self._job.title) from error
-        return query, Mailbox(self._spark, self._location, folder)
+        return query, Mailbox(self._files, folder)
 
     def _running(self) -> Mailbox | None:
         """Return the way to the driver that runs the job already; None if there is none.
@@ -218,9 +212,27 @@ class _Submission:
             shown_name(self._job.request.name),
         )
         self._seen.job_id = job_id
-        found = Mailbox(self._spark, self._location, folder)
+        found = Mailbox(self._files, folder)
         found.skip_to_now()
         return found
+
+    def _living(self) -> str | None:
+        """Return the folder of a driver that gives signs of life."""
+        before = self._unended()
+        until = time.monotonic() + _SECONDS_FOR_SIGN
+        while before and time.monotonic() < until:
+            time.sleep(_POLL_SECONDS)
+            for folder, names in self._unended().items():
+                if names != before.get(folder):
+                    return folder
+        return None
+
+    def _unended(self) -> dict[str, set[ReportName]]:
+        return {
+            folder: set(names)
+            for folder, names in drivers_at(self._files).items()
+            if not any(name.is_end for name in names)
+        }
 
 
 def _as_lack_of_packages(error: PySparkException, title: str) -> Exception:
