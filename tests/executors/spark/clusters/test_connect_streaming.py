@@ -15,6 +15,7 @@ import pytest
 from scripts.connect_client import ClientNotInstalled, client_python
 from tests.executors.spark.clusters.test_connect_client import bare_python
 from tests.servers.connect_server import ConnectServer
+from tests.servers.s3_server import S3Server
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
@@ -326,9 +327,15 @@ class Programs:
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConnectServer]:
-    with closing(ConnectServer(tmp_path_factory.mktemp("server"))) as found:
-        yield found
+def server(
+    tmp_path_factory: pytest.TempPathFactory, s3_process: tuple[S3Server, str]
+) -> Iterator[ConnectServer]:
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in s3_process[0].environment.items():
+            patch.setenv(name, value)
+        server = ConnectServer(tmp_path_factory.mktemp("server"))
+    with closing(server):
+        yield server
 
 
 @pytest.fixture
@@ -350,6 +357,18 @@ def test_a_job_is_stopped_and_goes_on_there_and_in_a_classic_session(programs: P
 
     found, _, _ = programs.run(STOPPED, settings={"name": "d", "least": 8})
     assert found[0][3::4] == ["be 4", "to 4"]
+
+
+def test_a_job_keeps_its_checkpoints_in_an_object_store(
+    programs: Programs, s3: tuple[S3Server, str]
+) -> None:
+    settings = {"execution.checkpointing.dir": s3[1], "name": "a", "least": 2}
+    found, printed, _ = programs.run(STOPPED, settings=settings)
+    assert found == [["be 1", "to 1"], "FINISHED", 2]
+    assert "to 1" in printed
+
+    found, _, _ = programs.run(STOPPED, settings=settings | {"name": "b", "least": 4})
+    assert found == [["be 1", "be 2", "to 1", "to 2"], "FINISHED", 2]
 
 
 def test_an_error_has_the_users_traceback(programs: Programs) -> None:
