@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -191,6 +192,22 @@ def test_a_driver_that_another_client_has_started_is_known_by_its_signs_of_life(
     run, _ = run_of(FakeMailbox(*signs))
     with pytest.raises(JobDriverLostError):
         run(stopped())
+
+
+def test_a_client_that_is_paused_while_it_looks_looks_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    mailbox, clock = FakeMailbox(Found([]), Found([END])), [100.0]
+    look = mailbox.new
+
+    def paused() -> Found:
+        clock[0] += 40
+        return look()
+
+    mailbox.new = paused  # type: ignore[method-assign]
+    monkeypatch.setattr(remote_run, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    run, _ = run_of(mailbox)
+    run(stopped())
 
 
 def test_a_restart_follows_the_death_of_a_driver_alone() -> None:

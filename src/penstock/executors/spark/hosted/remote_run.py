@@ -114,6 +114,8 @@ class RemoteRun:
         alive_at, patience = time.monotonic(), None
         while True:
             is_active = query is None or query.isActive
+            # This process may be paused from here on, and what it then finds is as old.
+            now = time.monotonic()
             found = mailbox.new()
             for report in found.reports:
                 self._take(report)
@@ -121,7 +123,6 @@ class RemoteRun:
                     self.is_over = True
                     return report
             self._check_missed(found.missed)
-            now = time.monotonic()
             alive_at = now if found.lives else alive_at
             if not is_active or (query is None and now - alive_at > _SECONDS_WITHOUT_SIGN):
                 raise self._lost(query)
