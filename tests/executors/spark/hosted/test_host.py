@@ -1,76 +1,60 @@
-"""The driver's side of a job on a server reports how it ended, and what it logged; without Spark."""
+"""The driver's side of a job in a process of a server, without Spark."""
 
 from __future__ import annotations
 
-import logging
 import pickle
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from penstock.common import Configuration
-from penstock.common.epoch_listener import JobEnded
-from penstock.common.job_status import JobStatus
-from penstock.common.running_job import JobProgress
-from penstock.errors import PenstockError
-from penstock.executors.driver.reports.task_lines import TaskLines
-from penstock.executors.port import JobRequest
-from penstock.executors.spark.hosted.host import Host
-from penstock.executors.spark.hosted.reports import Report
-from penstock.executors.spark.hosted.travel import Travelling
-
-LOG = logging.getLogger("penstock")
-
-
-class Job:
-    """A job that has ended as soon as it is started."""
-
-    def progress(self) -> JobProgress:
-        return JobProgress(JobStatus.FINISHED)
+from penstock.common import Configuration, JobStatus
+from penstock.datastream import StreamExecutionEnvironment
+from penstock.errors import CheckpointNotWritableError, KafkaClientNotFoundError
+from penstock.executors.spark.hosted import host
+from penstock.executors.spark.hosted.reports import Report, told_in
+from penstock.executors.spark.hosted.travel import Views, packed, packed_for
+from penstock.runtime.job_files.job_files import JobFiles
 
 
 @pytest.fixture(autouse=True)
-def _own_filters() -> Iterator[None]:
-    known = list(LOG.filters)
+def _in_this_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(host, "_end_with_parent", lambda: None)
+    before = sys.stdout
     yield
-    LOG.filters[:] = known
+    sys.stdout.close()
+    sys.stdout = before
 
 
-def reports_of(place: Path, submit: Any) -> list[Report]:
-    """Run a job at a place, and return what was reported."""
-    graph: Any = None
-    settings = Configuration().set_string("execution.checkpointing.dir", str(place))
-    request = JobRequest("shop", graph, settings)
-    Host(Travelling("1" * 32, "1-2-3", request, {}), submit).run()
-    found = sorted((place / "reports" / "1-2-3").iterdir())
-    return [pickle.loads(path.read_bytes()) for path in found if path.stat().st_size]
+def run_at(location: Path) -> None:
+    """Run a job that cannot begin."""
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.from_collection([1]).print()
+    request = env.create_job_request("x")
+    place = {"execution.checkpointing.dir": str(location)}
+    request.configuration = Configuration.from_dict(place)
+    payload = packed_for("7", "1-7-d", JobFiles(), packed(request, Views("7", request.graph)))
+    session: Any = None
 
-
-def logged(reports: list[Report]) -> list[str]:
-    news = [told for report in reports for told in report.news if isinstance(told, TaskLines)]
-    return [str(line.attributes["msg"]) for told in news for line in told.lines]
-
-
-def test_what_was_logged_and_the_end_of_a_job_are_reported(tmp_path: Path) -> None:
-    def submit(request: JobRequest, _: Any) -> Any:
-        LOG.warning("The disk is slow.")
-        for listener in request.listeners:
-            listener.on_job_ended(JobEnded("1" * 32, JobStatus.FINISHED, 3, None))
-        return Job()
-
-    reports = reports_of(tmp_path, submit)
-    assert logged(reports) == ["The disk is slow."]
-    assert (reports[-1].status, reports[-1].error) == (JobStatus.FINISHED, None)
-
-
-def test_what_was_logged_before_a_start_that_failed_is_reported(tmp_path: Path) -> None:
     def submit(*_: Any) -> Any:
-        LOG.warning("The disk is slow.")
-        raise PenstockError("There is no disk.")
+        raise KafkaClientNotFoundError("no client")
 
-    reports = reports_of(tmp_path, submit)
-    assert logged(reports) == ["The disk is slow."]
-    assert reports[-1].status is JobStatus.FAILED
-    assert "There is no disk." in str(reports[-1].error)
+    host.run_job(payload, session, submit)
+
+
+def test_what_a_job_fails_with_before_it_begins_is_reported(tmp_path: Path) -> None:
+    run_at(tmp_path)
+    last: Report = pickle.loads((tmp_path / "reports" / "1-7-d" / "00000001.end").read_bytes())
+    assert last.status is JobStatus.FAILED
+    assert isinstance(last.error, KafkaClientNotFoundError)
+
+
+def test_a_location_that_cannot_be_written_is_told_by_the_error_of_the_query(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(RuntimeError) as raised:
+        run_at(tmp_path / "file" / "job")
+    assert isinstance(told_in(str(raised.value)), CheckpointNotWritableError)
