@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +19,8 @@ from penstock.runtime.job_files.job_files import JobFiles
 
 
 @pytest.fixture(autouse=True)
-def _in_this_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(host, "_end_with_parent", lambda: None)
-    before = sys.stdout
-    yield
-    sys.stdout.close()
-    sys.stdout = before
 
 
 def run_at(location: Path) -> None:
@@ -41,7 +36,12 @@ def run_at(location: Path) -> None:
     def submit(*_: Any) -> Any:
         raise KafkaClientNotFoundError("no client")
 
-    host.run_job(payload, session, submit)
+    before = sys.stdout
+    try:
+        host.run_job(payload, session, submit)
+    finally:
+        sys.stdout.close()
+        sys.stdout = before
 
 
 def test_what_a_job_fails_with_before_it_begins_is_reported(tmp_path: Path) -> None:
