@@ -23,8 +23,8 @@ OTHERS = {
     "datastream": """async_servers event_timers file_exactly_once file_growth idleness keyed_states
         processing_timers promises pyflink_names random_pipelines random_timers_and_states timestamps
         unanswered watermarks""",
-    "executors": """async_servers available_now changed_windows cluster columnar_windows connect_client connect_streaming data_frames
-        event_time going_on interrupts job_control large_records lost_worker metric_reporters old_checkpoints packed_files
+    "executors": """async_servers available_now changed_windows cluster columnar_windows connect_client connect_streaming
+        connect_topics data_frames event_time going_on interrupts job_control large_records lost_worker metric_reporters old_checkpoints packed_files
         peak_state
         profile published_sinks recovery renamed_classes rescaling safety starting_again state_memory steering submit two_drivers
         unclaimed_output""",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from scripts.kafka_jars import connector
+from scripts.kafka_jars import JarsNotFetched, connector
 from tests.executors.spark.clusters.test_connect_streaming import Programs
 from tests.servers.connect_server import ConnectServer
 
@@ -37,7 +38,12 @@ print(json.dumps([found, job.get_job_status().result().name]))
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConnectServer]:
-    jars = ",".join(map(str, connector()))
+    try:
+        jars = ",".join(map(str, connector()))
+    except JarsNotFetched as error:
+        if os.environ.get("PENSTOCK_TESTS") == "all":
+            raise
+        pytest.skip(f"There is no connector for Kafka. {error}")
     folder = tmp_path_factory.mktemp("server")
     with closing(ConnectServer(folder, settings={"spark.jars": jars})) as found:
         yield found
