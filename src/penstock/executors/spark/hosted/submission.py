@@ -33,6 +33,8 @@ from penstock.executors.spark.hosted.mailbox import Mailbox
 from penstock.executors.spark.hosted.noting import note_of
 from penstock.executors.spark.hosted.remote_job import RemoteJob
 from penstock.executors.spark.hosted.remote_run import RemoteRun
+from penstock.executors.spark.hosted.reports import ReportName
+from penstock.executors.spark.hosted.starting import is_too_late, started
 from penstock.executors.spark.hosted.travel import Views, packed, packed_for, whole_place
 from penstock.executors.spark.page.names import query_name
 from penstock.executors.spark.prepared_job import PreparedJob
@@ -185,7 +187,7 @@ class _Submission:
         writer = batch.writeStream.foreachBatch(host).trigger(availableNow=True)
         with query_name(self._spark, self._job.request.name) as name:
             try:
-                query = writer.queryName(f"{name} (driver)").start()
+                query = started(writer.queryName(f"{name} (driver)"))
             except PySparkException as error:
                 raise _as_lack_of_packages(error, self._job.title) from error
         return query, Mailbox(self._files, folder)
@@ -237,12 +239,12 @@ class _Submission:
 
 def _as_lack_of_packages(error: PySparkException, title: str) -> Exception:
     """Return the error of a job for which the server's Python does not start; else the same."""
-    if "failed to connect back" not in str(error):
+    if not is_too_late(error):
         return error
     return WorkerPythonError(
         f"{title} cannot run with the Python of the server, which does not start for a streaming query.",
         hint="Install in it what Spark itself needs for foreachBatch there: pip install 'pyspark[connect]'. The server's log "
-        "says what is missing.",
+        "says what is missing. If nothing is, it was too busy to start a process within ten seconds: start the program again.",
     )
 
 

@@ -27,6 +27,7 @@ from penstock.executors.spark.ctrl_c import JAVAS_LOG
 from penstock.executors.spark.failures import as_penstock_error, is_of_spark
 from penstock.executors.spark.frames.epoch_frames import SparkSource
 from penstock.executors.spark.hosted.relay import Relay
+from penstock.executors.spark.hosted.starting import started
 from penstock.executors.spark.interruption import interrupt_epoch, note_of
 from penstock.executors.spark.page.names import query_name
 from penstock.executors.spark.prepared_job import PreparedJob
@@ -232,7 +233,7 @@ class StreamingRun:
         else:
             writer = writer.trigger(processingTime=f"{self._interval} milliseconds")
         with query_name(self._job.spark, self._job.request.name) as name:
-            return writer.queryName(name).start()
+            return started(writer.queryName(name))
 
     def _offsets_folder(self, last: EpochRecord | None) -> str:
         """Return where Spark keeps its offsets, with those of the epoch to go on from."""
