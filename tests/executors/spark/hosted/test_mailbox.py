@@ -28,7 +28,7 @@ class Place:
     """A location, with the driver of a job."""
 
     def __init__(self, storage: Storage, files: ClientFiles) -> None:
-        self.files = files
+        self.files, self.storage = files, storage
         view: Any = None
         progress = JobProgress(JobStatus.RUNNING)
         self.writer = ReportWriter(storage, f"reports/{FOLDER}", lambda: (progress, view))
@@ -108,6 +108,7 @@ def test_reports_that_are_gone_are_missed(place: Place, monkeypatch: pytest.Monk
 def test_a_request_is_done_and_answered(place: Place) -> None:
     mailbox = place.mailbox()
     request = mailbox.ask(STOP)
+    assert f"requests/{FOLDER}/{request}/_SUCCESS" in place.storage.names("requests")
     place.requests.look()
     assert place.stopped.wait(10)
     place.requests.finish()

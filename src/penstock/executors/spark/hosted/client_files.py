@@ -33,7 +33,7 @@ class ClientFiles(Protocol):
         """
 
     def write_text(self, folder: str, text: str) -> None:
-        """Write a line of text into a new folder, to a file whose name begins with "part-"."""
+        """Write a line of text into a new folder, as Spark does: to a file "part-...", and an empty one "_SUCCESS" behind it."""
 
 
 class FilesThroughSpark:
@@ -104,6 +104,7 @@ class FilesInStore:
 
     def write_text(self, folder: str, text: str) -> None:
         self._storage.write(f"{folder}/part-0", [f"{text}\n".encode()])
+        self._storage.write(f"{folder}/_SUCCESS", [])
 
 
 def client_files(spark: SparkSession, storage: Storage) -> ClientFiles:
