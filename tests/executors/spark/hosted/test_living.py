@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.executors.spark.hosted import there
-from tests.executors.spark.hosted.there import Driver, NoSpark
+from tests.executors.spark.hosted.there import Driver
 
+from penstock.checkpoint.storage import LocalStorage
+from penstock.executors.spark.hosted.client_files import FilesInStore
 from penstock.executors.spark.hosted.living import living_driver
 
 
 def living(place: Path, seconds: float) -> str | None:
-    spark: Any = NoSpark()
-    return living_driver(spark, str(place), seconds)
+    return living_driver(FilesInStore(LocalStorage(str(place))), seconds)
 
 
 @pytest.fixture(autouse=True)
