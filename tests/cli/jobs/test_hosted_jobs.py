@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import socket
+import socketserver
 import subprocess
 import sys
 import threading
@@ -37,6 +38,14 @@ class HostedJob(ShownJob):
         self.shown = dataclasses.replace(self.shown, records_in=1_234)
 
 
+class Greets(socketserver.BaseRequestHandler):
+    """Greets whoever greets it."""
+
+    def handle(self) -> None:
+        assert self.request.recv(1_000).startswith(b"PRI * HTTP/2.0")
+        self.request.sendall(b"\0")
+
+
 class Servers:
     """What runs at the checkpoint locations of servers.
 
@@ -61,10 +70,12 @@ def servers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Servers
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     monkeypatch.delenv("SPARK_REMOTE", raising=False)
     monkeypatch.setattr(found_jobs, "PORTS", (closed(),))
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        found = Servers(listening.getsockname()[1])
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Greets) as listening:
+        threading.Thread(target=listening.serve_forever, args=(0.01,), daemon=True).start()
+        found = Servers(listening.server_address[1])
         monkeypatch.setattr(hosted_jobs, "_attach", lambda: found.attach)
         yield found
+        listening.shutdown()
 
 
 def closed() -> int:
@@ -154,6 +165,25 @@ def test_what_a_server_cannot_be_asked_for_is_told_of(
     assert "It is too old." in told or "cannot be asked: grpc" in told
     assert str(note.path) in told
     assert list(kept_notes()) == [note]
+
+
+def test_what_listens_and_does_not_answer_is_not_waited_for(
+    run: Run, servers: Servers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hosted_jobs, "_SECONDS_TO_CONNECT", 0.05)
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        noted(f"sc://127.0.0.1:{mute.getsockname()[1]}")
+        _, _, said = run("list")
+    assert "does not answer: timed out" in said
+
+
+def test_what_wants_to_be_greeted_otherwise_answers(
+    run: Run, servers: Servers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Greets, "handle", lambda _: None)
+    servers.jobs[servers.url, "/checkpoints/fares"] = HostedJob()
+    noted(servers.url)
+    assert run("list")[0] == 0
 
 
 def test_a_server_that_hangs_is_not_waited_for(

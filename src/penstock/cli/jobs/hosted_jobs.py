@@ -28,6 +28,8 @@ _PORT: Final = 15002
 _SECONDS_TO_CONNECT: Final = 2.0
 _SECONDS_TO_LOOK: Final = 20.0
 _MOST_TEXT: Final = 200
+_GREETING: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0"
+"""What a client says first in HTTP/2, with settings that change nothing."""
 
 Attach = Callable[[str, str], "AttachedJob"]
 """Returns the job that runs on a server at a checkpoint location."""
@@ -189,7 +191,7 @@ def _attach() -> Attach:
 
 
 def _connect(server: str) -> None:
-    """Make sure that something listens where a server is to be: Spark's client would ask for ten minutes.
+    """Make sure that something answers where a server is to be: Spark's client would ask for ten minutes.
 
     Raises:
         JobsNotReachableError: If nothing does.
@@ -197,8 +199,12 @@ def _connect(server: str) -> None:
     place = _place(server)
     assert place is not None
     try:
-        with socket.create_connection(place, _SECONDS_TO_CONNECT):
-            pass
+        with socket.create_connection(place, _SECONDS_TO_CONNECT) as connection:
+            connection.sendall(_GREETING)
+            # What waits for a greeting in TLS answers too, or hangs up.
+            connection.recv(1)
+    except ConnectionResetError:
+        return
     except OSError as error:
         raise _silent(server, f": {error}") from error
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import warnings
 
 from pyspark.sql import SparkSession
 
@@ -28,6 +29,8 @@ def brief_session(server: str) -> SparkSession:
             f"The client of Spark Connect lacks a package: {error}",
             hint="Run: pip install 'penstock[connect]'. With the whole of Spark: pip install 'pyspark[connect]'.",
         ) from error
+    # That a server does not answer is said otherwise.
+    warnings.filterwarnings("ignore", r"\[RETRIES_EXCEEDED\]")
     found: SparkSession = ConnectSession.builder.remote(server).create()  # type: ignore[assignment]
     found.client.set_retry_policies([DefaultPolicy(max_retries=_MOST_RETRIES)])
     return found
