@@ -118,9 +118,13 @@ def read_topic(env):
     return env.from_source(source.build(), WatermarkStrategy.no_watermarks(), "topic")
 
 
-def started(read=read_by_spark):
+def environment():
     env = StreamExecutionEnvironment.get_execution_environment(Configuration.from_dict(settings))
-    env.set_parallelism(2)
+    return env.set_parallelism(2)
+
+
+def started(read=read_by_spark):
+    env = environment()
     words = read(env).map(known)
     counts = words.key_by(lambda word: word).process(Count(), output_type=Types.STRING())
     counts.print()
@@ -195,6 +199,16 @@ while not os.path.exists(f"{root}/slow"):
     time.sleep(0.05)
 job.cancel().result()
 print(json.dumps([job.get_job_status().result().name]))
+"""
+
+COLLECTED = """
+put("f", "to")
+env = environment()
+rows = env.from_data_frame(SparkSession.active().createDataFrame([("be",)], "value string"))
+words = read_by_spark(env).union(rows.map(lambda row: row.value))
+with words.execute_and_collect("collecting") as results:
+    found = sorted([next(results), next(results)])
+print(json.dumps(found))
 """
 
 ON_TIME = """
@@ -402,6 +416,10 @@ def test_savepoints_are_written_there(programs: Programs) -> None:
 
 def test_a_slow_function_is_cancelled(programs: Programs) -> None:
     assert programs.run(CANCELLED)[0] == ["CANCELED"]
+
+
+def test_results_are_collected_with_those_of_a_bounded_data_frame(programs: Programs) -> None:
+    assert programs.run(COLLECTED)[0] == ["be", "to"]
 
 
 def test_a_timer_fires_though_no_records_come(programs: Programs) -> None:
