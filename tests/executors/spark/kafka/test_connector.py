@@ -62,11 +62,12 @@ def configured(reader: str) -> Configuration:
 
 
 class Reader:
-    """Takes what Spark's reader is told, and finds no connector."""
+    """Takes what Spark's reader is told, and finds no connector; on Spark Connect, it looks for it later."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, looks_later: bool = False) -> None:
         self.told: dict[str, str] = {}
         self.read = self.readStream = self
+        self._looks_later = looks_later
 
     def format(self, name: str) -> Reader:
         assert name == "kafka"
@@ -77,6 +78,10 @@ class Reader:
         return self
 
     def load(self) -> Any:
+        return self if self._looks_later else self.isStreaming
+
+    @property
+    def isStreaming(self) -> bool:  # noqa: N802 - Spark's name
         raise AnalysisException("[DATA_SOURCE_NOT_FOUND] Failed to find the data source: kafka.")
 
 
@@ -110,6 +115,12 @@ def test_where_neither_can_read_the_error_says_both_ways(monkeypatch: pytest.Mon
     assert topics is not None
     with pytest.raises(KafkaClientNotFoundError, match=r"penstock\[kafka\](.|\n)*spark-sql-kafka"):
         connector_reading(topics, reader, "Source: t")
+
+
+def test_that_there_is_no_connector_is_said_on_spark_connect_too() -> None:
+    reader: Any = Reader(looks_later=True)
+    with pytest.raises(KafkaConnectorNotFoundError, match="start the server"):
+        connector_reading(ConnectorTopics(builder().build().description()), reader, "Source: t")
 
 
 def test_the_connector_is_told_what_the_builder_was() -> None:

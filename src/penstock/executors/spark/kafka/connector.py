@@ -126,6 +126,7 @@ def connector_reading(
     reader = spark.read if records.is_bounded else spark.readStream
     try:
         frame = reader.format(_FORMAT).options(**options).load()
+        frame.isStreaming  # noqa: B018 - under Spark Connect nobody has looked for the connector yet
     except PySparkException as error:
         if not _MISSING.search(str(error)):
             raise
@@ -235,8 +236,8 @@ def _not_found(topics: ConnectorTopics, name: str) -> PenstockError:
     """Return the error that says why nobody reads topics, and both ways to have them read."""
     package = connector_package()
     hint = (
-        f"Build the SparkSession with spark.jars.packages={package}, or the version that is nearest to it; where "
-        "penstock builds the session, it asks for the package itself."
+        f"Build the SparkSession, or start the server of Spark Connect, with spark.jars.packages={package}, or the version "
+        "that is nearest to it; where penstock builds the session, it asks for the package itself."
     )
     if topics.reason is None:
         return KafkaConnectorNotFoundError(
