@@ -7,6 +7,7 @@ import hashlib
 import shutil
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
@@ -25,7 +26,7 @@ def client_python() -> Path:
     Raises:
         ClientNotInstalled: If it cannot be made.
     """
-    wanted = (_ROOT / "pyproject.toml").read_bytes() + f"{sys.version}{_ROOT}".encode()
+    wanted = (_ROOT / "pyproject.toml").read_bytes() + f"{sys.version}{_ROOT}{_pinned()}".encode()
     stamp = _FOLDER / "stamp"
     python = _FOLDER / "bin" / "python"
     _FOLDER.parent.mkdir(exist_ok=True)
@@ -36,9 +37,24 @@ def client_python() -> Path:
             shutil.rmtree(_FOLDER, ignore_errors=True)
             _run(sys.executable, "-m", "venv", _FOLDER)
             options = ["--disable-pip-version-check", "--quiet", "--use-pep517"]
-            _run(python, "-m", "pip", "install", *options, "--editable", f"{_ROOT}[connect]")
+            _run(
+                python,
+                "-m",
+                "pip",
+                "install",
+                *options,
+                "--editable",
+                f"{_ROOT}[connect]",
+                *_pinned(),
+            )
             stamp.write_text(digest)
     return python
+
+
+def _pinned() -> list[str]:
+    """Return what has the client be of the version of an older server, as it is to be there."""
+    older = version("pyspark").split(".")[:2]
+    return [f"pyspark-client=={'.'.join(older)}.*"] if older < ["4", "2"] else []
 
 
 def _run(*command: str | Path) -> None:

@@ -8,10 +8,16 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+import pytest
 from tests.servers.processes import Session
 from tests.servers.spark_cluster import SPARK_HOME, wait_for_line
 
 from penstock.executors.spark.java import ensure_java
+from penstock.executors.spark.versions.features import Feature, has
+
+NEEDS_CONNECT = pytest.mark.skipif(
+    not has(Feature.CONNECT), reason="this Spark has no Spark Connect that penstock runs on"
+)
 
 _SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 _SETTINGS = {

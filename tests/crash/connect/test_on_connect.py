@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 from tests.crash.connect.on_connect import CrashTestFailed, Trial
+from tests.servers.connect_server import NEEDS_CONNECT
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
 
+@NEEDS_CONNECT
 @pytest.mark.spark
 @pytest.mark.timeout(300)
 def test_each_record_counts_once_whatever_is_killed(tmp_path: Path) -> None:

@@ -106,6 +106,13 @@ def test_a_server_that_does_not_know_what_its_client_asks_for_is_refused(
         check_server(client)
 
 
+def test_a_client_that_is_too_old_is_refused(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pyspark, "__version__", "3.5.9")
+    client.version = "3.5.9"
+    with pytest.raises(SparkTooOldError, match=r"from Spark 4\.0 on, and pyspark 3\.5\.9"):
+        check_server(client)
+
+
 def test_a_frame_of_another_session_is_refused(client: Any) -> None:
     other = type(client)()
     client.session_id, other.session_id = "one", "other"

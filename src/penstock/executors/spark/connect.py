@@ -80,11 +80,17 @@ def refuse_other_session(spark: SparkSession, frame: DataFrame, name: str) -> No
 
 
 def check_server(spark: SparkSession) -> None:
-    """Make sure that a server of Spark Connect knows what its client will ask of it.
+    """Make sure that a client of Spark Connect can do what penstock asks, and its server what the client will ask.
 
     Raises:
         SparkTooOldError: If it does not.
     """
+    if is_connect(spark) and not has(Feature.CONNECT):
+        raise SparkTooOldError(
+            f"penstock runs on Spark Connect from Spark 4.0 on, and pyspark {pyspark.__version__} is installed.",
+            hint="Run the program in a classic session: SparkSession.builder.master(...), or spark-submit. Or install a newer "
+            "pyspark, of the version of the server.",
+        )
     found = version_of(spark.version)
     first = Feature.PARTITIONS_BY_ID.since
     if is_connect(spark) and has(Feature.PARTITIONS_BY_ID) and found is not None and found < first:
@@ -92,7 +98,8 @@ def check_server(spark: SparkSession) -> None:
         raise SparkTooOldError(
             f"The server of Spark Connect runs Spark {spark.version}, and its client here, which is {client}, asks for what "
             f"Spark has from {'.'.join(map(str, first))} on.",
-            hint="Connect to a newer server, or run the program in a classic session.",
+            hint=f"Install a client of the server's version: pip install 'pyspark-client=={'.'.join(map(str, found))}.*', or "
+            "pyspark of that version. Or connect to a newer server, or run the program in a classic session.",
         )
 
 

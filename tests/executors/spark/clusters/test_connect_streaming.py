@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 from scripts.connect_client import ClientNotInstalled, client_python
 from tests.executors.spark.clusters.test_connect_client import bare_python
-from tests.servers.connect_server import ConnectServer
+from tests.servers.connect_server import NEEDS_CONNECT, ConnectServer
 from tests.servers.s3_server import S3Server
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+pytestmark = [NEEDS_CONNECT, pytest.mark.spark, pytest.mark.timeout(300)]
 
 OF_CONNECT = ("google", "grpc", "grpc_status", "typing_extensions", "zstandard")
 """What Spark needs on a server for a function that is called for each micro-batch."""

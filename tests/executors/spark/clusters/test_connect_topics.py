@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 import pytest
 from scripts.kafka_jars import JarsNotFetched, connector
 from tests.executors.spark.clusters.test_connect_streaming import Programs
-from tests.servers.connect_server import ConnectServer
+from tests.servers.connect_server import NEEDS_CONNECT, ConnectServer
 
 if TYPE_CHECKING:
     from tests.servers.kafka_server import KafkaCluster
 
-pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.timeout(300)]
+pytestmark = [NEEDS_CONNECT, pytest.mark.spark, pytest.mark.kafka, pytest.mark.timeout(300)]
 
 COUNTED = """
 from confluent_kafka import Producer

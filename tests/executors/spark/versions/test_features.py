@@ -13,7 +13,7 @@ from penstock.executors.spark.versions.features import (
 
 
 @pytest.mark.parametrize(
-    ("version", "count"), [("3.5.9", 0), ("4.0.1+vendor", 5), ("4.2.0.dev1", len(Feature))]
+    ("version", "count"), [("3.5.9", 0), ("4.0.1+vendor", 6), ("4.2.0.dev1", len(Feature))]
 )
 def test_a_version_has_what_came_with_it_or_before(
     version: str, count: int, monkeypatch: pytest.MonkeyPatch

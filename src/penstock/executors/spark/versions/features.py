@@ -20,6 +20,7 @@ class Feature(Enum):
 
     ARTIFACTS = "4.0", "SparkSession.addArtifacts, also in a classic session"
     ARROW_RESULTS = "4.0", "DataFrame.toArrow"
+    CONNECT = "4.0", "Spark Connect as part of the package, with all that penstock asks of it"
     INTERRUPTION = "4.0", "SparkSession.interruptOperation, also in a classic session"
     JAVA_21 = "4.0", "an Arrow that reaches the memory of Java 21"
     SCHEMAS_FROM_TEXT = "4.0", "StructType.fromDDL"
