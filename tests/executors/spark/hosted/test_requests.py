@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from penstock.checkpoint.storage import LocalStorage
 from penstock.errors import SavepointError
+from penstock.executors.spark.hosted import requests
 from penstock.executors.spark.hosted.reports import Answer
 from penstock.executors.spark.hosted.requests import (
     CANCEL,
@@ -92,11 +94,19 @@ def test_each_is_done_once(place: Place) -> None:
     assert place.job.did == [STOP, "turn", CANCEL]
 
 
-def test_what_is_taken_up_is_deleted_once_spark_has_written_all_of_it(place: Place) -> None:
+def test_what_is_taken_up_is_deleted_once_spark_can_no_longer_write_to_it(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [100.0]
+    monkeypatch.setattr(requests, "time", SimpleNamespace(monotonic=lambda: clock[0]))
     place.write("a", what=LOOK)
     assert place.answer("a") == Answer(None)
     assert place.names() == ["a"]
     place.write("a", "_SUCCESS")
+    for _ in range(2):
+        place.requests.look()
+        assert place.names() == ["a"]
+        clock[0] += 5
     place.requests.look()
     assert place.names() == []
 

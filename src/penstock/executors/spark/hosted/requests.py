@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -16,6 +17,8 @@ STOP: Final = "stop"
 CHECKPOINT: Final = "checkpoint"
 SAVEPOINT: Final = "savepoint"
 _LAST_FILE: Final = "_SUCCESS"
+_SECONDS_TO_CLOSE: Final = 10.0
+"""What Spark still has to do once its last file is there: it would fail, and the client's job with it, if that were gone."""
 LOOK: Final = "look"
 """Asks for nothing but an answer, and so for a report of how the job is doing now."""
 
@@ -42,6 +45,7 @@ class Requests:
         self._job = job
         self._answer = answer
         self._seen: set[str] = set()
+        self._written: dict[str, float] = {}
         self._threads: list[threading.Thread] = []
 
     def look(self) -> None:
@@ -58,8 +62,11 @@ class Requests:
                 thread.start()
             elif file == _LAST_FILE:
                 written.add(request)
+        now = time.monotonic()
         for request in written & self._seen:
-            self._storage.delete_folder(f"{self._folder}/{request}")
+            if now - self._written.setdefault(request, now) >= _SECONDS_TO_CLOSE:
+                del self._written[request]
+                self._storage.delete_folder(f"{self._folder}/{request}")
 
     def _do(self, request: str, asked: dict[str, Any]) -> None:
         try:
