@@ -322,8 +322,10 @@ class Programs:
             check=False,
             timeout=120,
         )
-        assert done.stdout, done.stderr
-        return json.loads(done.stdout.splitlines()[-1]), done.stdout, done.stderr
+        last = done.stdout.splitlines()[-1:]
+        assert last, done.stderr
+        assert last[0].startswith(("[", "{", '"')), done.stderr
+        return json.loads(last[0]), done.stdout, done.stderr
 
     def command(self, *arguments: str) -> tuple[int, str, str]:
         """Call `penstock`, and return its exit code, and what it printed and said."""
