@@ -248,11 +248,23 @@ def start(spark: SparkSession) -> Iterator[Callable[..., None]]:
         assert client.get_job_status().result() is JobStatus.CANCELED
 
 
+def streaming_page(spark: SparkSession) -> str:
+    with urlopen(f"{spark.sparkContext.uiWebUrl}/StreamingQuery/") as answer:
+        html: str = answer.read().decode()
+    return html
+
+
+def nameless(spark: SparkSession) -> int:
+    """How many queries the page shows without a name: other tests may have started some."""
+    return len(re.findall("(<|&lt;)no name", streaming_page(spark)))
+
+
 @pytest.mark.spark
 @pytest.mark.classic
 def test_streaming_queries_have_the_names_of_their_jobs(
     spark: SparkSession, start: Callable[..., None], stream_of: StreamOf, page: Page
 ) -> None:
+    unnamed = nameless(spark)
     start(stream_of("key int", [{"key": 1}], name="first"), "clicks <b>per</b> user")
     start(stream_of("key int", [{"key": 1}], name="second"), "clicks <b>per</b> user")
     name = "clicks (b)per(/b) user"
@@ -260,7 +272,5 @@ def test_streaming_queries_have_the_names_of_their_jobs(
     descriptions = {query["description"] for query in page.queries()}
     text = f"{name} · epoch 0 · Source: DataFrame | Map -> Sink: Print to Std. Out"
     assert text in descriptions
-    with urlopen(f"{spark.sparkContext.uiWebUrl}/StreamingQuery/") as answer:
-        html = answer.read().decode()
-    assert name in html
-    assert not re.search("(<|&lt;)no name", html)
+    assert name in streaming_page(spark)
+    assert nameless(spark) == unnamed
