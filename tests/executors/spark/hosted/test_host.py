@@ -17,10 +17,65 @@ from penstock.executors.spark.hosted.reports import Report, told_in
 from penstock.executors.spark.hosted.travel import Views, packed, packed_for
 from penstock.runtime.job_files.job_files import JobFiles
 
+LOG = logging.getLogger("penstock")
+
+
+class Job:
+    """A job that has ended as soon as it is started."""
+
+    def progress(self) -> JobProgress:
+        return JobProgress(JobStatus.FINISHED)
+
+
+@pytest.fixture(autouse=True)
+def _own_filters() -> Iterator[None]:
+    known = list(LOG.filters)
+    yield
+    LOG.filters[:] = known
+
+
+def reports_of(place: Path, submit: Any) -> list[Report]:
+    """Run a job at a place, and return what was reported."""
+    graph: Any = None
+    settings = Configuration().set_string("execution.checkpointing.dir", str(place))
+    request = JobRequest("shop", graph, settings)
+    Host(Travelling("1" * 32, "1-2-3", "s", request, {}), submit).run()
+    found = sorted((place / "reports" / "1-2-3").iterdir())
+    return [pickle.loads(path.read_bytes()) for path in found if path.stat().st_size]
+
+
+def logged(reports: list[Report]) -> list[str]:
+    news = [told for report in reports for told in report.news if isinstance(told, TaskLines)]
+    return [str(line.attributes["msg"]) for told in news for line in told.lines]
+
+
+def test_what_was_logged_and_the_end_of_a_job_are_reported(tmp_path: Path) -> None:
+    def submit(request: JobRequest, _: Any) -> Any:
+        LOG.warning("The disk is slow.")
+        for listener in request.listeners:
+            listener.on_job_ended(JobEnded("1" * 32, JobStatus.FINISHED, 3, None))
+        return Job()
+
+    reports = reports_of(tmp_path, submit)
+    assert logged(reports) == ["The disk is slow."]
+    assert (reports[-1].status, reports[-1].error) == (JobStatus.FINISHED, None)
+
+
+def test_what_was_logged_before_a_start_that_failed_is_reported(tmp_path: Path) -> None:
+    def submit(*_: Any) -> Any:
+        LOG.warning("The disk is slow.")
+        raise PenstockError("There is no disk.")
+
+    reports = reports_of(tmp_path, submit)
+    assert logged(reports) == ["The disk is slow."]
+    assert reports[-1].status is JobStatus.FAILED
+    assert "There is no disk." in str(reports[-1].error)
+
 
 @pytest.fixture(autouse=True)
 def _in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(host, "_end_with_parent", lambda: None)
+    monkeypatch.setattr(host, "keep_sessions_open", lambda *_: None)
 
 
 def run_at(location: Path) -> None:
@@ -30,7 +85,7 @@ def run_at(location: Path) -> None:
     request = env.create_job_request("x")
     place = {"execution.checkpointing.dir": str(location)}
     request.configuration = Configuration.from_dict(place)
-    payload = packed_for("7", "1-7-d", JobFiles(), packed(request, Views("7", request.graph)))
+    payload = packed_for("7", "1-7-d", "s", JobFiles(), packed(request, Views("7", request.graph)))
     session: Any = None
 
     def submit(*_: Any) -> Any:

@@ -82,9 +82,9 @@ def test_a_program_arrives_with_its_frames_and_functions() -> None:
     assert [source.frame for source in frames_of(request.graph).values()] == [frame]
     views.make()
     files = JobFiles()
-    given = unpacked(packed_for("7", "0-7-d", files, program), session)
+    given = unpacked(packed_for("7", "0-7-d", "s", files, program), session)
 
-    assert (given.job_id, given.folder) == ("7", "0-7-d")
+    assert (given.job_id, given.folder, given.session_id) == ("7", "0-7-d", "s")
     assert [source.frame for source in frames_of(given.request.graph).values()] == [frame]
     assert given.request.engine is session
     assert given.request.files == files
@@ -103,7 +103,7 @@ def test_places_do_not_depend_on_the_folder_of_a_process(
     request = request_with(**{"execution.checkpointing.dir": "state"})
     session: Any = None
     program = packed(request, Views("7", request.graph))
-    given = unpacked(packed_for("7", "f", JobFiles(), program), session)
+    given = unpacked(packed_for("7", "f", "s", JobFiles(), program), session)
     place = os.path.join(tmp_path, "state")
     assert given.request.configuration.get(options.CHECKPOINT_DIR) == place
     assert _location_of(request).location == place

@@ -24,6 +24,7 @@ from penstock.executors.port import JobRequest
 from penstock.executors.spark.hosted.host_log import HostLog
 from penstock.executors.spark.hosted.reports import REPORTS, REQUESTS, ReportWriter, in_text
 from penstock.executors.spark.hosted.requests import Requests
+from penstock.executors.spark.hosted.sessions import keep_sessions_open
 from penstock.executors.spark.hosted.travel import Travelling, unpacked
 
 _POLL_SECONDS: Final = 0.05
@@ -140,9 +141,10 @@ def run_job(payload: bytes, spark: SparkSession, submit: Submit) -> None:
         submit: Starts a job.
     """
     _end_with_parent()
+    given = unpacked(payload, spark)
+    keep_sessions_open(spark, given.session_id)
     # What the job prints is for its client. Here it would be in the server's log.
     sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - until the process ends
-    given = unpacked(payload, spark)
     vars(sys.modules["__main__"]).update(given.main)
     try:
         host = Host(given, submit)

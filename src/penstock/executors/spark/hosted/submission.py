@@ -180,7 +180,8 @@ class _Submission:
         job_id, files = self._seen.job_id, self._job.compiled.program.files
         folder = f"{time.time_ns() // 1_000_000:015d}-{job_id}-{self._digest}"
         self._views.make()
-        payload = packed_for(job_id, folder, files, self._program)
+        session: Any = self._spark
+        payload = packed_for(job_id, folder, session.session_id, files, self._program)
         travels_by_code(carried)
         host: Any = carried.host_of(*self._code, self._run, payload)
         batch = self._spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 1).load()

@@ -33,12 +33,14 @@ class Travelling:
     Attributes:
         job_id: The job's id.
         folder: Where it reports.
+        session_id: The session of the client that has started it.
         request: What was asked for; DataFrames are the names of views in it.
         main: The classes of the user's script.
     """
 
     job_id: str
     folder: str
+    session_id: str
     request: JobRequest
     main: dict[str, type]
 
@@ -128,26 +130,27 @@ def whole_place(place: str) -> str:
     return place if ":" in place else os.path.abspath(place)
 
 
-def packed_for(job_id: str, folder: str, files: JobFiles, program: bytes) -> bytes:
+def packed_for(job_id: str, folder: str, session_id: str, files: JobFiles, program: bytes) -> bytes:
     """Pickle what the driver's side is given.
 
     Args:
         job_id: The job's id.
         folder: Where it reports.
+        session_id: The session of the client.
         files: What the workers have been given.
         program: What `packed` returned.
     """
-    return dump_code((job_id, folder, files, program))
+    return dump_code((job_id, folder, session_id, files, program))
 
 
 def unpacked(payload: bytes, spark: SparkSession) -> Travelling:
     """Return what has arrived, with its DataFrames in a session."""
-    job_id, folder, files, program = load_code(payload)
+    job_id, folder, session_id, files, program = load_code(payload)
     request, main = load_code(program)
     for node in request.graph.nodes.values():
         _take_frame(node, spark)
     there = replace(request, engine=spark, files=files)
-    return Travelling(job_id, folder, there, main)
+    return Travelling(job_id, folder, session_id, there, main)
 
 
 def _ignore(_: list[Any]) -> None:
