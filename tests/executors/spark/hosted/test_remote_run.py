@@ -278,3 +278,49 @@ def test_what_is_asked_for_of_a_job_that_ends_meanwhile_is_an_error() -> None:
     run(stopped())
     with pytest.raises(JobDriverLostError, match="has ended before"):
         run.ask("savepoint")
+
+
+class Waiting(threading.Condition):
+    """Says when somebody waits for it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waits = threading.Event()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self.waits.set()
+        return super().wait(timeout)
+
+
+def test_what_is_asked_for_while_another_driver_begins_goes_to_that_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    dead, living = FakeQuery(), FakeQuery()
+    dead.isActive = False
+    old, new, asked = FakeMailbox(), FakeMailbox(at_last=Found([END])), threading.Event()
+    run, _ = run_of(old, dead)
+    answered, answers = Waiting(), list[Any]()
+    monkeypatch.setattr(run, "_answered", answered)
+    with pytest.raises(JobDriverLostError):
+        run(stopped())
+
+    def answer(request: str) -> Found:
+        asked.set()
+        return Found([Report(answers={request: Answer("there")}), END])
+
+    def begin() -> Any:
+        asking.start()
+        assert answered.waits.wait(10)
+        return living, new
+
+    def look() -> Found:
+        asked.wait(2)
+        return FakeMailbox.new(new)
+
+    new.answers = answer
+    monkeypatch.setattr(new, "new", look)
+    monkeypatch.setattr(run, "_begin", begin)
+    asking = threading.Thread(target=lambda: answers.append(run.ask("savepoint")))
+    run(stopped())
+    asking.join(10)
+    assert (old.asked, answers) == ([], ["there"])

@@ -73,7 +73,6 @@ class RemoteRun:
         self.progress: JobProgress | None = None
         self.is_lost = self.is_over = False
         self._mailbox: Mailbox | None = None
-        self._asking = threading.Lock()
         self._is_cancelled = False
         self._asked: set[str] = set()
         self._answers: dict[str, Answer] = {}
@@ -103,7 +102,8 @@ class RemoteRun:
             raise
         finally:
             with self._answered:
-                self._has_ended = True
+                # Nobody reads what is left there now.
+                self._mailbox, self._has_ended = None, True
                 self._answered.notify_all()
         if last is not None and last.error is not None and last.status is not JobStatus.CANCELED:
             raise last.error
@@ -191,12 +191,15 @@ class RemoteRun:
         """
         with self._answered:
             self._answered.wait_for(lambda: self._mailbox is not None or self._has_ended)
-        if self._mailbox is None:
+            mailbox = self._mailbox
+        if mailbox is None:
             raise self._ended_before()
         with spark_errors(self._title):
-            request = self._mailbox.ask(what, **more)
+            request = mailbox.ask(what, **more)
         with self._answered:
-            self._answered.wait_for(lambda: request in self._answers or self._has_ended)
+            self._answered.wait_for(
+                lambda: request in self._answers or self._mailbox is not mailbox
+            )
             answer = self._answers.pop(request, None)
         if answer is None:
             raise self._ended_before()
