@@ -10,7 +10,12 @@ from typing import Any
 
 import pytest
 
-from penstock.errors import JavaProcessLostError, JobFailedError, SessionLostError
+from penstock.errors import (
+    JavaProcessLostError,
+    JobFailedError,
+    SessionLostError,
+    UserFunctionError,
+)
 from penstock.executors.driver.recovery.restarts import is_worth_restarting
 from penstock.executors.spark.failures import as_penstock_error
 from penstock.executors.spark.java_process import has_died
@@ -61,6 +66,8 @@ def test_a_session_that_is_known_to_be_gone_is_not_asked(said: str) -> None:
     spark: Any = SimpleNamespace(range=lambda _: SimpleNamespace(schema="id long"))
     assert is_alive(spark, JobFailedError("Job 'x' failed."))
     assert not is_alive(spark, JobFailedError(f"Job 'x' was failed by Spark: {said}"))
+    # A function may ask a server of its own.
+    assert is_alive(spark, UserFunctionError(said))
 
 
 def test_a_process_that_died_and_one_that_lives(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,6 +18,7 @@ from penstock.common.configuration.options import PYTHON_EXECUTABLE
 from penstock.common.configuration.remarks import say_once
 from penstock.errors import (
     JavaProcessLostError,
+    JobFailedError,
     PenstockError,
     SessionLostError,
     SparkPackageError,
@@ -248,7 +249,7 @@ def is_alive(spark: SparkSession, error: PenstockError | None = None) -> bool:
         spark: The session.
         error: What it failed with last.
     """
-    if error is not None and _GONE.search(error.message):
+    if isinstance(error, JobFailedError) and _GONE.search(error.message):
         return False
     try:
         spark.range(1).schema  # noqa: B018 - asks the JVM, and runs nothing
