@@ -222,6 +222,15 @@ def test_the_token_of_a_server_comes_from_the_environment(
     assert "hunter2" not in output
 
 
+@pytest.mark.parametrize("url", ["sc://host:15002;token=hunter2", "http://host/;token=hunter2"])
+def test_of_a_server_that_is_none_no_token_is_told(
+    run: Run, servers: Servers, monkeypatch: pytest.MonkeyPatch, url: str
+) -> None:
+    monkeypatch.setenv("SPARK_REMOTE", url)
+    code, _, said = run("show", "--checkpoint-dir", "/checkpoints/fares")
+    assert (code, "host" in said, "hunter2" in said) == (2, True, False)
+
+
 def test_a_job_is_found_by_its_location(
     run: Run, servers: Servers, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -93,8 +93,10 @@ def hosted_job(server: str | None, location: str) -> FoundJob:
     """
     named = server or os.environ.get(_REMOTE, "")
     if _place(named) is None:
+        # What follows may be a secret.
+        shown = named.partition(";")[0]
         raise JobsNotReachableError(
-            f"{named!r} is no server of Spark Connect." if named else "No server is named.",
+            f"{shown!r} is no server of Spark Connect." if named else "No server is named.",
             hint="Name the server that the job runs on, as sc://host:15002, with --address or in the environment variable "
             f"{_REMOTE}.",
         )
