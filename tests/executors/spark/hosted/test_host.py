@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import pickle
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from penstock.common import Configuration, JobStatus
+from penstock.checkpoint.storage import LocalStorage
+from penstock.common import Configuration
+from penstock.common.epoch_listener import JobEnded
+from penstock.common.job_status import JobStatus
+from penstock.common.running_job import JobProgress
 from penstock.datastream import StreamExecutionEnvironment
-from penstock.errors import CheckpointNotWritableError, KafkaClientNotFoundError
-from penstock.executors.spark.hosted import host
+from penstock.errors import CheckpointNotWritableError, KafkaClientNotFoundError, PenstockError
+from penstock.executors.driver.reports.task_lines import TaskLines
+from penstock.executors.port import JobRequest
+from penstock.executors.spark.hosted import host, reports
+from penstock.executors.spark.hosted.host import Host
 from penstock.executors.spark.hosted.reports import Report, told_in
 from penstock.executors.spark.hosted.travel import Views, packed, packed_for
 from penstock.runtime.job_files.job_files import JobFiles
@@ -44,8 +52,8 @@ def reports_of(place: Path, submit: Any) -> list[Report]:
     return [pickle.loads(path.read_bytes()) for path in found if path.stat().st_size]
 
 
-def logged(reports: list[Report]) -> list[str]:
-    news = [told for report in reports for told in report.news if isinstance(told, TaskLines)]
+def logged(found: list[Report]) -> list[str]:
+    news = [told for report in found for told in report.news if isinstance(told, TaskLines)]
     return [str(line.attributes["msg"]) for told in news for line in told.lines]
 
 
@@ -56,9 +64,9 @@ def test_what_was_logged_and_the_end_of_a_job_are_reported(tmp_path: Path) -> No
             listener.on_job_ended(JobEnded("1" * 32, JobStatus.FINISHED, 3, None))
         return Job()
 
-    reports = reports_of(tmp_path, submit)
-    assert logged(reports) == ["The disk is slow."]
-    assert (reports[-1].status, reports[-1].error) == (JobStatus.FINISHED, None)
+    found = reports_of(tmp_path, submit)
+    assert logged(found) == ["The disk is slow."]
+    assert (found[-1].status, found[-1].error) == (JobStatus.FINISHED, None)
 
 
 def test_what_was_logged_before_a_start_that_failed_is_reported(tmp_path: Path) -> None:
@@ -66,10 +74,35 @@ def test_what_was_logged_before_a_start_that_failed_is_reported(tmp_path: Path) 
         LOG.warning("The disk is slow.")
         raise PenstockError("There is no disk.")
 
-    reports = reports_of(tmp_path, submit)
-    assert logged(reports) == ["The disk is slow."]
-    assert reports[-1].status is JobStatus.FAILED
-    assert "There is no disk." in str(reports[-1].error)
+    found = reports_of(tmp_path, submit)
+    assert logged(found) == ["The disk is slow."]
+    assert found[-1].status is JobStatus.FAILED
+    assert "There is no disk." in str(found[-1].error)
+
+
+def test_a_place_that_cannot_be_written_for_a_while_is_no_end_of_the_job(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reports, "_SECONDS_BETWEEN", 0.0)
+    errors = [CheckpointNotWritableError("full")] * 3
+    write, listeners = LocalStorage.write, list[Any]()
+
+    def write_at_last(storage: LocalStorage, name: str, chunks: Any) -> None:
+        if errors:
+            raise errors.pop()
+        write(storage, name, chunks)
+        listeners.pop().on_job_ended(JobEnded("1" * 32, JobStatus.FINISHED, 3, None))
+        monkeypatch.undo()
+
+    def submit(request: JobRequest, _: Any) -> Any:
+        LOG.warning("The disk is slow.")
+        listeners.extend(request.listeners)
+        monkeypatch.setattr(LocalStorage, "write", write_at_last)
+        return Job()
+
+    found = reports_of(tmp_path, submit)
+    assert logged(found) == ["The disk is slow."]
+    assert found[-1].status is JobStatus.FINISHED
 
 
 @pytest.fixture(autouse=True)
@@ -78,7 +111,7 @@ def _in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(host, "keep_sessions_open", lambda *_: None)
 
 
-def run_at(location: Path) -> None:
+def run_at(location: Path, before_it_fails: Callable[[], None] = lambda: None) -> None:
     """Run a job that cannot begin."""
     env = StreamExecutionEnvironment.get_execution_environment()
     env.from_collection([1]).print()
@@ -89,6 +122,7 @@ def run_at(location: Path) -> None:
     session: Any = None
 
     def submit(*_: Any) -> Any:
+        before_it_fails()
         raise KafkaClientNotFoundError("no client")
 
     before = sys.stdout
@@ -112,4 +146,15 @@ def test_a_location_that_cannot_be_written_is_told_by_the_error_of_the_query(
     (tmp_path / "file").touch()
     with pytest.raises(RuntimeError) as raised:
         run_at(tmp_path / "file" / "job")
+    assert isinstance(told_in(str(raised.value)), CheckpointNotWritableError)
+
+
+def test_an_end_that_cannot_be_reported_is_told_by_the_error_of_the_query(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any) -> None:
+        raise CheckpointNotWritableError("full")
+
+    with pytest.raises(RuntimeError) as raised:
+        run_at(tmp_path, lambda: monkeypatch.setattr(LocalStorage, "write", refuse))
     assert isinstance(told_in(str(raised.value)), CheckpointNotWritableError)

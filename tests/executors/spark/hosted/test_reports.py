@@ -5,13 +5,19 @@ from __future__ import annotations
 import pickle
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from penstock.checkpoint.storage import LocalStorage
 from penstock.common.job_status import JobStatus
 from penstock.common.running_job import JobProgress
-from penstock.errors import JobFailedError, PenstockError, UserFunctionError
+from penstock.errors import (
+    CheckpointNotWritableError,
+    JobFailedError,
+    PenstockError,
+    UserFunctionError,
+)
 from penstock.executors.driver.recovery.restarts import Restart
 from penstock.executors.spark.hosted import reports
 from penstock.executors.spark.hosted.reports import (
@@ -89,6 +95,22 @@ def test_the_first_report_comes_at_once_and_others_when_there_is_news(
     writer.write()
     assert names(tmp_path) == ["00000000", "00000001"]
     assert [news.number for news in read(tmp_path, "00000001").news] == [1]  # type: ignore[union-attr]
+
+
+def test_a_report_that_could_not_be_written_comes_before_later_news(
+    writer: ReportWriter, tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer.hear(restart(1))
+    with monkeypatch.context() as away:
+        away.setattr(LocalStorage, "write", Mock(side_effect=CheckpointNotWritableError("full")))
+        with pytest.raises(CheckpointNotWritableError):
+            writer.write()
+    writer.hear(restart(2))
+    clock.now += 0.4
+    writer.write()
+    writer.end(JobStatus.FINISHED, None)
+    told = [read(tmp_path, name).news for name in names(tmp_path)]
+    assert [[news.number for news in some] for some in told] == [[1], [2]]  # type: ignore[union-attr]
 
 
 def test_without_news_there_is_one_sign_of_life(

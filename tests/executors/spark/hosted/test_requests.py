@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from penstock.checkpoint.storage import LocalStorage
-from penstock.errors import SavepointError
+from penstock.errors import CheckpointNotReadableError, SavepointError
 from penstock.executors.spark.hosted import requests
 from penstock.executors.spark.hosted.reports import Answer
 from penstock.executors.spark.hosted.requests import (
@@ -116,6 +116,20 @@ def test_what_spark_has_not_moved_to_its_place_is_not_there_yet(place: Place) ->
     place.requests.look()
     place.requests.finish()
     assert place.job.did == []
+
+
+def test_what_cannot_be_read_for_a_while_is_done_then(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any) -> bytes:
+        raise CheckpointNotReadableError("away")
+
+    place.write("a", what=CHECKPOINT)
+    with monkeypatch.context() as away:
+        away.setattr(LocalStorage, "read", refuse)
+        with pytest.raises(CheckpointNotReadableError):
+            place.requests.look()
+    assert place.answer("a") == Answer(7)
 
 
 def test_a_savepoint_comes_with_its_arguments_and_its_error(place: Place) -> None:

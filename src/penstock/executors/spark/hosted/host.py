@@ -85,7 +85,11 @@ class Host:
         self._reports.write()
 
     def run(self) -> None:
-        """Run the job to its end, whatever that is."""
+        """Run the job to its end, whatever that is.
+
+        Raises:
+            PenstockError: If that cannot be reported.
+        """
         try:
             self._job = self._submit(self._given.request, self._observed)
         except Exception as error:  # noqa: BLE001 - the client raises it
@@ -93,7 +97,8 @@ class Host:
             self._reports.end(JobStatus.FAILED, error)
             return
         self._log.listen()
-        self._forget_others()
+        with suppress(OSError):  # the next driver does it
+            self._forget_others()
         requests = Requests(
             self._storage, f"{REQUESTS}/{self._given.folder}", self._job, self._reports.answer
         )
@@ -101,11 +106,13 @@ class Host:
         seconds = _LOOK_SECONDS if is_local else _LOOK_SECONDS_IN_STORE
         looked = 0.0
         while not self._end.has_come.wait(_POLL_SECONDS):
-            if time.monotonic() - looked > seconds:
-                looked = time.monotonic()
-                requests.look()
-                self._tell_log()
-            self._reports.write()
+            # A place that is full or away for a while fails epochs, after which the job itself is restarted, or not.
+            with suppress(OSError):
+                if time.monotonic() - looked > seconds:
+                    looked = time.monotonic()
+                    self._tell_log()
+                    requests.look()
+                self._reports.write()
         requests.finish()
         self._tell_log()
         ended = self._end.job
@@ -149,10 +156,10 @@ def run_job(payload: bytes, spark: SparkSession, submit: Submit) -> None:
     try:
         host = Host(given, submit)
         host.begin()
+        host.run()
     except PenstockError as error:
         # Nobody reads a report that cannot be written; the error of a query is read.
         raise RuntimeError(in_text(error)) from error
-    host.run()
 
 
 def _end_with_parent() -> None:

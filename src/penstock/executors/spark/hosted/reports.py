@@ -132,6 +132,7 @@ class ReportWriter:
         self._lock = threading.Lock()
         self._news: list[News] = []
         self._answers: dict[str, Answer] = {}
+        self._unwritten: bytes | None = None
         self._told: list[str] = []
         self._sign: ReportName | None = None
         self._beats = 0
@@ -155,15 +156,20 @@ class ReportWriter:
             self._answers[request] = answer
 
     def write(self) -> None:
-        """Write a report, if one is due."""
+        """Write a report, if one is due.
+
+        Raises:
+            OSError: If it cannot be written; then another call does it.
+        """
         since = time.monotonic() - self._at
         with self._lock:
-            has_news = bool(self._news or self._answers) or not self._has_begun
+            has_news = bool(self._news or self._answers or self._unwritten) or not self._has_begun
         if since < (_SECONDS_BETWEEN if has_news else _SECONDS_IDLE):
             return
         self._has_begun = True
         if has_news:
-            self._write(ReportName(self._next), self._report())
+            self._unwritten = self._unwritten or _pickled(self._report())
+            self._write(ReportName(self._next), self._unwritten)
         else:
             self._beat()
 
@@ -177,26 +183,37 @@ class ReportWriter:
         return Report(tuple(news), progress, view, answers)
 
     def end(self, status: JobStatus, error: BaseException | None) -> None:
-        """Write the last report."""
-        last = self._report()
-        found = None if error is None else portable(error)
-        self._write(ReportName(self._next, is_end=True), replace(last, status=status, error=found))
+        """Write the last report.
 
-    def _write(self, name: ReportName, report: Report) -> None:
-        self._put(name, [pickle.dumps(report, pickle.HIGHEST_PROTOCOL)])
+        Raises:
+            OSError: If it cannot be written.
+        """
+        if self._unwritten is not None:
+            self._write(ReportName(self._next), self._unwritten)
+        found = None if error is None else portable(error)
+        last = replace(self._report(), status=status, error=found)
+        self._write(ReportName(self._next, is_end=True), _pickled(last))
+
+    def _write(self, name: ReportName, content: bytes) -> None:
+        self._put(name, [content])
+        self._unwritten = None
         self._told.append(f"{self._folder}/{name}")
         self._next += 1
         if len(self._told) > _MOST:
             self._storage.delete([self._told.pop(0)])
 
     def _beat(self) -> None:
-        before = self._sign
         self._beats += 1
-        self._sign = ReportName(self._next, self._beats)
-        self._put(self._sign, [])
+        sign = ReportName(self._next, self._beats)
+        self._put(sign, [])
+        before, self._sign = self._sign, sign
         if before is not None:
             self._storage.delete([f"{self._folder}/{before}"])
 
     def _put(self, name: ReportName, content: list[bytes]) -> None:
-        self._storage.write(f"{self._folder}/{name}", content)
         self._at = time.monotonic()
+        self._storage.write(f"{self._folder}/{name}", content)
+
+
+def _pickled(report: Report) -> bytes:
+    return pickle.dumps(report, pickle.HIGHEST_PROTOCOL)

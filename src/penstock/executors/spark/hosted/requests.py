@@ -49,14 +49,18 @@ class Requests:
         self._threads: list[threading.Thread] = []
 
     def look(self) -> None:
-        """Take up what is asked for now, and delete what was written to its end and is taken up."""
+        """Take up what is asked for now, and delete what was written to its end and is taken up.
+
+        Raises:
+            OSError: If that cannot be read; then another call takes it up.
+        """
         written = set()
         for name in self._storage.names(self._folder):
             request, _, file = name.removeprefix(f"{self._folder}/").partition("/")
             # Spark writes it elsewhere, and then moves it here.
             if file.startswith("part-") and request not in self._seen:
-                self._seen.add(request)
                 asked = json.loads(self._storage.read(name))
+                self._seen.add(request)
                 thread = threading.Thread(target=self._do, args=(request, asked), daemon=True)
                 self._threads.append(thread)
                 thread.start()
