@@ -55,7 +55,7 @@ def _unpacked(digest: str, code: bytes) -> str:
             os.rename(draft, folder)
         # It is in use until this process ends, however that comes.
         fcntl.flock(os.open(folder, os.O_RDONLY), fcntl.LOCK_SH)
-        for entry in os.scandir(above):
+        for entry in list(os.scandir(above)):
             if entry.is_dir() and entry.name != digest:
                 _delete_unless_used(entry.path)
     return folder

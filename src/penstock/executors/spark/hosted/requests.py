@@ -55,6 +55,7 @@ class Requests:
             OSError: If that cannot be read; then another call takes it up.
         """
         written = set()
+        self._threads = [thread for thread in self._threads if thread.is_alive()]
         for name in self._storage.names(self._folder):
             request, _, file = name.removeprefix(f"{self._folder}/").partition("/")
             # Spark writes it elsewhere, and then moves it here.
