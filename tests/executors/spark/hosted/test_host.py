@@ -20,6 +20,7 @@ from penstock.errors import CheckpointNotWritableError, KafkaClientNotFoundError
 from penstock.executors.driver.reports.task_lines import TaskLines
 from penstock.executors.port import JobRequest
 from penstock.executors.spark.hosted import host, reports
+from penstock.executors.spark.hosted.attached.plain_reports import plain
 from penstock.executors.spark.hosted.host import Host
 from penstock.executors.spark.hosted.reports import Report, told_in
 from penstock.executors.spark.hosted.travel import Views, packed, packed_for
@@ -146,7 +147,7 @@ def test_a_location_that_cannot_be_written_is_told_by_the_error_of_the_query(
     (tmp_path / "file").touch()
     with pytest.raises(RuntimeError) as raised:
         run_at(tmp_path / "file" / "job")
-    assert isinstance(told_in(str(raised.value)), CheckpointNotWritableError)
+    assert isinstance(told_in(str(raised.value), plain), CheckpointNotWritableError)
 
 
 def test_an_end_that_cannot_be_reported_is_told_by_the_error_of_the_query(
@@ -157,4 +158,4 @@ def test_an_end_that_cannot_be_reported_is_told_by_the_error_of_the_query(
 
     with pytest.raises(RuntimeError) as raised:
         run_at(tmp_path, lambda: monkeypatch.setattr(LocalStorage, "write", refuse))
-    assert isinstance(told_in(str(raised.value)), CheckpointNotWritableError)
+    assert isinstance(told_in(str(raised.value), plain), CheckpointNotWritableError)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import os
+import pickle
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,6 +19,7 @@ from penstock.common.running_job import JobProgress
 from penstock.errors import (
     CheckpointNotWritableError,
     JobDriverLostError,
+    PenstockError,
     ReportsMissedError,
     UserFunctionError,
     WorkerPythonError,
@@ -180,6 +185,21 @@ def test_what_the_driver_could_not_report_comes_in_the_error_of_its_query() -> N
     with pytest.raises(CheckpointNotWritableError, match="full"):
         run(stopped())
     assert not run.is_lost
+
+
+def test_what_an_error_says_is_not_run(tmp_path: Path) -> None:
+    class Forged:
+        def __reduce__(self) -> Any:
+            return os.mkdir, (str(tmp_path / "made"),)
+
+    query = FakeQuery()
+    query.isActive = False
+    forged = base64.b64encode(pickle.dumps(Forged())).decode()
+    query.exception = lambda: ValueError(f"wrong: <penstock:{forged}>")  # type: ignore[method-assign]
+    run, _ = run_of(FakeMailbox(), query)
+    with pytest.raises(PenstockError):
+        run(stopped())
+    assert not (tmp_path / "made").exists()
 
 
 def test_a_driver_that_another_client_has_started_is_known_by_its_signs_of_life(

@@ -20,6 +20,7 @@ from penstock.errors import (
 )
 from penstock.executors.driver.recovery.restarts import Restart
 from penstock.executors.spark.hosted import reports
+from penstock.executors.spark.hosted.attached.plain_reports import plain
 from penstock.executors.spark.hosted.reports import (
     Answer,
     Report,
@@ -182,8 +183,8 @@ def test_an_error_that_pickles_stays_what_it_is() -> None:
 def test_an_error_comes_in_a_text_where_no_report_can_be_written() -> None:
     text = in_text(UserFunctionError("no", hint="so"))
     assert text.startswith("UserFunctionError: no")
-    found = told_in(f"Spark says:\n{text}\n  at a.b(c:1)")
+    found = told_in(f"Spark says:\n{text}\n  at a.b(c:1)", plain)
     assert isinstance(found, UserFunctionError)
     assert (found.message, found.hint) == ("no", "so")
-    assert told_in("Spark says: no") is None
-    assert told_in(in_text(ValueError("no"))) is None
+    assert told_in("Spark says: no", plain) is None
+    assert told_in(in_text(ValueError("no")), plain) is None

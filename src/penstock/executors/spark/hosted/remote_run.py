@@ -16,6 +16,7 @@ from penstock.errors import JobDriverLostError, PenstockError, ReportsMissedErro
 from penstock.executors.driver.epoch_feed import EpochFeed, EpochResult
 from penstock.executors.driver.reports.job_view import JobView
 from penstock.executors.spark.failures import as_penstock_error, spark_errors
+from penstock.executors.spark.hosted.attached.plain_reports import plain
 from penstock.executors.spark.hosted.mailbox import Mailbox
 from penstock.executors.spark.hosted.reports import Answer, Report, told_in
 from penstock.executors.spark.hosted.requests import CANCEL, STOP
@@ -157,7 +158,7 @@ class RemoteRun:
     def _lost(self, query: StreamingQuery | None) -> PenstockError:
         reason = None if query is None else query.exception()
         if reason is not None:
-            told = told_in(str(reason))
+            told = told_in(str(reason), plain)
             if told is not None:
                 return told
             found = as_penstock_error(reason, self._title)

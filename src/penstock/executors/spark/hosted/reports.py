@@ -107,10 +107,15 @@ def in_text(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}\n<penstock:{pickled}>"
 
 
-def told_in(text: str) -> PenstockError | None:
-    """Return the error that is in a text; None if there is none."""
-    found = _TOLD.search(text)
-    error = None if found is None else pickle.loads(base64.b64decode(found[1]))
+def told_in(text: str, read: Callable[[bytes], Any]) -> PenstockError | None:
+    """Return the error that is in a text; None if there is none.
+
+    Args:
+        text: The text, in which there may be records, too.
+        read: Makes an error of a pickle that somebody else may have written.
+    """
+    found = _TOLD.findall(text)
+    error = read(base64.b64decode(found[-1])) if found else None
     return error if isinstance(error, PenstockError) else None
 
 

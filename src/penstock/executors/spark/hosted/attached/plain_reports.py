@@ -49,7 +49,7 @@ class Unknown(JobFailedError):
         """Take elements."""
 
 
-class _ReportUnpickler(pickle.Unpickler):
+class _PlainUnpickler(pickle.Unpickler):
     """Makes what reports are made of, and puts an `Unknown` where anything else would be."""
 
     def find_class(self, module: str, name: str, /) -> Any:
@@ -79,5 +79,10 @@ def plain_report(content: bytes) -> Report:
     Args:
         content: What is in its file.
     """
-    found: Report = _ReportUnpickler(io.BytesIO(content)).load()
+    found: Report = plain(content)
     return found
+
+
+def plain(content: bytes) -> Any:
+    """Return what is in a pickle, without what is neither penstock's nor plain."""
+    return _PlainUnpickler(io.BytesIO(content)).load()
