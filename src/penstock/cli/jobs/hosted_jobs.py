@@ -64,7 +64,7 @@ class HostedClient:
         """
         from penstock.executors.driver.rest.exchange import Request, RequestRefusedError
 
-        if path.endswith("/view") and not self._job.has_ended:
+        if path.endswith("/view"):
             self._job.look()
             # The other has what it showed a moment ago.
             self._api = self._new_api()

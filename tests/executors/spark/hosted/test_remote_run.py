@@ -21,6 +21,7 @@ from penstock.errors import (
     JobDriverLostError,
     PenstockError,
     ReportsMissedError,
+    SavepointError,
     UserFunctionError,
     WorkerPythonError,
 )
@@ -296,7 +297,7 @@ def test_an_answer_comes_back(error: Exception | None) -> None:
 def test_what_is_asked_for_of_a_job_that_ends_meanwhile_is_an_error() -> None:
     run, _ = run_of(FakeMailbox(Found([END])), FakeQuery())
     run(stopped())
-    with pytest.raises(JobDriverLostError, match="has ended before"):
+    with pytest.raises(SavepointError, match="has ended before"):
         run.ask("savepoint")
 
 

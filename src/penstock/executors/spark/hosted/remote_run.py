@@ -12,7 +12,13 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.common.job_status import JobStatus
 from penstock.common.running_job import JobProgress
-from penstock.errors import JobDriverLostError, PenstockError, ReportsMissedError, WorkerPythonError
+from penstock.errors import (
+    JobDriverLostError,
+    PenstockError,
+    ReportsMissedError,
+    SavepointError,
+    WorkerPythonError,
+)
 from penstock.executors.driver.epoch_feed import EpochFeed, EpochResult
 from penstock.executors.driver.reports.job_view import JobView
 from penstock.executors.spark.failures import as_penstock_error, spark_errors
@@ -187,7 +193,7 @@ class RemoteRun:
         """Ask the driver's side for something, and return what it gives.
 
         Raises:
-            JobDriverLostError: If it ends before.
+            SavepointError: If it ends before.
             PenstockError: What it raised.
         """
         with self._answered:
@@ -208,8 +214,8 @@ class RemoteRun:
             raise answer.error
         return answer.found
 
-    def _ended_before(self) -> JobDriverLostError:
-        return JobDriverLostError(
+    def _ended_before(self) -> SavepointError:
+        return SavepointError(
             f"{self._title} has ended before it did what it was asked for.",
             hint="See how it has ended: wait() returns or raises it.",
         )

@@ -76,6 +76,14 @@ def test_it_is_asked_how_the_job_is_doing(driver: Driver, tmp_path: Path) -> Non
     assert job.progress().records_in > before
 
 
+def test_of_a_job_that_has_ended_nothing_new_is_said(driver: Driver, tmp_path: Path) -> None:
+    job = attached(tmp_path)
+    driver.job.stop()
+    assert job.wait().status is JobStatus.FINISHED
+    job.look()
+    assert job.progress().status is JobStatus.FINISHED
+
+
 def test_a_job_is_stopped(driver: Driver, tmp_path: Path) -> None:
     job = JobClient(attached(tmp_path))
     job.stop().result()

@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
 
@@ -122,7 +123,8 @@ class AttachedJob:
 
     def look(self) -> None:
         """Have it said how the job is doing now: by itself that is said only when something has happened."""
-        self._ask(LOOK)
+        with suppress(SavepointError):  # it has ended, and has said how
+            self._ask(LOOK)
 
     def _ask(self, what: str, **more: Any) -> Any:
         if self.has_ended:
