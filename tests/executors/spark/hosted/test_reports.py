@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
 import pytest
 
+from penstock.checkpoint.epoch_record import EpochRecord
 from penstock.checkpoint.storage import LocalStorage
 from penstock.common.job_status import JobStatus
 from penstock.common.running_job import JobProgress
@@ -18,9 +20,10 @@ from penstock.errors import (
     PenstockError,
     UserFunctionError,
 )
+from penstock.executors.driver.epoch_feed import EpochResult
 from penstock.executors.driver.recovery.restarts import Restart
 from penstock.executors.spark.hosted import reports
-from penstock.executors.spark.hosted.attached.plain_reports import plain
+from penstock.executors.spark.hosted.attached.plain_reports import plain, plain_report
 from penstock.executors.spark.hosted.reports import (
     Answer,
     Report,
@@ -173,6 +176,23 @@ def test_an_error_that_does_not_pickle_comes_as_a_text(
     errors = [last.error, last.progress.last_error, last.news[0].error, last.answers["a"].error]  # type: ignore[union-attr]
     assert [type(error) for error in errors] == [JobFailedError] * 4
     assert [str(error).partition(":")[0] for error in errors] == ["OwnError"] * 4
+
+
+def test_results_of_a_class_in_a_function_are_told_with_its_code(
+    writer: ReportWriter, tmp_path: Path
+) -> None:
+    @dataclass
+    class Sale:
+        amount: int
+
+    writer.hear(EpochResult(EpochRecord(3), collected=[("1", [Sale(7)])]))
+    writer.write()
+    (told,) = read(tmp_path, "00000000").news
+    assert isinstance(told, EpochResult)
+    assert told.collected == [("1", [Sale(7)])]
+    (passed_over,) = plain_report((tmp_path / "reports" / "1" / "00000000").read_bytes()).news
+    assert isinstance(passed_over, EpochResult)
+    assert passed_over.record == told.record
 
 
 def test_an_error_that_pickles_stays_what_it_is() -> None:

@@ -15,9 +15,10 @@ from penstock.checkpoint.storage import Storage
 from penstock.common.job_status import JobStatus
 from penstock.common.running_job import JobProgress
 from penstock.errors import JobFailedError, PenstockError
-from penstock.executors.driver.epoch_feed import News
+from penstock.executors.driver.epoch_feed import EpochResult, News
 from penstock.executors.driver.recovery.restarts import Restart
 from penstock.executors.driver.reports.job_view import JobView
+from penstock.runtime.job_pickle import dump_code, load_code
 
 REPORTS: Final = "reports"
 """The folder of what drivers report."""
@@ -221,4 +222,30 @@ class ReportWriter:
 
 
 def _pickled(report: Report) -> bytes:
-    return pickle.dumps(report, pickle.HIGHEST_PROTOCOL)
+    try:
+        return pickle.dumps(report, pickle.HIGHEST_PROTOCOL)
+    except Exception:  # noqa: BLE001 - pickling runs the user's code
+        news = tuple(map(_with_code, report.news))
+        return pickle.dumps(replace(report, news=news), pickle.HIGHEST_PROTOCOL)
+
+
+def _with_code(news: News) -> News:
+    """Return news whose results bring along what cannot be imported, such as a class that is in a function."""
+    if not isinstance(news, EpochResult):
+        return news
+    collected: Any = [(collect_id, _WithCode(values)) for collect_id, values in news.collected]
+    return replace(news, collected=collected)
+
+
+class _WithCode:
+    """Is pickled together with its code, and read as what it was made of.
+
+    Args:
+        values: What that is.
+    """
+
+    def __init__(self, values: Any) -> None:
+        self._values = values
+
+    def __reduce__(self) -> tuple[Callable[[bytes], Any], tuple[bytes]]:
+        return load_code, (dump_code(self._values),)
