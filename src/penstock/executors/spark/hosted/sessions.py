@@ -27,10 +27,11 @@ def session_with_id(spark: SparkSession, session_id: str) -> Any:
     given: Any = spark
     if given.session_id == session_id:
         return spark
-    if session_id not in _KNOWN:
+    found = _KNOWN.get(session_id)
+    if found is None:
         url = f"{os.environ[_LOCAL_URL]};session_id={session_id}"
-        _KNOWN[session_id] = type(given).builder.remote(url).create()
-    return _KNOWN[session_id]
+        found = _KNOWN[session_id] = type(given).builder.remote(url).create()
+    return found
 
 
 def keep_sessions_open(spark: SparkSession, session_id: str) -> None:
