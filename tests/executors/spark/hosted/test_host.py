@@ -70,6 +70,30 @@ def test_what_was_logged_and_the_end_of_a_job_are_reported(tmp_path: Path) -> No
     assert (found[-1].status, found[-1].error) == (JobStatus.FINISHED, None)
 
 
+def test_what_earlier_drivers_reported_is_deleted_once_their_clients_have_read_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    last = tmp_path / "reports" / "0-1-2" / "00000007.end"
+    last.parent.mkdir(parents=True)
+    last.write_bytes(b"the end")
+    forget = Host._forget_others
+    ends: list[Any] = []
+
+    def forget_and_end(running: Host) -> None:
+        assert last.exists()
+        forget(running)
+        ends[0].on_job_ended(JobEnded("1" * 32, JobStatus.FINISHED, 3, None))
+
+    def submit(request: JobRequest, _: Any) -> Any:
+        ends.extend(request.listeners)
+        return Job()
+
+    monkeypatch.setattr(Host, "_forget_others", forget_and_end)
+    monkeypatch.setattr(host, "_SECONDS_FOR_LAST_WORDS", 0.0)
+    assert reports_of(tmp_path, submit)[-1].status is JobStatus.FINISHED
+    assert not last.exists()
+
+
 def test_what_was_logged_before_a_start_that_failed_is_reported(tmp_path: Path) -> None:
     def submit(*_: Any) -> Any:
         LOG.warning("The disk is slow.")

@@ -215,6 +215,29 @@ def test_a_driver_that_another_client_has_started_is_known_by_its_signs_of_life(
         run(stopped())
 
 
+def test_a_place_that_cannot_be_read_for_a_while_is_read_later(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    mailbox = FakeMailbox(Found([TOLD]), Found([END]))
+    look, failures = mailbox.new, [OSError("away"), OSError("still away")]
+
+    def away() -> Found:
+        if failures:
+            raise failures.pop()
+        return look()
+
+    mailbox.new = away  # type: ignore[method-assign]
+    monkeypatch.setattr(remote_run, "is_alive", lambda *_: True)
+    run, _ = run_of(mailbox)
+    run(stopped())
+    assert run.is_over
+
+    failures[:] = [OSError("away")]
+    monkeypatch.setattr(remote_run, "_SECONDS_UNREAD", -1.0)
+    with pytest.raises(PenstockError, match="away"):
+        run_of(mailbox)[0](stopped())
+
+
 def test_a_client_that_is_paused_while_it_looks_looks_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

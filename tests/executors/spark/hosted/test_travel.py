@@ -113,3 +113,10 @@ def test_places_do_not_depend_on_the_folder_of_a_process(
 def test_a_stream_needs_a_location() -> None:
     with pytest.raises(StreamingOnConnectError, match="no checkpoint location"):
         _location_of(request_with())
+
+
+def test_a_location_that_spark_takes_for_a_pattern_is_refused(tmp_path: Path) -> None:
+    place = str(tmp_path / "state[1]")
+    with pytest.raises(StreamingOnConnectError, match="pattern") as raised:
+        _location_of(request_with(**{"execution.checkpointing.dir": place}))
+    assert place in raised.value.message

@@ -29,6 +29,7 @@ from penstock.executors.spark.hosted.travel import Travelling, unpacked
 
 _POLL_SECONDS: Final = 0.05
 _LOOK_SECONDS: Final = 0.2
+_SECONDS_FOR_LAST_WORDS: Final = 60.0
 _LOOK_SECONDS_IN_STORE: Final = 1.0
 """Each look is a request, which costs money."""
 
@@ -97,14 +98,12 @@ class Host:
             self._reports.end(JobStatus.FAILED, error)
             return
         self._log.listen()
-        with suppress(OSError):  # the next driver does it
-            self._forget_others()
         requests = Requests(
             self._storage, f"{REQUESTS}/{self._given.folder}", self._job, self._reports.answer
         )
         is_local = isinstance(self._storage, LocalStorage)
         seconds = _LOOK_SECONDS if is_local else _LOOK_SECONDS_IN_STORE
-        looked = 0.0
+        looked, begun, has_forgotten = 0.0, time.monotonic(), False
         while not self._end.has_come.wait(_POLL_SECONDS):
             # A place that is full or away for a while fails epochs, after which the job itself is restarted, or not.
             with suppress(OSError):
@@ -113,6 +112,9 @@ class Host:
                     self._tell_log()
                     requests.look()
                 self._reports.write()
+                if not has_forgotten and time.monotonic() - begun > _SECONDS_FOR_LAST_WORDS:
+                    has_forgotten = True
+                    self._forget_others()
         requests.finish()
         self._tell_log()
         ended = self._end.job
@@ -125,7 +127,7 @@ class Host:
             self._reports.hear(lines)
 
     def _forget_others(self) -> None:
-        """Delete what earlier drivers reported: this one has the place now."""
+        """Delete what earlier drivers reported, which their clients have read: this one has the place now."""
         for folder in (REPORTS, REQUESTS):
             drivers = {name.split("/")[1] for name in self._storage.names(folder)}
             for driver in drivers - {self._given.folder}:

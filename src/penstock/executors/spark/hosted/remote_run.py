@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Final, Protocol
 
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -23,12 +24,13 @@ from penstock.executors.driver.epoch_feed import EpochFeed, EpochResult
 from penstock.executors.driver.reports.job_view import JobView
 from penstock.executors.spark.failures import as_penstock_error, spark_errors
 from penstock.executors.spark.hosted.attached.plain_reports import plain
-from penstock.executors.spark.hosted.mailbox import Mailbox
+from penstock.executors.spark.hosted.mailbox import Found, Mailbox
 from penstock.executors.spark.hosted.reports import Answer, Report, told_in
 from penstock.executors.spark.hosted.requests import CANCEL, STOP
 from penstock.executors.spark.session import is_alive, session_lost
 
 _SECONDS_FOR_CANCEL: Final = 10.0
+_SECONDS_UNREAD: Final = 60.0
 _SECONDS_WITHOUT_SIGN: Final = 30.0
 _MOST_TEXT: Final = 300
 
@@ -85,6 +87,7 @@ class RemoteRun:
         self._answers: dict[str, Answer] = {}
         self._answered = threading.Condition()
         self._has_ended = False
+        self._unread_since: float | None = None
 
     def __call__(self, stop: threading.Event) -> None:
         """Follow the job until it has ended; ask it to end once `stop` is set.
@@ -95,6 +98,7 @@ class RemoteRun:
             PenstockError: What the job failed with.
         """
         self.is_lost = self._has_ended = False
+        self._unread_since = None
         self._asked.clear()
         try:
             with spark_errors(self._title):
@@ -123,7 +127,7 @@ class RemoteRun:
             is_active = query is None or query.isActive
             # This process may be paused from here on, and what it then finds is as old.
             now = time.monotonic()
-            found = mailbox.new()
+            found = self._news_in(mailbox)
             for report in found.reports:
                 self._take(report)
                 if report.status is not None:
@@ -140,6 +144,19 @@ class RemoteRun:
                     query.stop()
                     return None
             stop.wait(mailbox.seconds) if not stop.is_set() else time.sleep(mailbox.seconds)
+
+    def _news_in(self, mailbox: Mailbox) -> Found:
+        """Look for news. A place that cannot be read for a moment says nothing of the job, which runs on."""
+        try:
+            found = mailbox.new()
+        except (OSError, PySparkException):
+            now = time.monotonic()
+            self._unread_since = self._unread_since or now
+            if now - self._unread_since > _SECONDS_UNREAD or not is_alive(self._spark):
+                raise
+            return Found([], lives=True)
+        self._unread_since = None
+        return found
 
     def _take(self, report: Report) -> None:
         for news in report.news:

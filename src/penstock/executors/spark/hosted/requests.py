@@ -60,7 +60,10 @@ class Requests:
             request, _, file = name.removeprefix(f"{self._folder}/").partition("/")
             # Spark writes it elsewhere, and then moves it here.
             if file.startswith("part-") and request not in self._seen:
-                asked = json.loads(self._storage.read(name))
+                try:
+                    asked = json.loads(self._storage.read(name))
+                except ValueError:  # it is not all there yet
+                    continue
                 self._seen.add(request)
                 thread = threading.Thread(target=self._do, args=(request, asked), daemon=True)
                 self._threads.append(thread)

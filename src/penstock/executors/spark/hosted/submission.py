@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import pickle
+import re
 import sys
 import time
 from collections.abc import Callable
@@ -16,7 +17,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from penstock.checkpoint.storage import Storage, open_storage
+from penstock.checkpoint.storage import LocalStorage, Storage, open_storage
 from penstock.common.configuration import options
 from penstock.common.plain_text import shown_name
 from penstock.common.running_job import RunningJob
@@ -41,6 +42,7 @@ from penstock.executors.spark.prepared_job import PreparedJob
 from penstock.graph.watermarks import refuse_alignment
 from penstock.runtime.planned.source_function import FunctionSource
 
+_PATTERN: Final = re.compile(r"[\[\]{}*?]")
 _LOG: Final = logging.getLogger("penstock")
 
 
@@ -85,7 +87,14 @@ def _location_of(request: JobRequest) -> Storage:
             "Its driver's side runs on the server, and reports there.",
             hint="Set execution.checkpointing.dir to a folder that the server and its workers reach.",
         )
-    return open_storage(whole_place(place))
+    storage = open_storage(whole_place(place))
+    if isinstance(storage, LocalStorage) and _PATTERN.search(storage.location):
+        raise StreamingOnConnectError(
+            f"{title} is to have its checkpoints at {storage.location}, which Spark, through which its client hears of it, "
+            "takes for a pattern of many paths.",
+            hint="Give it a location without any of the characters [ ] { } * ? in execution.checkpointing.dir.",
+        )
+    return storage
 
 
 def _refuse_functions(request: JobRequest) -> None:
