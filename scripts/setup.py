@@ -34,7 +34,7 @@ EXTRAS = {
     "demo": "spark,java,demo",
     "bench": "bench",
     "docs": "docs",
-    "test": "test",
+    "test": "test" if SPARK == "3.5" else "test,test-connect",
     "test-oldest": "test-oldest",
     "check": "lint",
     "dist": "dist",
