@@ -260,7 +260,7 @@ def test_a_job_is_found_by_its_location(
 def test_what_is_named_in_part_is_refused(
     run: Run, servers: Servers, arguments: tuple[str, ...], told: str
 ) -> None:
-    code, _, said = run("show", *(("fares",) if "--address" in arguments else ()), *arguments)
+    code, _, said = run("show", *arguments)
     assert code == 2
     assert told in said
     assert "Hint: " in said

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import socket
 from types import ModuleType
 from typing import Any
 
@@ -170,3 +171,16 @@ def test_a_package_of_the_client_that_is_not_installed_is_named(
     with pytest.raises(SparkPackageError, match="grpcio-status") as raised:
         session.session(None, Configuration())
     assert "pip install 'penstock[connect]'" in str(raised.value.hint)
+
+
+def test_a_server_that_is_not_there_is_told_of_at_once(caplog: pytest.LogCaptureFixture) -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    session._remark_on_silence(f"sc://127.0.0.1:{port}/;token=secret")
+    (said,) = caplog.messages
+    assert said.startswith(f"The server sc://127.0.0.1:{port} does not answer: ")
+    caplog.clear()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        session._remark_on_silence(f"sc://127.0.0.1:{server.getsockname()[1]}")
+    assert not caplog.messages

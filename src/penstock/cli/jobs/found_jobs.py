@@ -97,7 +97,7 @@ def find_job(
         JobsNotReachableError: If nothing answers.
         JobsRefusedError: If a token is missed.
     """
-    if wanted is None and location is None:
+    if wanted is None and location is None and not (address or "").startswith("sc://"):
         raise UnknownJobError(
             "No job is named.", hint="Name one: penstock list shows those that run."
         )

@@ -10,12 +10,12 @@ import threading
 import time
 from collections.abc import Callable, Container
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlsplit
 
 from penstock.cli.jobs.found_job import FoundJob
 from penstock.cli.jobs.rest_client import FIRST_REFUSAL, refused
 from penstock.cli.layout import harmless
 from penstock.common.plain_text import one_line
+from penstock.connect_url import place_of, without_parameters
 from penstock.errors import JobsNotReachableError, NoRunningJobError, PenstockError
 from penstock.job_notes import JobNote, drop_note, kept_notes
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from penstock.executors.spark.hosted.attached.attached_job import AttachedJob
 
 _REMOTE: Final = "SPARK_REMOTE"
-_PORT: Final = 15002
 _SECONDS_TO_CONNECT: Final = 2.0
 _SECONDS_TO_LOOK: Final = 20.0
 _MOST_TEXT: Final = 200
@@ -92,7 +91,7 @@ def hosted_job(server: str | None, location: str) -> FoundJob:
         JobsNotReachableError: If the server does not answer, or nothing says which it is.
     """
     named = server or os.environ.get(_REMOTE, "")
-    if _place(named) is None:
+    if place_of(named) is None:
         # What follows may be a secret.
         shown = named.partition(";")[0]
         raise JobsNotReachableError(
@@ -115,7 +114,7 @@ def noted_jobs(known: Container[str]) -> list[FoundJob]:
     Args:
         known: The ids of jobs that need not be looked for.
     """
-    notes = [note for note in kept_notes() if note.job_id not in known and _place(note.server)]
+    notes = [note for note in kept_notes() if note.job_id not in known and place_of(note.server)]
     if not notes:
         return []
     found: list[FoundJob] = []
@@ -141,17 +140,7 @@ def _unknown(note: JobNote, error: PenstockError | None) -> str:
 def _url_of(server: str) -> str:
     """Return the URL of a server, with the token of SPARK_REMOTE if that names the same one."""
     given = os.environ.get(_REMOTE, "")
-    return given if _place(given) == _place(server) else server
-
-
-def _place(url: str) -> tuple[str, int] | None:
-    """Return the host and the port that a URL of a server names; None if it is none."""
-    try:
-        parts = urlsplit(url)
-        port = parts.port or _PORT
-    except ValueError:
-        return None
-    return (parts.hostname, port) if parts.scheme == "sc" and parts.hostname else None
+    return given if place_of(given) == place_of(server) else server
 
 
 def _looked_at(
@@ -177,7 +166,7 @@ def _look(found: list[Any], number: int, server: str, location: str) -> None:
     try:
         _connect(server)
         job = _attach()(server, location)
-        client = HostedClient(job, _without_parameters(server), location)
+        client = HostedClient(job, without_parameters(server), location)
         (overview,) = client("/jobs/overview")["jobs"]
         found[number] = FoundJob(client, overview), None
     except PenstockError as error:
@@ -198,7 +187,7 @@ def _connect(server: str) -> None:
     Raises:
         JobsNotReachableError: If nothing does.
     """
-    place = _place(server)
+    place = place_of(server)
     assert place is not None
     try:
         with socket.create_connection(place, _SECONDS_TO_CONNECT) as connection:
@@ -214,7 +203,7 @@ def _connect(server: str) -> None:
 def _not_asked(server: str, error: Exception) -> JobsNotReachableError:
     said = one_line(str(error))[:_MOST_TEXT] or type(error).__name__
     return JobsNotReachableError(
-        f"{_without_parameters(server)} cannot be asked: {said}",
+        f"{without_parameters(server)} cannot be asked: {said}",
         hint="The command needs what a program needs there: pip install 'penstock[connect]', and in SPARK_REMOTE the token "
         "of the server, if it has one.",
     )
@@ -222,12 +211,6 @@ def _not_asked(server: str, error: Exception) -> JobsNotReachableError:
 
 def _silent(server: str, why: str = "") -> JobsNotReachableError:
     return JobsNotReachableError(
-        f"The server {_without_parameters(server)} does not answer{why}",
+        f"The server {without_parameters(server)} does not answer{why}",
         hint="See that it runs, and that its address leads there.",
     )
-
-
-def _without_parameters(server: str) -> str:
-    """Return the URL of a server without what may be a secret."""
-    parts = urlsplit(server)
-    return f"sc://{parts.netloc.rpartition('@')[2]}"

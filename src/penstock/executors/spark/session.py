@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
+import socket
 import sys
 import threading
 from collections.abc import Iterator, Sequence
@@ -16,6 +18,7 @@ from pyspark.sql import functions as sf
 from penstock.common.configuration.configuration import Configuration
 from penstock.common.configuration.options import PYTHON_EXECUTABLE
 from penstock.common.configuration.remarks import say_once
+from penstock.connect_url import place_of, without_parameters
 from penstock.errors import (
     JavaProcessLostError,
     JobFailedError,
@@ -49,6 +52,8 @@ from penstock.executors.spark.session_options import (
 )
 from penstock.executors.spark.versions.checks import check_session
 
+_LOG: Final = logging.getLogger("penstock")
+_SECONDS_TO_CONNECT: Final = 2.0
 _APPLICATION: Final = "spark.app.id"
 _PYTHON: Final = "PYSPARK_PYTHON"
 _GONE: Final = re.compile(r"stopped SparkContext|StatusCode\.UNAVAILABLE")
@@ -160,7 +165,9 @@ def _connected(server: str, configuration: Configuration) -> SparkSession:
     Raises:
         SparkPackageError: If the client lacks a package.
     """
-    if not server.startswith("sc://"):
+    if server.startswith("sc://"):
+        _remark_on_silence(server)
+    else:
         # It is to be started here.
         ensure_java()
         os.environ.setdefault(_PYTHON, sys.executable)
@@ -174,6 +181,21 @@ def _connected(server: str, configuration: Configuration) -> SparkSession:
             f"The client of Spark Connect lacks a package: {error}",
             hint="Run: pip install 'penstock[connect]'. With the whole of Spark: pip install 'pyspark[connect]'.",
         ) from error
+
+
+def _remark_on_silence(server: str) -> None:
+    """Say why a job that starts does not: Spark's client asks a server that is down for minutes, without a word."""
+    place = place_of(server)
+    if place is None:
+        return
+    try:
+        socket.create_connection(place, _SECONDS_TO_CONNECT).close()
+    except OSError as error:
+        _LOG.warning(
+            "The server %s does not answer: %s. Spark's client asks again for about ten minutes.",
+            without_parameters(server),
+            error,
+        )
 
 
 def _build(configuration: Configuration, packages: Sequence[str]) -> SparkSession:
