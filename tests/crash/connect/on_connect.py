@@ -24,7 +24,7 @@ from tests.servers.connect_server import ConnectServer
 from tests.servers.processes import Process, kill, processes
 
 KINDS: Final = ("driver", "relay", "workers", "client", "server")
-_SECONDS_FOR_EPOCH: Final = 90.0
+_SECONDS_FOR_EPOCH: Final = 240.0
 _WORDS: Final = ("to", "be", "or", "not", "that", "is")
 
 PROGRAM: Final = """
