@@ -17,7 +17,7 @@ from tests.executors.spark.clusters.test_connect_client import bare_python
 from tests.servers.connect_server import NEEDS_CONNECT, ConnectServer
 from tests.servers.s3_server import S3Server
 
-pytestmark = [NEEDS_CONNECT, pytest.mark.spark, pytest.mark.timeout(300)]
+pytestmark = [NEEDS_CONNECT, pytest.mark.spark, pytest.mark.timeout(600)]
 
 OF_CONNECT = ("google", "grpc", "grpc_status", "typing_extensions", "zstandard")
 """What Spark needs on a server for a function that is called for each micro-batch."""
@@ -320,7 +320,7 @@ class Programs:
             capture_output=True,
             text=True,
             check=False,
-            timeout=120,
+            timeout=240,
         )
         last = done.stdout.splitlines()[-1:]
         assert last, done.stderr
@@ -337,7 +337,7 @@ class Programs:
             capture_output=True,
             text=True,
             check=False,
-            timeout=120,
+            timeout=240,
         )
         return done.returncode, done.stdout, done.stderr
 
