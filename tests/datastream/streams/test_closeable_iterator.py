@@ -16,6 +16,7 @@ class FakeJob:
     """A job that ends when it is told to."""
 
     job_id = "0" * 32
+    name = "job"
 
     def __init__(self) -> None:
         self.ended = threading.Event()

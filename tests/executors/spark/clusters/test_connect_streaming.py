@@ -442,6 +442,64 @@ def test_a_job_outlives_its_client_and_is_found_again_by_the_same_program_alone(
     assert "this program follows it" in said
 
 
+def test_a_job_whose_client_is_gone_is_found_and_steered_without_its_program(
+    programs: Programs, server: ConnectServer
+) -> None:
+    job, _, _ = programs.run(LEFT)
+    _, listed, said = programs.command("list")
+    (line,) = [line for line in listed.splitlines() if line.startswith(job)]
+    assert line.split()[1:3] == ["counting", "RUNNING"], said
+    assert line.endswith(f"{server.url} {programs.folder}/checkpoints")
+
+    code, shown, said = programs.command("show", job)
+    assert code == 0, said
+    assert f"counting  {job}" in shown
+    assert "1 read" in shown
+    code, saved, said = programs.command("savepoint", job, "--to", f"{programs.folder}/saved")
+    assert code == 0, said
+    assert (Path(saved.strip()) / "epochs").is_dir()
+
+    found, _, _ = programs.run(ATTACHED)
+    number, again = found[4], found[5]
+    assert found == [
+        job,
+        "counting",
+        1,
+        ["to 1", "to 2"],
+        number,
+        again,
+        "FINISHED",
+        "NoRunningJobError",
+    ]
+    assert number >= 1
+    assert (Path(again) / "epochs").is_dir()
+
+    _, listed, said = programs.command("list")
+    assert job not in listed
+    assert said.count(server.url) == 0
+    assert list((programs.folder / "state" / "penstock" / "jobs").iterdir()) == []
+
+    found, _, _ = programs.run(STOPPED, settings={"name": "z", "least": 4})
+    assert found[0] == ["be 1", "to 1", "to 2", "to 3"]
+
+
+def test_a_job_is_stopped_by_its_location_and_its_failure_reaches_whoever_is_attached(
+    programs: Programs, server: ConnectServer
+) -> None:
+    programs.run(LEFT)
+    place = ("--address", server.url, "--checkpoint-dir", f"{programs.folder}/checkpoints")
+    code, saved, said = programs.command("stop", *place, "--to", f"{programs.folder}/saved")
+    assert code == 0, said
+    assert (Path(saved.strip()) / "epochs").is_dir()
+    code, _, said = programs.command("show", *place)
+    assert (code, "Hint: Give the location" in said) == (2, True)
+
+    programs.run(LEFT.replace('"f"', '"g"').replace("results(1)", "results(2)"))
+    (kind, error, text), _, _ = programs.run(WATCHED)
+    assert (kind, error) == ("JobClient", "UserFunctionError")
+    assert "ValueError: a wrong word" in text
+
+
 def test_files_that_penstock_reads_are_read_there_without_a_client(programs: Programs) -> None:
     job, _, _ = programs.run(PLANNED)
     (found, results), _, said = programs.run(PLANNED_FOLLOWED)

@@ -156,6 +156,21 @@ def test_drivers_that_start_at_once_all_have_their_code(server: Server) -> None:
         assert printed == "payload the session\n[]\n", said
 
 
+def test_a_function_for_partitions_brings_its_code_once_to_each_process(server: Server) -> None:
+    travels_by_code(carried)
+    pickled = server.place / "function"
+    function = carried.function_with("digest", code(), b"cpenstock.stub\ndoubled\n.")
+    pickled.write_bytes(cloudpickle.dumps(function))  # type: ignore[no-untyped-call]
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", CALL_TWICE, pickled],
+        env={"TMPDIR": str(server.place)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == "[2, 4] [6]\n1\n", done.stderr
+
+
 class FakeSession:
     session_id = "a"
 

@@ -1,7 +1,8 @@
-"""The driver's side of a job in a process of a server, without Spark."""
+"""The driver's side of a job on a server reports how it ended, and what it logged; without Spark."""
 
 from __future__ import annotations
 
+import logging
 import pickle
 import sys
 from collections.abc import Callable, Iterator
@@ -23,7 +24,7 @@ from penstock.executors.spark.hosted import host, reports
 from penstock.executors.spark.hosted.attached.plain_reports import plain
 from penstock.executors.spark.hosted.host import Host
 from penstock.executors.spark.hosted.reports import Report, told_in
-from penstock.executors.spark.hosted.travel import Views, packed, packed_for
+from penstock.executors.spark.hosted.travel import Travelling, Views, packed, packed_for
 from penstock.runtime.job_files.job_files import JobFiles
 
 LOG = logging.getLogger("penstock")

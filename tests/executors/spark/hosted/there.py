@@ -1,15 +1,13 @@
-"""The driver's side of a job without a server: it reports at a place, which a session of no Spark reads."""
+"""The driver's side of a job without a server: it reports at a place, which a client reads by itself."""
 
 from __future__ import annotations
 
 import dataclasses
 import threading
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.errors import PySparkException
 from tests.executors.driver.reports import views
 
 from penstock.checkpoint.storage import LocalStorage
@@ -18,65 +16,9 @@ from penstock.common.running_job import JobProgress
 from penstock.executors.driver.reports.job_view import JobView
 from penstock.executors.spark.hosted import living, remote_run, reports
 from penstock.executors.spark.hosted.attached import attached_job
+from penstock.executors.spark.hosted.client_files import FilesInStore
 from penstock.executors.spark.hosted.reports import REPORTS, REQUESTS, ReportWriter
 from penstock.executors.spark.hosted.requests import Requests
-
-
-class Files:
-    """A DataFrame of files, or one that is written as a text."""
-
-    def __init__(self, places: Sequence[str] = (), text: str = "") -> None:
-        self._places = [Path(place.removesuffix("/*")) for place in places]
-        self._is_of_folders = any(place.endswith("/*") for place in places)
-        self._text = text
-        self.write = self
-
-    def _files(self) -> list[Path]:
-        found: list[Path] = []
-        for place in self._places:
-            if not place.exists():
-                raise PySparkException(f"[PATH_NOT_FOUND] {place}")
-            folders = list(place.iterdir()) if self._is_of_folders else [place]
-            for folder in folders:
-                found += folder.iterdir() if folder.is_dir() else [folder]
-        return found
-
-    def inputFiles(self) -> list[str]:  # noqa: N802 - Spark's name
-        return [path.as_uri() for path in self._files()]
-
-    def select(self, *_: str) -> Files:
-        return self
-
-    def collect(self) -> list[tuple[str, bytes]]:
-        try:
-            return [(path.as_uri(), path.read_bytes()) for path in self._files()]
-        except FileNotFoundError as error:
-            raise PySparkException(f"FileNotFoundException {error}") from error
-
-    def coalesce(self, _: int) -> Files:
-        return self
-
-    def text(self, place: str) -> None:
-        Path(place).mkdir(parents=True)
-        draft = Path(place, ".draft")
-        draft.write_text(self._text)
-        draft.rename(Path(place, "part-0"))
-
-
-class NoSpark:
-    """A session that reads files, and writes one."""
-
-    def __init__(self) -> None:
-        self.read = self
-
-    def format(self, _: str) -> NoSpark:
-        return self
-
-    def load(self, places: str | list[str]) -> Files:
-        return Files([places] if isinstance(places, str) else places)
-
-    def createDataFrame(self, rows: list[tuple[str]], _: str) -> Files:  # noqa: N802 - Spark's name
-        return Files(text=rows[0][0])
 
 
 class JobThere:
@@ -157,6 +99,7 @@ def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(attached_job, "_SECONDS_FOR_SIGN", 5.0)
     monkeypatch.setattr(reports, "_SECONDS_IDLE", 0.01)
     monkeypatch.setattr(reports, "_SECONDS_BETWEEN", 0.01)
-    monkeypatch.setattr(remote_run, "_POLL_SECONDS", 0.005)
+    monkeypatch.setattr(FilesInStore, "seconds", 0.005)
+    monkeypatch.setattr(attached_job, "client_files", lambda _, storage: FilesInStore(storage))
     monkeypatch.setattr(remote_run, "is_alive", lambda *_: True)
     monkeypatch.setattr(attached_job, "_POLL_SECONDS", 0.005)

@@ -17,16 +17,44 @@ def host_of(digest: str, code: bytes, run: bytes, payload: bytes) -> Callable[[A
     """
 
     def host(batch: Any, _: int) -> None:
-        import os
         import pickle
-        import sys
 
-        folder = _unpacked(digest, code)
-        archives = sorted(name for name in os.listdir(folder) if name.startswith("given-"))
-        sys.path[:0] = [folder, *(os.path.join(folder, name) for name in archives)]
+        _make_importable(digest, code)
         pickle.loads(run)(payload, batch.sparkSession)
 
     return host
+
+
+def function_with(
+    digest: str, code: bytes, function: bytes
+) -> Callable[[Iterable[Any]], Iterator[Any]]:
+    """Return what is called for each partition of a streaming query, with which Spark sends nothing but functions.
+
+    Args:
+        digest: Names the code.
+        code: An archive of the modules that it needs.
+        function: The function, as a pickle.
+    """
+
+    def call(batches: Iterable[Any]) -> Iterator[Any]:
+        import pickle
+
+        _make_importable(digest, code)
+        found: Iterator[Any] = pickle.loads(function)(batches)
+        return found
+
+    return call
+
+
+def _make_importable(digest: str, code: bytes) -> None:
+    import os
+    import sys
+
+    if digest in map(os.path.basename, sys.path):
+        return
+    folder = _unpacked(digest, code)
+    archives = sorted(name for name in os.listdir(folder) if name.startswith("given-"))
+    sys.path[:0] = [folder, *(os.path.join(folder, name) for name in archives)]
 
 
 def _unpacked(digest: str, code: bytes) -> str:

@@ -33,14 +33,18 @@ class Mailbox:
     Args:
         files: The files at the checkpoint location.
         folder: The folder of the driver.
+        read: Makes a report of its bytes.
 
     Attributes:
         seconds: The time from one look to the next.
     """
 
-    def __init__(self, files: ClientFiles, folder: str) -> None:
+    def __init__(
+        self, files: ClientFiles, folder: str, read: Callable[[bytes], Report] = pickle.loads
+    ) -> None:
         self.seconds = files.seconds
         self._files = files
+        self._read = read
         self._reports = f"{REPORTS}/{folder}"
         self._requests = f"{REQUESTS}/{folder}"
         self._next = 0
@@ -73,7 +77,7 @@ class Mailbox:
             return Found([], lives=True)
         missed = wanted[0].number - self._next
         self._next = wanted[-1].number + 1
-        reports: list[Report] = list(map(pickle.loads, contents))
+        reports = [self._read(content) for content in contents]
         if self._is_told and reports:
             self._is_told, reports[0] = False, replace(reports[0], news=(), answers={})
         return Found(reports, missed, lives=True)

@@ -34,12 +34,12 @@ from penstock.executors.spark.hosted.mailbox import Mailbox
 from penstock.executors.spark.hosted.noting import note_of
 from penstock.executors.spark.hosted.remote_job import RemoteJob
 from penstock.executors.spark.hosted.remote_run import RemoteRun
-from penstock.executors.spark.hosted.reports import ReportName
 from penstock.executors.spark.hosted.starting import is_too_late, started
 from penstock.executors.spark.hosted.travel import Views, packed, packed_for, whole_place
 from penstock.executors.spark.page.names import query_name
 from penstock.executors.spark.prepared_job import PreparedJob
 from penstock.graph.watermarks import refuse_alignment
+from penstock.job_notes import JobNote, drop_note, keep_note
 from penstock.runtime.planned.source_function import FunctionSource
 
 _PATTERN: Final = re.compile(r"[\[\]{}*?]")
@@ -208,7 +208,7 @@ class _Submission:
         Raises:
             JobRunsElsewhereError: If it runs another program.
         """
-        folder = living_driver(self._spark, self._location)
+        folder = living_driver(self._files)
         if folder is None:
             return None
         _, job_id, digest = folder.split("-")
@@ -227,24 +227,6 @@ class _Submission:
         found = Mailbox(self._files, folder)
         found.skip_to_now()
         return found
-
-    def _living(self) -> str | None:
-        """Return the folder of a driver that gives signs of life."""
-        before = self._unended()
-        until = time.monotonic() + _SECONDS_FOR_SIGN
-        while before and time.monotonic() < until:
-            time.sleep(_POLL_SECONDS)
-            for folder, names in self._unended().items():
-                if names != before.get(folder):
-                    return folder
-        return None
-
-    def _unended(self) -> dict[str, set[ReportName]]:
-        return {
-            folder: set(names)
-            for folder, names in drivers_at(self._files).items()
-            if not any(name.is_end for name in names)
-        }
 
 
 def _as_lack_of_packages(error: PySparkException, title: str) -> Exception:

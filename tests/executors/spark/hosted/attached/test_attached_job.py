@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.executors.driver.reports import views
 from tests.executors.spark.hosted import there
-from tests.executors.spark.hosted.there import Driver, NoSpark
+from tests.executors.spark.hosted.there import Driver
 
 from penstock.checkpoint.epoch_record import EpochRecord
 from penstock.common.job_client import JobClient
@@ -39,7 +39,7 @@ def driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Driver]:
 
 
 def attached(place: Path) -> AttachedJob:
-    spark: Any = NoSpark()
+    spark: Any = None
     return attached_job(spark, str(place))
 
 

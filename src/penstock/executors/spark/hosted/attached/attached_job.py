@@ -26,6 +26,7 @@ from penstock.executors.driver.reports.job_view import JobView, end_of
 from penstock.executors.driver.reports.task_lines import TaskLines, TaskLog
 from penstock.executors.spark.failures import spark_errors
 from penstock.executors.spark.hosted.attached.plain_reports import plain_report
+from penstock.executors.spark.hosted.client_files import client_files
 from penstock.executors.spark.hosted.living import living_driver
 from penstock.executors.spark.hosted.mailbox import Mailbox
 from penstock.executors.spark.hosted.remote_run import RemoteRun
@@ -243,11 +244,11 @@ def attached_job(spark: SparkSession, checkpoint_dir: str) -> AttachedJob:
     Raises:
         NoRunningJobError: If none runs there.
     """
-    location = open_storage(whole_place(checkpoint_dir)).location
     with spark_errors("attach"):
-        folder = living_driver(spark, location, _SECONDS_FOR_SIGN)
+        files = client_files(spark, open_storage(whole_place(checkpoint_dir)))
+        folder = living_driver(files, _SECONDS_FOR_SIGN)
         if folder is not None:
-            mailbox = Mailbox(spark, location, folder, plain_report)
+            mailbox = Mailbox(files, folder, plain_report)
             mailbox.skip_to_now()
             last = _last_report(mailbox)
             if last is not None and last.status is None:
