@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
 from typing import Any
@@ -13,6 +14,7 @@ from penstock.executors.spark import session as module
 from penstock.executors.spark.session import interpreter_of, session
 
 PYTHON = "PYSPARK_PYTHON"
+NUMBERS = itertools.count()
 
 
 class Built:
@@ -23,7 +25,7 @@ class Built:
     builder: Any
 
     def __init__(self) -> None:
-        self.conf = {"spark.app.id": f"application {id(self)}"}
+        self.conf = {"spark.app.id": f"application {next(NUMBERS)}"}
         self.interpreter = os.environ.get(PYTHON)
 
 
