@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from penstock.common.configuration.configuration import Configuration
 from penstock.errors import (
     InvalidArgumentError,
+    SparkPackageError,
     SparkServerNotNamedError,
     SparkTooOldError,
     StreamingOnConnectError,
@@ -77,6 +78,14 @@ def refuse_other_session(spark: SparkSession, frame: DataFrame, name: str) -> No
             hint="Have the job run in that one: StreamExecutionEnvironment.get_execution_environment("
             "spark=frame.sparkSession).",
         )
+
+
+def client_lacks(error: ImportError) -> SparkPackageError:
+    """Return the error for a session that is not built, as the client of Spark Connect lacks a package."""
+    return SparkPackageError(
+        f"The client of Spark Connect lacks a package: {error}",
+        hint="Run: pip install 'penstock[connect]'. With the whole of Spark: pip install 'pyspark[connect]'.",
+    )
 
 
 def check_server(spark: SparkSession) -> None:

@@ -24,12 +24,12 @@ from penstock.errors import (
     JobFailedError,
     PenstockError,
     SessionLostError,
-    SparkPackageError,
     SparkServerNotReachableError,
 )
 from penstock.executors.driver.interrupts import take_interrupts
 from penstock.executors.spark.connect import (
     check_server,
+    client_lacks,
     is_connect,
     is_elsewhere,
     server_of,
@@ -177,10 +177,7 @@ def _connected(server: str, configuration: Configuration) -> SparkSession:
     try:
         return builder.remote(server).getOrCreate()
     except ImportError as error:
-        raise SparkPackageError(
-            f"The client of Spark Connect lacks a package: {error}",
-            hint="Run: pip install 'penstock[connect]'. With the whole of Spark: pip install 'pyspark[connect]'.",
-        ) from error
+        raise client_lacks(error) from error
 
 
 def _remark_on_silence(server: str) -> None:

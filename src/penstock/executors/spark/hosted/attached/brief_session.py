@@ -7,7 +7,7 @@ import warnings
 
 from pyspark.sql import SparkSession
 
-from penstock.errors import SparkPackageError
+from penstock.executors.spark.connect import client_lacks
 
 _MOST_RETRIES = 2
 
@@ -25,10 +25,7 @@ def brief_session(server: str) -> SparkSession:
         from pyspark.sql.connect.client.retries import DefaultPolicy
         from pyspark.sql.connect.session import SparkSession as ConnectSession
     except ImportError as error:
-        raise SparkPackageError(
-            f"The client of Spark Connect lacks a package: {error}",
-            hint="Run: pip install 'penstock[connect]'. With the whole of Spark: pip install 'pyspark[connect]'.",
-        ) from error
+        raise client_lacks(error) from error
     # That a server does not answer is said otherwise.
     warnings.filterwarnings("ignore", r"\[RETRIES_EXCEEDED\]")
     found: SparkSession = ConnectSession.builder.remote(server).create()  # type: ignore[assignment]
