@@ -6,13 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 from penstock.common.running_job import JobProgress
-from penstock.errors import SavepointError
 from penstock.executors.driver.epoch_gate import GateTurn
 from penstock.executors.driver.job import Job
 from penstock.executors.driver.recovery.restart_strategy import RestartStrategy
 from penstock.executors.spark.hosted.remote_run import RemoteRun
-from penstock.executors.spark.hosted.requests import CHECKPOINT, SAVEPOINT
-from penstock.executors.spark.hosted.travel import whole_place
+from penstock.executors.spark.hosted.requests import CHECKPOINT
 
 
 class RestartOfLost:
@@ -78,16 +76,8 @@ class RemoteJob(Job):
         self._savepoints.place(path, directory)
         with self._gate.between(turn):
             self._check_running()
-            found: str | None = self._remote.ask(
-                SAVEPOINT,
-                path=path and whole_place(path),
-                directory=directory and whole_place(directory),
-                stops=stops,
-                ends_event_time=ends_event_time,
-            )
-        if found is None:
-            raise SavepointError(
-                "The job has ended without a savepoint.", hint="See its own error."
+            found = self._remote.savepoint(
+                path, directory, stops=stops, ends_event_time=ends_event_time
             )
         if stops:
             self._observed.stops()

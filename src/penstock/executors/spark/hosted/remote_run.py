@@ -26,7 +26,8 @@ from penstock.executors.spark.failures import as_penstock_error, spark_errors
 from penstock.executors.spark.hosted.attached.plain_reports import plain
 from penstock.executors.spark.hosted.mailbox import Found, Mailbox
 from penstock.executors.spark.hosted.reports import Answer, Report, told_in
-from penstock.executors.spark.hosted.requests import CANCEL, STOP
+from penstock.executors.spark.hosted.requests import CANCEL, SAVEPOINT, STOP
+from penstock.executors.spark.hosted.travel import whole_place
 from penstock.executors.spark.session import is_alive, session_lost
 
 _SECONDS_FOR_CANCEL: Final = 10.0
@@ -230,6 +231,28 @@ class RemoteRun:
         if answer.error is not None:
             raise answer.error
         return answer.found
+
+    def savepoint(
+        self, path: str | None, directory: str | None, *, stops: bool, ends_event_time: bool
+    ) -> str:
+        """Have the driver's side write a savepoint, and return its place: see `RunningJob`.
+
+        Raises:
+            SavepointError: If the job ends without one.
+            PenstockError: What the driver's side raised.
+        """
+        found: str | None = self.ask(
+            SAVEPOINT,
+            path=path and whole_place(path),
+            directory=directory and whole_place(directory),
+            stops=stops,
+            ends_event_time=ends_event_time,
+        )
+        if found is None:
+            raise SavepointError(
+                "The job has ended without a savepoint.", hint="See its own error."
+            )
+        return found
 
     def _ended_before(self) -> SavepointError:
         return SavepointError(

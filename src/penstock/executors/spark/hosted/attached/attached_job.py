@@ -31,7 +31,7 @@ from penstock.executors.spark.hosted.living import living_driver
 from penstock.executors.spark.hosted.mailbox import Mailbox
 from penstock.executors.spark.hosted.remote_run import RemoteRun
 from penstock.executors.spark.hosted.reports import Report
-from penstock.executors.spark.hosted.requests import CHECKPOINT, LOOK, SAVEPOINT
+from penstock.executors.spark.hosted.requests import CHECKPOINT, LOOK
 from penstock.executors.spark.hosted.travel import whole_place
 from penstock.interruptible import wait_until
 
@@ -127,13 +127,16 @@ class AttachedJob:
         with suppress(SavepointError):  # it has ended, and has said how
             self._ask(LOOK)
 
-    def _ask(self, what: str, **more: Any) -> Any:
+    def _ask(self, what: str) -> Any:
+        self._check_running()
+        return self._run.ask(what)
+
+    def _check_running(self) -> None:
         if self.has_ended:
             raise SavepointError(
                 "The job has ended, so nothing can be asked of it.",
                 hint="Start its program again: it goes on from its last epoch.",
             )
-        return self._run.ask(what, **more)
 
     def progress(self) -> JobProgress:
         """Return how far the job has come, as was last reported."""
@@ -218,17 +221,8 @@ class AttachedJob:
         turn: Turn | None = None,
     ) -> str:
         """Write a savepoint: see `RunningJob`."""
-        found: str | None = self._ask(
-            SAVEPOINT,
-            path=path and whole_place(path),
-            directory=directory and whole_place(directory),
-            stops=stops,
-            ends_event_time=ends_event_time,
-        )
-        if found is None:
-            raise SavepointError(
-                "The job has ended without a savepoint.", hint="See its own error."
-            )
+        self._check_running()
+        found = self._run.savepoint(path, directory, stops=stops, ends_event_time=ends_event_time)
         if stops:
             self.wait()
         return found
