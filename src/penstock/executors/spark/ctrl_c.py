@@ -77,9 +77,8 @@ def interruptible_start() -> Iterator[None]:
         try:
             yield
         except Exception:
-            if (
-                _UNHEARD.dropped > before
-            ):  # of Ctrl-C that comes in a call, Spark 3.5 leaves the failed call alone
+            # Of Ctrl-C that comes in a call, Spark 3.5 leaves the failed call alone.
+            if _UNHEARD.dropped > before:
                 raise KeyboardInterrupt from None
             raise
 

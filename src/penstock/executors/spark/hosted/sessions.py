@@ -48,7 +48,7 @@ def keep_sessions_open(spark: SparkSession, session_id: str) -> None:
         while True:
             time.sleep(_SECONDS_BETWEEN_CALLS)
             with suppress(Exception):  # it is asked for again
-                _touch(session_with_id(spark, session_id))
+                session_with_id(spark, session_id)
             with suppress(Exception):
                 _touch(spark)
             for known, session in list(_KNOWN.items()):
