@@ -11,6 +11,7 @@ from penstock.executors.spark import session_options as module
 from penstock.executors.spark.session_options import (
     is_for_this_machine,
     is_submitted,
+    server_options,
     session_options,
 )
 from penstock.runtime.private_folder import is_private
@@ -49,6 +50,17 @@ def test_where_nobody_says_anything_the_session_is_on_this_machine() -> None:
     assert found["spark.driver.host"] == "127.0.0.1"
     assert "-XX:+UseParallelGC" in found[JAVA]
     assert found["spark.sql.shuffle.partitions"] == str(os.cpu_count())
+
+
+def test_a_server_of_spark_connect_that_is_started_here_has_what_a_session_would_have() -> None:
+    given = Configuration().set_string("spark.remote", "local[3]")
+    found = server_options(given, "local[3]")
+    assert found.pop("spark.remote") == "local[3]"
+    assert found == {
+        key: value for key, value in options(spark_master="local[3]").items() if key != MASTER
+    }
+    assert found["spark.sql.shuffle.partitions"] == "3"
+    assert MASTER not in given.to_dict()
 
 
 @pytest.mark.parametrize(("master", "partitions"), [("local", "1"), ("local[3, 2]", "3")])

@@ -8,6 +8,7 @@ import re
 import socket
 import sys
 import threading
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
@@ -48,6 +49,7 @@ from penstock.executors.spark.session_options import (
     is_for_this_machine,
     is_submitted,
     local_cores,
+    server_options,
     session_options,
 )
 from penstock.executors.spark.versions.checks import check_session
@@ -167,15 +169,21 @@ def _connected(server: str, configuration: Configuration) -> SparkSession:
     """
     if server.startswith("sc://"):
         _remark_on_silence(server)
+        options = given_options(configuration)
     else:
         # It is to be started here.
         ensure_java()
         os.environ.setdefault(_PYTHON, sys.executable)
+        options = server_options(configuration, server)
     builder = SparkSession.builder
-    for key, value in given_options(configuration).items():
+    for key, value in options.items():
         builder = builder.config(key, value)
     try:
-        return builder.remote(server).getOrCreate()
+        with warnings.catch_warnings():
+            if not server.startswith("sc://"):
+                # Spark says so of what the server has been started with, and which nothing can change now.
+                warnings.filterwarnings("ignore", "Failed to set spark")
+            return builder.remote(server).getOrCreate()
     except ImportError as error:
         raise client_lacks(error) from error
 

@@ -90,6 +90,19 @@ def session_options(
     return options | given
 
 
+def server_options(configuration: Configuration, master: str) -> dict[str, str]:
+    """Return what a server of Spark Connect is built with that is started on this machine, for this program.
+
+    Args:
+        configuration: The job's configuration.
+        master: Where it runs its tasks.
+    """
+    options = session_options(Configuration(configuration).set_string(_MASTER, master))
+    # Spark takes it from the name of the server, and nothing beside that.
+    del options[_MASTER]
+    return options
+
+
 def given_options(configuration: Configuration) -> dict[str, str]:
     """Return what the job's configuration says of a session, and nothing else."""
     batch_size = configuration.get(ARROW_BATCH_SIZE)

@@ -117,8 +117,13 @@ def relay_to(path: str) -> Callable[[Any, int], None]:
 
     def relay(batch: Any, number: int) -> None:
         import json
+        import os
         import socket
+        import sys
 
+        if getattr(sys.stdout, "name", None) != os.devnull:
+            # Spark would print two lines of every micro-batch there, for the server's log, for as long as the job runs.
+            sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - until the process ends
         with socket.socket(socket.AF_UNIX) as link:
             link.connect(path)
             frame = batch._plan._relation_id  # noqa: SLF001 - what the other process finds it by
