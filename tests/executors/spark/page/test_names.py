@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 from urllib.request import urlopen
 
 import pytest
@@ -72,6 +72,9 @@ def test_a_name_that_is_taken_gets_a_number() -> None:
         assert again == "clicks (3)"
 
 
+_ALL: Final = "sql?details=false&length=100000"
+
+
 class Page:
     """Spark's page, as programs read it."""
 
@@ -80,23 +83,23 @@ class Page:
         self._address = (
             f"{spark.sparkContext.uiWebUrl}/api/v1/applications/{spark.sparkContext.applicationId}"
         )
-        self._first = len(self.read("sql?length=100000"))
-        self._first_job = len(self.read("jobs"))
+        # Not how many there are: the page forgets those before the latest thousand.
+        self._last = max((query["id"] for query in self.read(_ALL)), default=-1)
+        self._last_job = max((job["jobId"] for job in self.read("jobs")), default=-1)
 
-    def read(self, what: str) -> list[dict[str, Any]]:
+    def read(self, what: str) -> Any:
         self._spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
         with urlopen(f"{self._address}/{what}") as answer:
-            found: list[dict[str, Any]] = json.load(answer)
-        return found
+            return json.load(answer)
 
     def queries(self) -> list[dict[str, Any]]:
         """The SQL executions that were begun since this was made."""
-        return self.read(f"sql?details=true&offset={self._first}&length=1000")
+        new = sorted(query["id"] for query in self.read(_ALL) if query["id"] > self._last)
+        return [self.read(f"sql/{number}?details=true") for number in new]
 
     def jobs(self) -> list[dict[str, Any]]:
-        """The same of jobs, the latest first."""
-        found = self.read("jobs")
-        return found[: len(found) - self._first_job]
+        """The same of jobs."""
+        return [job for job in self.read("jobs") if job["jobId"] > self._last_job]
 
     def stages(self) -> list[dict[str, Any]]:
         wanted = {stage for job in self.jobs() for stage in job["stageIds"]}
