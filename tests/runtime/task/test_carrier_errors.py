@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from tests.runtime.programs import (
     tasks_for,
 )
 
-from penstock.errors import JobFailedError, PenstockError, UserFunctionError
+from penstock.errors import JobFailedError, PenstockError, UserFunctionError, WorkerPythonError
 from penstock.executors.driver.epoch_outcome import EpochOutcome
 from penstock.runtime.context import RuntimeContext
 from penstock.runtime.epoch import Epoch
@@ -64,6 +65,23 @@ def three_levels(*functions: Any, parallelism: int = 2) -> Program:
             *operators, inputs=[(level, RebalancePartitioner())], parallelism=parallelism
         )
     return builder.build()
+
+
+class LacksPackage:
+    """Is made of a module that is not there, where it is unpickled."""
+
+    def __reduce__(self) -> Any:
+        return importlib.import_module, ("a_module_that_is_not_there",)
+
+
+def test_a_package_that_workers_lack_is_named_and_no_defect_of_the_engine() -> None:
+    program = three_levels(LacksPackage(), Function(Journal()))
+    sent = run_epoch(tasks_for(program), last_epoch(program))
+    with pytest.raises(
+        WorkerPythonError, match="No module named 'a_module_that_is_not_there'"
+    ) as raised:
+        EpochOutcome.of(program, sent)
+    assert "set_python_requirements" in str(raised.value)
 
 
 class TestErrors:

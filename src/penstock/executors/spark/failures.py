@@ -130,7 +130,8 @@ def other_python(what: str, why: str) -> WorkerPythonError:
     return WorkerPythonError(
         f"{what} cannot run with the Python of the workers: {why}",
         hint="Name the Python to run in python.executable, or in PYSPARK_PYTHON before the SparkSession is built (of Spark "
-        "Connect, before the server is started), and install there what the program imports, with pyarrow.",
+        "Connect, before the server is started), and install there what the program imports, with pyarrow. Packages can be "
+        "brought along, too: see docs/files-and-packages.md.",
     )
 
 

@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
-from penstock.errors import JobFailedError, PenstockError
+from penstock.errors import JobFailedError, PenstockError, WorkerPythonError
 from penstock.runtime.epoch import Epoch
 from penstock.runtime.exchange.buffer import ABORT, Buffer
 from penstock.runtime.exchange.elements import Block, Watermark
@@ -327,6 +327,12 @@ def _portable(error: BaseException, vertex: Vertex) -> PenstockError:
     if isinstance(error, PenstockError):
         error.__cause__ = None
         return error
+    if isinstance(error, ModuleNotFoundError):
+        return WorkerPythonError(
+            f"Task {vertex.name!r} cannot run with the Python of the workers: {type(error).__name__}: {error}",
+            hint="Install there what the program imports, or have it brought along: env.set_python_requirements(), or "
+            "env.add_python_file(). See docs/files-and-packages.md.",
+        )
     return JobFailedError(
         "".join(traceback.format_exception(error)) + f"\nTask {vertex.name!r} failed.",
         hint="This is a defect of penstock: please report it with the traceback above.",
