@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import socket
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pyspark
 import pytest
@@ -21,6 +23,7 @@ from penstock.errors import (
 from penstock.executors.spark import connect, session
 from penstock.executors.spark.connect import (
     check_server,
+    ends_at_once,
     is_connect,
     is_elsewhere,
     refuse_connector,
@@ -52,6 +55,18 @@ def client() -> Any:
 def test_a_client_is_told_by_where_its_class_or_one_before_it_is(client: Any) -> None:
     assert is_connect(client)
     assert not is_connect(ModuleType("pyspark.sql.session"))  # type: ignore[arg-type]
+
+
+def test_a_process_that_ends_asks_a_server_that_is_gone_once(
+    client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_policies = Mock()
+    client.client = SimpleNamespace(set_retry_policies=set_policies)
+    at_exit: list[Any] = []
+    monkeypatch.setattr(atexit, "register", lambda *called: at_exit.append(called))
+    ends_at_once(client)
+    ends_at_once(client)
+    assert at_exit == [(set_policies, [])]
 
 
 def test_a_server_that_this_process_started_is_not_elsewhere(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import sys
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -104,6 +105,7 @@ def test_a_server_keeps_its_own_and_the_log_says_where_it_is_named(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     kind = type("SparkSession", (Built,), {"__module__": "pyspark.sql.connect.session"})
+    kind.client = SimpleNamespace(set_retry_policies=list)  # type: ignore[attr-defined]
     asking = Configuration().set_string("python.executable", "/python/of/another/program")
     session(kind(), asking)
     (record,) = caplog.records

@@ -6,8 +6,10 @@ own environment says nothing about those of the server.
 
 from __future__ import annotations
 
+import atexit
 import os
-from typing import Final
+import weakref
+from typing import Any, Final
 
 import pyspark
 from pyspark.sql import DataFrame, SparkSession
@@ -24,6 +26,7 @@ from penstock.executors.spark.versions.features import Feature, has, version_of
 
 _REMOTE: Final = "spark.remote"
 _CONNECT: Final = "pyspark.sql.connect."
+_ENDING: Final[weakref.WeakSet[SparkSession]] = weakref.WeakSet()
 
 
 def is_client_alone() -> bool:
@@ -110,6 +113,15 @@ def check_server(spark: SparkSession) -> None:
             hint=f"Install a client of the server's version: pip install 'pyspark-client=={'.'.join(map(str, found))}.*', or "
             "pyspark of that version. Or connect to a newer server, or run the program in a classic session.",
         )
+
+
+def ends_at_once(spark: SparkSession) -> None:
+    """Have this process, when it ends, not wait for a server that is gone: Spark's client would ask that for ten minutes."""
+    if is_connect(spark) and spark not in _ENDING:
+        _ENDING.add(spark)
+        client: Any = spark.client
+        # What is registered last is called first: before Spark's own.
+        atexit.register(client.set_retry_policies, [])
 
 
 def server_of(configuration: Configuration) -> str | None:

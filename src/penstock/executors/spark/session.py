@@ -31,6 +31,7 @@ from penstock.executors.driver.interrupts import take_interrupts
 from penstock.executors.spark.connect import (
     check_server,
     client_lacks,
+    ends_at_once,
     is_connect,
     is_elsewhere,
     server_of,
@@ -95,6 +96,7 @@ def session(given: Any, configuration: Configuration, packages: Sequence[str] = 
             found = _connected(server, configuration)
         if found is None:
             return _build(configuration, packages)
+        ends_at_once(found)
         check_session(found)
         check_server(found)
         check_jars(found, configuration)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import atexit
 import warnings
+from contextlib import suppress
+from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -30,7 +32,14 @@ def brief_session(server: str) -> SparkSession:
     warnings.filterwarnings("ignore", r"\[RETRIES_EXCEEDED\]")
     found: SparkSession = ConnectSession.builder.remote(server).create()  # type: ignore[assignment]
     found.client.set_retry_policies([DefaultPolicy(max_retries=_MOST_RETRIES)])
+    atexit.register(_close, found)
     return found
+
+
+def _close(spark: Any) -> None:
+    """Close a session while threads still run: later, as Spark does it where nobody has, that may wait for one for ever."""
+    with suppress(Exception):
+        spark.client.close()
 
 
 def let_go_at_end(spark: SparkSession) -> None:
