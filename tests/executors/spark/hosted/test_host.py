@@ -80,7 +80,9 @@ def test_what_earlier_drivers_reported_is_deleted_once_their_clients_have_read_i
     forget = Host._forget_others
     ends: list[Any] = []
 
-    def forget_and_end(running: Host) -> None:
+    def forget_and_end(running: Host, *but_latest: int) -> None:
+        if but_latest:
+            return
         assert last.exists()
         forget(running)
         ends[0].on_job_ended(JobEnded("1" * 32, JobStatus.FINISHED, 3, None))
@@ -93,6 +95,29 @@ def test_what_earlier_drivers_reported_is_deleted_once_their_clients_have_read_i
     monkeypatch.setattr(host, "_SECONDS_FOR_LAST_WORDS", 0.0)
     assert reports_of(tmp_path, submit)[-1].status is JobStatus.FINISHED
     assert not last.exists()
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_of_drivers_that_ended_soon_the_latest_leave_their_last_words(
+    tmp_path: Path, *, fails: bool
+) -> None:
+    def submit(request: JobRequest, _: Any) -> Any:
+        if fails:
+            raise PenstockError("There is no disk.")
+        request.listeners[0].on_job_ended(JobEnded("1" * 32, JobStatus.FINISHED, 3, None))
+        return Job()
+
+    for number in range(9):
+        end = "" if number == 0 else ".end"
+        for folder in ("reports", "requests"):
+            path = tmp_path / folder / f"0-{number}-3" / f"00000001{end}"
+            path.parent.mkdir(parents=True)
+            path.write_bytes(b"")
+    reports_of(tmp_path, submit)
+    # A driver that has not got the place leaves what may be another's.
+    kept = {f"0-{number}-3" for number in ((0, 4, 5, 6, 7, 8) if fails else (4, 5, 6, 7, 8))}
+    assert {path.name for path in (tmp_path / "reports").iterdir()} == kept | {"1-2-3"}
+    assert {path.name for path in (tmp_path / "requests").iterdir()} == kept
 
 
 def test_what_was_logged_before_a_start_that_failed_is_reported(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from penstock.common.job_status import JobStatus
 from penstock.common.running_job import JobProgress
 from penstock.errors import UserFunctionError
 from penstock.executors.driver.recovery.restarts import Restart
+from penstock.executors.spark.hosted import mailbox as mailbox_module
 from penstock.executors.spark.hosted import reports
 from penstock.executors.spark.hosted.client_files import ClientFiles, client_files
 from penstock.executors.spark.hosted.mailbox import Mailbox, drivers_at
@@ -103,6 +104,28 @@ def test_reports_that_are_gone_are_missed(place: Place, monkeypatch: pytest.Monk
         place.write(number)
     found = mailbox.new()
     assert (len(found.reports), found.missed) == (2, 3)
+
+
+def test_many_reports_are_read_in_parts(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mailbox_module, "_AT_ONCE", 2)
+    mailbox = place.mailbox()
+    for number in range(5):
+        place.write(number)
+    assert numbers(mailbox) == [0, 1, 2, 3, 4]
+    assert mailbox.new().missed == 0
+
+
+def test_a_report_that_cannot_be_read_is_missed(
+    place: Place, caplog: pytest.LogCaptureFixture
+) -> None:
+    mailbox = place.mailbox()
+    place.write(0)
+    place.write(1)
+    place.storage.write(f"reports/{FOLDER}/{ReportName(0)}", [b"\x80\x05garbage"])
+    found = mailbox.new()
+    assert (len(found.reports), found.missed) == (1, 1)
+    assert "A report of the job cannot be read." in caplog.text
+    assert mailbox.new() == ([], 0, False)
 
 
 def test_a_request_is_done_and_answered(place: Place) -> None:

@@ -150,6 +150,30 @@ def test_the_oldest_reports_go(
     assert names(tmp_path) == ["00000003", "00000004"]
 
 
+def test_large_reports_are_few(
+    writer: ReportWriter, tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reports, "_MOST_BYTES", 5000)
+    for size in (10, 2000, 2000, 2000, 9000):
+        writer.hear(Restart(1, ValueError("x" * size), 5))
+        writer.write()
+        clock.now += 0.4
+        if size == 2000:
+            assert (
+                sum(path.stat().st_size for path in (tmp_path / "reports" / "1").iterdir()) <= 5000
+            )
+    assert names(tmp_path) == ["00000004"]
+
+
+def test_without_news_it_is_said_now_and_then_how_the_job_is_doing(
+    writer: ReportWriter, tmp_path: Path, clock: Clock
+) -> None:
+    for _ in range(12):
+        writer.write()
+        clock.now += 1.1
+    assert names(tmp_path) == ["00000000", "00000001", "00000001.10.idle"]
+
+
 def test_the_last_report_says_how_the_job_has_ended(writer: ReportWriter, tmp_path: Path) -> None:
     writer.hear(restart(1))
     writer.end(JobStatus.FAILED, UserFunctionError("no", hint="so"))

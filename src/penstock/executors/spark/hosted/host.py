@@ -22,7 +22,7 @@ from penstock.executors.driver.observation.observed_job import ObservedJob
 from penstock.executors.driver.reports.job_view import JobView
 from penstock.executors.port import JobRequest
 from penstock.executors.spark.hosted.host_log import HostLog
-from penstock.executors.spark.hosted.reports import REPORTS, REQUESTS, ReportWriter, in_text
+from penstock.executors.spark.hosted.reports import END, REPORTS, REQUESTS, ReportWriter, in_text
 from penstock.executors.spark.hosted.requests import Requests
 from penstock.executors.spark.hosted.sessions import keep_sessions_open
 from penstock.executors.spark.hosted.travel import Travelling, unpacked
@@ -30,6 +30,8 @@ from penstock.executors.spark.hosted.travel import Travelling, unpacked
 _POLL_SECONDS: Final = 0.05
 _LOOK_SECONDS: Final = 0.2
 _SECONDS_FOR_LAST_WORDS: Final = 60.0
+_MOST_ENDED: Final = 5
+"""How many drivers that have ended keep their last words for as long as no job has run that much longer."""
 _LOOK_SECONDS_IN_STORE: Final = 1.0
 """Each look is a request, which costs money."""
 
@@ -96,6 +98,8 @@ class Host:
         except Exception as error:  # noqa: BLE001 - the client raises it
             self._tell_log()
             self._reports.end(JobStatus.FAILED, error)
+            # It has not got the place: who gives no last word may run there.
+            self._forget_others(_MOST_ENDED, ended_alone=True)
             return
         self._log.listen()
         requests = Requests(
@@ -120,18 +124,34 @@ class Host:
         ended = self._end.job
         assert ended is not None
         self._reports.end(ended.status, ended.error)
+        with suppress(OSError):
+            self._forget_others(_MOST_ENDED)
 
     def _tell_log(self) -> None:
         lines = self._log.take()
         if lines is not None:
             self._reports.hear(lines)
 
-    def _forget_others(self) -> None:
-        """Delete what earlier drivers reported, which their clients have read: this one has the place now."""
-        for folder in (REPORTS, REQUESTS):
-            drivers = {name.split("/")[1] for name in self._storage.names(folder)}
-            for driver in drivers - {self._given.folder}:
+    def _forget_others(self, but_latest: int = 0, *, ended_alone: bool = False) -> None:
+        """Delete what earlier drivers reported, which their clients have read: this one has the place now.
+
+        Args:
+            but_latest: Of how many it is left.
+            ended_alone: Whether only those are meant that have said how they ended.
+        """
+        reports = self._storage.names(REPORTS)
+        drivers = {_driver_of(name) for name in reports}
+        ended = {_driver_of(name) for name in reports if name.endswith(END)}
+        others = sorted((ended if ended_alone else drivers) - {self._given.folder})
+        gone = set(others[: max(len(others) - but_latest, 0)])
+        gone |= {_driver_of(name) for name in self._storage.names(REQUESTS)} - drivers
+        for driver in gone:
+            for folder in (REPORTS, REQUESTS):
                 self._storage.delete_folder(f"{folder}/{driver}")
+
+
+def _driver_of(name: str) -> str:
+    return name.split("/")[1]
 
 
 def _quick(storage: Storage) -> Storage:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import logging
 import pickle
 import uuid
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from penstock.executors.spark.hosted.client_files import ClientFiles
 from penstock.executors.spark.hosted.reports import REPORTS, REQUESTS, Report, ReportName
+
+_LOG: Final = logging.getLogger("penstock")
+_AT_ONCE: Final = 8
+"""How many reports are read together: some may be large."""
 
 
 class Found(NamedTuple):
@@ -18,7 +23,7 @@ class Found(NamedTuple):
 
     Attributes:
         reports: The reports.
-        missed: How many there were that are gone.
+        missed: How many there were that are gone, or cannot be read.
         lives: Whether the driver has given a sign of life.
     """
 
@@ -71,13 +76,22 @@ class Mailbox:
         wanted = [name for name in told if name.number >= self._next]
         if not wanted:
             return Found([], lives=lives)
+        reports: list[Report] = []
+        missed = 0
         try:
-            contents = self._files.read([f"{self._reports}/{name}" for name in wanted])
-        except FileNotFoundError:  # deleted meanwhile
-            return Found([], lives=True)
-        missed = wanted[0].number - self._next
-        self._next = wanted[-1].number + 1
-        reports = [self._read(content) for content in contents]
+            for begin in range(0, len(wanted), _AT_ONCE):
+                some = wanted[begin : begin + _AT_ONCE]
+                contents = self._files.read([f"{self._reports}/{name}" for name in some])
+                missed += some[0].number - self._next
+                self._next = some[-1].number + 1
+                for content in contents:
+                    try:
+                        reports.append(self._read(content))
+                    except Exception:  # noqa: BLE001 - reading runs the user's code
+                        _LOG.warning("A report of the job cannot be read.", exc_info=True)
+                        missed += 1
+        except FileNotFoundError:  # deleted meanwhile: another look shows what is there then
+            pass
         if self._is_told and reports:
             self._is_told, reports[0] = False, replace(reports[0], news=(), answers={})
         return Found(reports, missed, lives=True)

@@ -7,6 +7,7 @@ import pickle
 import re
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
@@ -26,9 +27,13 @@ REQUESTS: Final = "requests"
 """The folder of what clients ask of them."""
 _SECONDS_BETWEEN: Final = 0.3
 _SECONDS_IDLE: Final = 1.0
+_BEATS_A_REPORT: Final = 10
+"""Signs of life between two reports without news: how many records come in a second changes by itself."""
 _MOST: Final = 300
+_MOST_BYTES: Final = 256 << 20
+"""Of the reports that are kept, but for the latest: results may be large, and what functions raise, too."""
 _IDLE: Final = ".idle"
-_END: Final = ".end"
+END: Final = ".end"
 _TOLD: Final = re.compile(r"<penstock:([A-Za-z0-9+/=]+)>")
 
 
@@ -81,7 +86,7 @@ class ReportName(NamedTuple):
 
     def __str__(self) -> str:
         beat = "" if self.beat is None else f".{self.beat}{_IDLE}"
-        return f"{self.number:08d}{beat}{_END if self.is_end else ''}"
+        return f"{self.number:08d}{beat}{END if self.is_end else ''}"
 
     @classmethod
     def of(cls, text: str) -> ReportName | None:
@@ -90,7 +95,7 @@ class ReportName(NamedTuple):
         if not number.isdecimal():
             return None
         beat = int(more[0]) if more and more[0].isdecimal() else None
-        return cls(int(number), beat, text.endswith(_END))
+        return cls(int(number), beat, text.endswith(END))
 
 
 def portable(error: BaseException) -> BaseException:
@@ -139,9 +144,10 @@ class ReportWriter:
         self._news: list[News] = []
         self._answers: dict[str, Answer] = {}
         self._unwritten: bytes | None = None
-        self._told: list[str] = []
+        self._told: deque[tuple[str, int]] = deque()
+        self._bytes = 0
         self._sign: ReportName | None = None
-        self._beats = 0
+        self._beats = self._beats_since = 0
         self._next = 0
         self._at = -_SECONDS_IDLE
         self._has_begun = False
@@ -170,10 +176,12 @@ class ReportWriter:
         since = time.monotonic() - self._at
         with self._lock:
             has_news = bool(self._news or self._answers or self._unwritten) or not self._has_begun
+        is_due = has_news or self._beats_since >= _BEATS_A_REPORT
         if since < (_SECONDS_BETWEEN if has_news else _SECONDS_IDLE):
             return
         self._has_begun = True
-        if has_news:
+        if is_due:
+            self._beats_since = 0
             self._unwritten = self._unwritten or _pickled(self._report())
             self._write(ReportName(self._next), self._unwritten)
         else:
@@ -203,13 +211,17 @@ class ReportWriter:
     def _write(self, name: ReportName, content: bytes) -> None:
         self._put(name, [content])
         self._unwritten = None
-        self._told.append(f"{self._folder}/{name}")
+        self._told.append((f"{self._folder}/{name}", len(content)))
+        self._bytes += len(content)
         self._next += 1
-        if len(self._told) > _MOST:
-            self._storage.delete([self._told.pop(0)])
+        while len(self._told) > _MOST or (self._bytes > _MOST_BYTES and len(self._told) > 1):
+            oldest, size = self._told.popleft()
+            self._bytes -= size
+            self._storage.delete([oldest])
 
     def _beat(self) -> None:
         self._beats += 1
+        self._beats_since += 1
         sign = ReportName(self._next, self._beats)
         self._put(sign, [])
         before, self._sign = self._sign, sign
