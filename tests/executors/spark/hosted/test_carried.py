@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import io
 import os
+import socket
 import subprocess
 import sys
+import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -205,6 +208,12 @@ def runs() -> Runs:
     return Runs()
 
 
+def relayed(function: Callable[[Any, int], None], number: int) -> None:
+    """Hand on a micro-batch, as a process whose prints go nowhere."""
+    with open(os.devnull, "w", encoding="utf-8") as nowhere, redirect_stdout(nowhere):
+        function(FakeBatch(), number)
+
+
 @pytest.fixture
 def a_relay(runs: Runs) -> Iterator[Relay]:
     session: Any = FakeSession()
@@ -215,9 +224,40 @@ def a_relay(runs: Runs) -> Iterator[Relay]:
 
 def test_a_relay_has_micro_batches_run_here(a_relay: Relay, runs: Runs) -> None:
     function = a_relay.function()
-    function(FakeBatch(), 3)
-    function(FakeBatch(), 4)
+    relayed(function, 3)
+    relayed(function, 4)
     assert runs.ran == [("frame 7", 3), ("frame 7", 4)]
+
+
+def test_what_spark_prints_of_each_micro_batch_is_in_no_log(a_relay: Relay) -> None:
+    log = io.StringIO()
+    with redirect_stdout(log):
+        a_relay.function()(FakeBatch(), 3)
+        with sys.stdout:
+            print("Completed batch 3")
+    assert log.getvalue() == ""
+
+
+def test_what_a_relay_left_whose_process_was_killed_is_deleted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    session: Any = FakeSession()
+    living = Relay(session, Runs())
+    with socket.socket(socket.AF_UNIX) as dead:
+        left = tmp_path / "penstock-relay-dead"
+        left.mkdir()
+        dead.bind(str(left / "socket"))
+    begins, other = tmp_path / "penstock-relay-begins", tmp_path / "other"
+    for folder in (begins, other):
+        folder.mkdir()
+    for folder in (Path(living._path).parent, left, other):
+        os.utime(folder, (0, 0))
+    another = Relay(session, Runs())
+    kept = {Path(living._path).parent, Path(another._path).parent, begins, other}
+    assert set(tmp_path.iterdir()) == kept
+    living.close()
+    another.close()
 
 
 def test_what_a_micro_batch_fails_with_reaches_spark_in_one_line(
@@ -225,14 +265,14 @@ def test_what_a_micro_batch_fails_with_reaches_spark_in_one_line(
 ) -> None:
     runs.error = ValueError("first line\nsecond line")
     with pytest.raises(RuntimeError, match=r"^first line\n$"):
-        a_relay.function()(FakeBatch(), 3)
+        relayed(a_relay.function(), 3)
 
 
 def test_a_micro_batch_fails_whose_driver_has_ended(a_relay: Relay) -> None:
     function = a_relay.function()
     a_relay.close()
     with pytest.raises(OSError, match="No such file"):
-        function(FakeBatch(), 3)
+        relayed(function, 3)
 
 
 def test_nobody_else_may_have_micro_batches_run(a_relay: Relay) -> None:

@@ -8,6 +8,7 @@ import shutil
 import socket
 import tempfile
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Final
@@ -20,6 +21,10 @@ from penstock.executors.spark.hosted.sessions import session_with_id
 
 _DONE: Final = b"done\n"
 _MOST_TEXT: Final = 500
+
+_PREFIX: Final = "penstock-relay-"
+_SOCKET: Final = "socket"
+_SECONDS_TO_LISTEN: Final = 60.0
 
 RunBatch = Callable[[DataFrame, int], None]
 
@@ -35,8 +40,9 @@ class Relay:
     def __init__(self, spark: SparkSession, run: RunBatch) -> None:
         self._spark = spark
         self._run = run
+        _delete_left_over()
         # Nobody else may have code run here.
-        self._folder = tempfile.mkdtemp(prefix="penstock-relay-")
+        self._folder = tempfile.mkdtemp(prefix=_PREFIX)
         self._socket = socket.socket(socket.AF_UNIX)
         self._socket.bind(self._path)
         self._socket.listen()
@@ -44,7 +50,7 @@ class Relay:
 
     @property
     def _path(self) -> str:
-        return os.path.join(self._folder, "socket")
+        return os.path.join(self._folder, _SOCKET)
 
     def function(self) -> Callable[[Any, int], None]:
         """Return what the query is to call for each micro-batch."""
@@ -78,3 +84,16 @@ class Relay:
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
         shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _delete_left_over() -> None:
+    """Delete the folders of relays whose process was killed: nobody listens there."""
+    for entry in list(os.scandir(tempfile.gettempdir())):
+        with suppress(OSError):  # another process deletes it
+            found = entry.stat(follow_symlinks=False)
+            is_old = time.time() - found.st_mtime > _SECONDS_TO_LISTEN
+            if entry.name.startswith(_PREFIX) and found.st_uid == os.getuid() and is_old:
+                with socket.socket(socket.AF_UNIX) as link:
+                    is_refused = link.connect_ex(os.path.join(entry.path, _SOCKET)) != 0
+                if is_refused:
+                    shutil.rmtree(entry.path, ignore_errors=True)
