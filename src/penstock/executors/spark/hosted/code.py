@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import cloudpickle
 
@@ -14,6 +15,8 @@ from penstock.executors.spark.hosted import carried
 from penstock.executors.spark.hosted.by_value import travels_by_code
 from penstock.executors.spark.shipping import archive_with, folder_files, package_files, users_files
 
+_CODE: Final = {".py", ".zip", ".egg", ".whl", ".so"}
+
 
 class Code(NamedTuple):
     """Modules in an archive.
@@ -21,10 +24,12 @@ class Code(NamedTuple):
     Attributes:
         digest: Names what is in it.
         archive: The archive.
+        version: Names what of it is code. What a package writes to its own folder, such as a log, is no other version.
     """
 
     digest: str
     archive: bytes
+    version: str
 
 
 def code_of(python_files: Iterable[str]) -> Code:
@@ -39,7 +44,15 @@ def code_of(python_files: Iterable[str]) -> Code:
     for number, path in enumerate(python_files):
         files |= _given(number, path)
     path = archive_with(files)
-    return Code(Path(path).stem, Path(path).read_bytes())
+    return Code(Path(path).stem, Path(path).read_bytes(), _version_of(files))
+
+
+def _version_of(files: dict[str, Path]) -> str:
+    found = hashlib.sha256()
+    for name, path in sorted(files.items()):
+        if path.suffix in _CODE:
+            found.update(f"{name}\0".encode() + hashlib.sha256(path.read_bytes()).digest())
+    return found.hexdigest()
 
 
 def with_its_code(
@@ -47,7 +60,8 @@ def with_its_code(
 ) -> Callable[[Iterable[Any]], Iterator[Any]]:
     """Return a function for the partitions of a streaming query that brings penstock and the user's modules along."""
     travels_by_code(carried)
-    return carried.function_with(*code_of(()), cloudpickle.dumps(function))
+    code = code_of(())
+    return carried.function_with(code.digest, code.archive, cloudpickle.dumps(function))
 
 
 def _given(number: int, path: str) -> dict[str, Path]:

@@ -138,7 +138,7 @@ class _Submission:
         self._views = views
         self._program = program
         self._code = code_of(job.request.python_files)
-        self._digest = _digest_of(job, self._code.digest)
+        self._digest = _digest_of(job, self._code.version)
         self._host: Mailbox | None = None
         self._note: JobNote | None = None
 
@@ -154,6 +154,7 @@ class _Submission:
             feed,
             seen,
             collects=bool(request.collectors),
+            find=self._running,
         )
         with ExitStack() as at_end:
             at_end.callback(self._views.drop)
@@ -192,7 +193,7 @@ class _Submission:
         session: Any = self._spark
         payload = packed_for(job_id, folder, session.session_id, files, self._program)
         travels_by_code(carried)
-        host: Any = carried.host_of(*self._code, self._run, payload)
+        host: Any = carried.host_of(self._code.digest, self._code.archive, self._run, payload)
         batch = self._spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 1).load()
         writer = batch.writeStream.foreachBatch(host).trigger(availableNow=True)
         with query_name(self._spark, self._job.request.name) as name:
@@ -211,13 +212,14 @@ class _Submission:
         folder = living_driver(self._files)
         if folder is None:
             return None
-        _, job_id, digest = folder.split("-")
+        _, job_id, digest = folder.split("-", 2)
         if digest != self._digest:
             raise JobRunsElsewhereError(
-                f"A job runs at the checkpoint location {self._location}, on a server of Spark Connect, and its program is "
-                f"not that of {self._job.title}, or another version of it.",
-                hint="Stop that job first: start its program as it was, which finds it, and call stop(). Or give this "
-                "one a location of its own in execution.checkpointing.dir.",
+                f"A job runs at the checkpoint location {self._location}, on a server of Spark Connect, whose program is another "
+                f"one than that of {self._job.title}, or another version of it: its operators, its settings, its script or the "
+                "modules that it imports are not the same.",
+                hint="Stop that job first, with 'penstock stop', or penstock.spark.attach() and stop(). Or give this one a "
+                "location of its own in execution.checkpointing.dir.",
             )
         _LOG.warning(
             "%s runs already, on the server of Spark Connect: it goes on, and this program follows it.",
