@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -24,6 +25,16 @@ NOW = 1_700_000_000_000
 def observed() -> ObservedJob:
     request = JobRequest("fares", StreamGraph(job_name="fares"), Configuration())
     return ObservedJob("a1" * 16, request, Clocks(wall=lambda: NOW / 1000))
+
+
+def test_a_job_that_runs_elsewhere_is_seen_as_long_ago_as_its_last_word() -> None:
+    now = [100.0]
+    request = JobRequest("fares", StreamGraph(job_name="fares"), Configuration())
+    job = ObservedJob("a1" * 16, request, Clocks(lambda: now[0], lambda: 5.0))
+    # The clock there is another one.
+    job.seen_there(replace(observed().view(), at=NOW))
+    now[0] += 7.5
+    assert job.view().at == NOW + 7500
 
 
 @pytest.mark.parametrize(

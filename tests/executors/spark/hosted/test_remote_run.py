@@ -19,6 +19,7 @@ from penstock.common.running_job import JobProgress
 from penstock.errors import (
     CheckpointNotWritableError,
     JobDriverLostError,
+    LocationInUseError,
     PenstockError,
     ReportsMissedError,
     SavepointError,
@@ -138,6 +139,38 @@ def test_what_is_asked_for_before_the_driver_is_found_waits_for_it() -> None:
     run(stopped())
     asking.join(10)
     assert answers == ["there"]
+
+
+def test_who_started_at_the_same_time_and_came_too_late_follows_the_other() -> None:
+    taken = Report(status=JobStatus.FAILED, error=LocationInUseError("It runs already."))
+    for there in (None, FakeMailbox(Found([TOLD], lives=True), Found([END]))):
+        run, _ = run_of(FakeMailbox(Found([taken])), FakeQuery())
+        run._find = lambda there=there: there  # type: ignore[misc]
+        if there is None:
+            with pytest.raises(LocationInUseError):
+                run(stopped())
+        else:
+            run(stopped())
+            assert run.progress == END.progress
+        assert run.is_over
+
+
+def test_a_server_that_does_not_answer_is_told_of_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    class SlowMailbox(FakeMailbox):
+        def new(self) -> Found:
+            # As Spark's client does, which asks a server that is gone again.
+            while not caplog.records:
+                pass
+            return super().new()
+
+    monkeypatch.setattr(remote_run, "_SECONDS_OF_SILENCE", 0.0)
+    monkeypatch.setattr(remote_run, "_SECONDS_BETWEEN_GLANCES", 0.0)
+    run, _ = run_of(SlowMailbox(Found([END])), FakeQuery())
+    run(stopped())
+    (record,) = caplog.records
+    assert "The server of Spark Connect has not answered for 0 s." in record.getMessage()
 
 
 def test_progress_is_that_of_the_last_report() -> None:

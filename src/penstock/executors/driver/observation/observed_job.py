@@ -102,6 +102,7 @@ class ObservedJob:
         self._view_lock = threading.Lock()
         self._last_view: JobView | None = None
         self._seen_there: JobView | None = None
+        self._seen_at = 0.0
 
     def compiled(self, job: CompiledJob, program: Program, checkpoints: Checkpoints) -> EpochLog:
         """Learn what is run, and where its checkpoints are; and return what is to note its epochs.
@@ -138,7 +139,7 @@ class ObservedJob:
 
     def seen_there(self, view: JobView) -> None:
         """Learn how the job is doing from where its driver's side is, which is not here."""
-        self._seen_there = view
+        self._seen_there, self._seen_at = view, self._clocks.seconds()
 
     def became(self, status: JobStatus) -> None:
         """Note that the job is doing something else now."""
@@ -236,7 +237,8 @@ class ObservedJob:
         has_ended = self._status.is_terminal_state()
         is_known = has_ended or self._status is JobStatus.CANCELLING
         if not is_known:
-            return there
+            # The clocks of two machines differ.
+            return replace(there, at=there.at + _millis(self._clocks.seconds() - self._seen_at))
         return replace(
             there,
             status=self._status,

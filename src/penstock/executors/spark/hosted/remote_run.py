@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from penstock.common.job_status import JobStatus
 from penstock.common.running_job import JobProgress
 from penstock.errors import (
     JobDriverLostError,
+    LocationInUseError,
     PenstockError,
     ReportsMissedError,
     SavepointError,
@@ -33,7 +35,10 @@ from penstock.executors.spark.session import is_alive, session_lost
 _SECONDS_FOR_CANCEL: Final = 10.0
 _SECONDS_UNREAD: Final = 60.0
 _SECONDS_WITHOUT_SIGN: Final = 30.0
+_SECONDS_OF_SILENCE: Final = 15.0
+_SECONDS_BETWEEN_GLANCES: Final = 1.0
 _MOST_TEXT: Final = 300
+_LOG: Final = logging.getLogger("penstock")
 
 
 class Observer(Protocol):
@@ -57,6 +62,7 @@ class RemoteRun:
         feed: Takes what a client hears of.
         observed: Learns how the job is doing.
         collects: Whether the client takes results of the job, none of which it may miss.
+        find: Returns the way to a driver that runs already. Default: there is none.
 
     Attributes:
         progress: How far the job has come; None if nothing is known yet.
@@ -73,6 +79,7 @@ class RemoteRun:
         observed: Observer,
         *,
         collects: bool,
+        find: Callable[[], Mailbox | None] = lambda: None,
     ) -> None:
         self._title = title
         self._spark = spark
@@ -80,6 +87,7 @@ class RemoteRun:
         self._feed = feed
         self._observed = observed
         self._collects = collects
+        self._find = find
         self.progress: JobProgress | None = None
         self.is_lost = self.is_over = False
         self._mailbox: Mailbox | None = None
@@ -88,6 +96,7 @@ class RemoteRun:
         self._answers: dict[str, Answer] = {}
         self._answered = threading.Condition()
         self._has_ended = False
+        self._looked = 0.0
         self._unread_since: float | None = None
 
     def __call__(self, stop: threading.Event) -> None:
@@ -101,24 +110,58 @@ class RemoteRun:
         self.is_lost = self._has_ended = False
         self._unread_since = None
         self._asked.clear()
+        is_over = threading.Event()
+        silence = threading.Thread(
+            target=self._remark_on_silence, args=(is_over,), name="silence", daemon=True
+        )
         try:
             with spark_errors(self._title):
                 query, mailbox = self._begin()
+                self._looked = time.monotonic()
+                silence.start()
                 with self._answered:
                     self._mailbox = mailbox
                     self._answered.notify_all()
                 last = self._follow(query, mailbox, stop)
+                if last is not None and isinstance(last.error, LocationInUseError):
+                    last = self._follow_other(stop) or last
         except PenstockError as error:
             if not (self.is_lost or stop.is_set() or is_alive(self._spark, error)):
                 raise session_lost(self._title, error, can_go_on=False) from error
             raise
         finally:
+            is_over.set()
             with self._answered:
                 # Nobody reads what is left there now.
                 self._mailbox, self._has_ended = None, True
                 self._answered.notify_all()
         if last is not None and last.error is not None and last.status is not JobStatus.CANCELED:
             raise last.error
+
+    def _remark_on_silence(self, is_over: threading.Event) -> None:
+        """Say so if the server does not answer: Spark's client asks again for minutes, without a word."""
+        is_silent = False
+        while not is_over.wait(_SECONDS_BETWEEN_GLANCES):
+            seconds = time.monotonic() - self._looked
+            if seconds > _SECONDS_OF_SILENCE and not is_silent:
+                _LOG.warning(
+                    "The server of Spark Connect has not answered for %d s. What is shown of %s is as old; Spark's client "
+                    "asks again for about ten minutes.",
+                    seconds,
+                    self._title,
+                )
+            is_silent = seconds > _SECONDS_OF_SILENCE
+
+    def _follow_other(self, stop: threading.Event) -> Report | None:
+        """Follow the driver that another client has started at the same time, and that has got the place; None if there is none."""
+        other = self._find()
+        if other is None:
+            return None
+        self.is_over = False
+        with self._answered:
+            self._mailbox = other
+            self._answered.notify_all()
+        return self._follow(None, other, stop)
 
     def _follow(
         self, query: StreamingQuery | None, mailbox: Mailbox, stop: threading.Event
@@ -129,6 +172,7 @@ class RemoteRun:
             # This process may be paused from here on, and what it then finds is as old.
             now = time.monotonic()
             found = self._news_in(mailbox)
+            self._looked = time.monotonic()
             for report in found.reports:
                 self._take(report)
                 if report.status is not None:
@@ -174,9 +218,10 @@ class RemoteRun:
     def _check_missed(self, missed: int) -> None:
         if missed and self._collects:
             raise ReportsMissedError(
-                f"{self._title} runs on, but {missed} of its reports were deleted before this process had read them, and "
-                "with them results.",
-                hint="Let results go to a sink, or keep the process that collects them awake.",
+                f"{self._title} runs on, but {missed} of its reports were deleted before this process had read them, or "
+                "cannot be read here, and with them results.",
+                hint="Let results go to a sink, or keep the process that collects them awake, and on the server's machine "
+                "and this one what their classes need. The log says why a report cannot be read.",
             )
 
     def _lost(self, query: StreamingQuery | None) -> PenstockError:
