@@ -8,6 +8,7 @@ by the Python of that.
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import tempfile
 import time
@@ -70,6 +71,8 @@ def main() -> None:
         "--checksum", action="append", choices=("true", "false"), help="Spark's, from 4.2 on"
     )
     options = parser.parse_args()
+    # Workers import what is in here, as under pytest.
+    os.environ["PYTHONPATH"] = str(Path(__file__).resolve().parents[2])
     began = time.monotonic()
     jobs: list[Counts] = []
     with ExitStack() as stack:

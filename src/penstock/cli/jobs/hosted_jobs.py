@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _REMOTE: Final = "SPARK_REMOTE"
 _SECONDS_TO_CONNECT: Final = 2.0
+_LONGEST_REASON: Final = 200
 _SECONDS_TO_LOOK: Final = 20.0
 _MOST_TEXT: Final = 200
 _GREETING: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0"
@@ -131,6 +132,7 @@ def noted_jobs(known: Container[str]) -> list[FoundJob]:
 
 def _unknown(note: JobNote, error: PenstockError | None) -> str:
     said = "it does not answer" if error is None else one_line(error.message)
+    said = said if len(said) <= _LONGEST_REASON else f"{said[:_LONGEST_REASON]}…"
     return (
         f"{one_line(note.name)}, on {note.server}, may run or not: {said}. To hear of it no more, delete "
         f"{note.path}."

@@ -239,7 +239,7 @@ class TestLastLine:
 
     def test_nothing_was_committed(self) -> None:
         found = self.ended(JobStatus.FAILED, epochs=())
-        assert last_line(found).endswith("no checkpoint yet in file:/checkpoints/fares")
+        assert last_line(found).endswith("no new checkpoint in file:/checkpoints/fares")
 
     @pytest.mark.parametrize(
         ("status", "is_bounded", "is_lost"),

@@ -184,6 +184,6 @@ def _checkpoint(view: JobView) -> str:
     place = _shown(without_logins(view.checkpoint_location), _LONGEST_MESSAGE)
     last = view.committed[-1].number if view.committed else view.restored_epoch
     if last is None:
-        return f"no checkpoint yet in {place}"
+        return f"no {'new checkpoint' if view.status.is_terminal_state() else 'checkpoint yet'} in {place}"
     found = f"checkpoint: epoch {last} in {place}"
     return found if not goes_on else f"{found}, where the next start goes on"
