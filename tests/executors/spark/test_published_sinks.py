@@ -86,6 +86,7 @@ def compacted(folder: Path) -> list[int]:
     return sorted(int(line) for path in files for line in path.read_text().splitlines())
 
 
+@pytest.mark.classic  # it reaches into the driver's side, which is in another process otherwise
 @pytest.mark.parametrize("added", [[], [7, 8]])
 def test_files_have_each_record_once(
     spark: SparkSession,

@@ -15,6 +15,7 @@ from penstock.errors import UserFunctionError
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(120)]
 
 
+@pytest.mark.classic  # it reaches into the driver's side, which is in another process otherwise
 def test_a_stream_that_is_planned_goes_on_after_failures_and_from_start_to_start(
     spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -286,6 +286,7 @@ def test_bounded_sources_may_be_added_where_nothing_else_is_new(
         assert printed(capsys) == expected
 
 
+@pytest.mark.classic  # it reaches into the driver's side, which is in another process otherwise
 def test_event_time_may_be_ended_before_the_first_epoch_of_a_start(
     spark: SparkSession,
     tmp_path: Path,

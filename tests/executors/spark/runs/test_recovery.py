@@ -183,6 +183,7 @@ def dying(monkeypatch: pytest.MonkeyPatch, epoch: int, *, commits: bool) -> None
     monkeypatch.setattr(Checkpoints, "commit", die)
 
 
+@pytest.mark.classic  # it reaches into the driver's side, which is in another process otherwise
 @pytest.mark.parametrize("commits", [False, True])
 def test_goes_on_after_the_last_epoch_that_was_committed(
     job: Job, monkeypatch: pytest.MonkeyPatch, commits: bool
@@ -205,6 +206,7 @@ def test_goes_on_after_the_last_epoch_that_was_committed(
     assert job.committed()[4].generation == 2
 
 
+@pytest.mark.classic  # it reaches into the driver's side, which is in another process otherwise
 def test_a_table_is_replayed(
     spark: SparkSession, job: Job, monkeypatch: pytest.MonkeyPatch
 ) -> None:
