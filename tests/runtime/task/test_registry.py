@@ -12,7 +12,7 @@ from penstock.errors import UserFunctionError
 from penstock.runtime import job_pickle
 from penstock.runtime.context import RuntimeContext
 from penstock.runtime.epoch import Epoch
-from penstock.runtime.job_pickle import dump_code
+from penstock.runtime.job_pickle import dump_code, job_classes
 from penstock.runtime.operators.function_operator import MapOperator
 from penstock.runtime.program import Program
 from penstock.runtime.task import registry
@@ -23,8 +23,11 @@ EPOCH = Epoch("job")
 
 
 @pytest.fixture(autouse=True)
-def _no_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+def _no_runs(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(registry, "_RUNS", OrderedDict())
+    # A worker has the classes of its job from then on; this process goes on with other tests.
+    with job_classes({}, {}):
+        yield
 
 
 class Function:
