@@ -434,7 +434,7 @@ def test_a_job_outlives_its_client_and_is_found_again_by_the_same_program_alone(
     job, _, _ = programs.run(LEFT)
     (kind, text), _, _ = programs.run(REFUSED, settings={"shop.country": "CH"})
     assert kind == "JobRunsElsewhereError"
-    assert "call stop()" in text
+    assert "penstock stop" in text
 
     (found, results), _, said = programs.run(FOLLOWED)
     assert found == job
