@@ -85,13 +85,26 @@ def _no_waits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run_of(
-    mailbox: FakeMailbox, query: FakeQuery | None = None, *, collects: bool = False
+    mailbox: FakeMailbox,
+    query: FakeQuery | None = None,
+    *,
+    collects: bool = False,
+    other: FakeMailbox | None = None,
 ) -> tuple[RemoteRun, EpochFeed]:
     feed = EpochFeed()
     found: Any = (query, mailbox)
     any_session: Any = None
     observed: Any = FakeObserved()
-    run = RemoteRun("Job 'x'", any_session, lambda: found, feed, observed, collects=collects)
+    any_other: Any = other
+    run = RemoteRun(
+        "Job 'x'",
+        any_session,
+        lambda: found,
+        feed,
+        observed,
+        collects=collects,
+        find=lambda: any_other,
+    )
     return run, feed
 
 
@@ -144,8 +157,7 @@ def test_what_is_asked_for_before_the_driver_is_found_waits_for_it() -> None:
 def test_who_started_at_the_same_time_and_came_too_late_follows_the_other() -> None:
     taken = Report(status=JobStatus.FAILED, error=LocationInUseError("It runs already."))
     for there in (None, FakeMailbox(Found([TOLD], lives=True), Found([END]))):
-        run, _ = run_of(FakeMailbox(Found([taken])), FakeQuery())
-        run._find = lambda there=there: there  # type: ignore[misc]
+        run, _ = run_of(FakeMailbox(Found([taken])), FakeQuery(), other=there)
         if there is None:
             with pytest.raises(LocationInUseError):
                 run(stopped())

@@ -117,13 +117,21 @@ def test_a_report_that_could_not_be_written_comes_before_later_news(
     assert [[news.number for news in some] for some in told] == [[1], [2]]  # type: ignore[union-attr]
 
 
+@pytest.mark.parametrize(
+    ("writes", "expected"),
+    [
+        (3, ["00000000", "00000001.2.idle"]),
+        # Now and then it is said how the job is doing.
+        (12, ["00000000", "00000001", "00000001.10.idle"]),
+    ],
+)
 def test_without_news_there_is_one_sign_of_life(
-    writer: ReportWriter, tmp_path: Path, clock: Clock
+    writer: ReportWriter, tmp_path: Path, clock: Clock, writes: int, expected: list[str]
 ) -> None:
-    for _ in range(3):
+    for _ in range(writes):
         writer.write()
         clock.now += 1.1
-    assert names(tmp_path) == ["00000000", "00000001.2.idle"]
+    assert names(tmp_path) == expected
 
 
 def test_a_sign_of_life_may_be_followed_by_the_report_it_is_named_for(
@@ -163,15 +171,6 @@ def test_large_reports_are_few(
                 sum(path.stat().st_size for path in (tmp_path / "reports" / "1").iterdir()) <= 5000
             )
     assert names(tmp_path) == ["00000004"]
-
-
-def test_without_news_it_is_said_now_and_then_how_the_job_is_doing(
-    writer: ReportWriter, tmp_path: Path, clock: Clock
-) -> None:
-    for _ in range(12):
-        writer.write()
-        clock.now += 1.1
-    assert names(tmp_path) == ["00000000", "00000001", "00000001.10.idle"]
 
 
 def test_the_last_report_says_how_the_job_has_ended(writer: ReportWriter, tmp_path: Path) -> None:

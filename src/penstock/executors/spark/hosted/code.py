@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import os
+import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -24,12 +26,20 @@ class Code(NamedTuple):
     Attributes:
         digest: Names what is in it.
         archive: The archive.
-        version: Names what of it is code. What a package writes to its own folder, such as a log, is no other version.
     """
 
     digest: str
     archive: bytes
-    version: str
+
+    @property
+    def version(self) -> str:
+        """Names what of it is code. What a package writes to its own folder, such as a log, is no other version."""
+        found = hashlib.sha256()
+        with zipfile.ZipFile(io.BytesIO(self.archive)) as archive:
+            for name in archive.namelist():
+                if Path(name).suffix in _CODE:
+                    found.update(f"{name}\0".encode() + hashlib.sha256(archive.read(name)).digest())
+        return found.hexdigest()
 
 
 def code_of(python_files: Iterable[str]) -> Code:
@@ -44,15 +54,7 @@ def code_of(python_files: Iterable[str]) -> Code:
     for number, path in enumerate(python_files):
         files |= _given(number, path)
     path = archive_with(files)
-    return Code(Path(path).stem, Path(path).read_bytes(), _version_of(files))
-
-
-def _version_of(files: dict[str, Path]) -> str:
-    found = hashlib.sha256()
-    for name, path in sorted(files.items()):
-        if path.suffix in _CODE:
-            found.update(f"{name}\0".encode() + hashlib.sha256(path.read_bytes()).digest())
-    return found.hexdigest()
+    return Code(Path(path).stem, Path(path).read_bytes())
 
 
 def with_its_code(
@@ -60,8 +62,7 @@ def with_its_code(
 ) -> Callable[[Iterable[Any]], Iterator[Any]]:
     """Return a function for the partitions of a streaming query that brings penstock and the user's modules along."""
     travels_by_code(carried)
-    code = code_of(())
-    return carried.function_with(code.digest, code.archive, cloudpickle.dumps(function))
+    return carried.function_with(*code_of(()), cloudpickle.dumps(function))
 
 
 def _given(number: int, path: str) -> dict[str, Path]:

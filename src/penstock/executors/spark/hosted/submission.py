@@ -193,7 +193,7 @@ class _Submission:
         session: Any = self._spark
         payload = packed_for(job_id, folder, session.session_id, files, self._program)
         travels_by_code(carried)
-        host: Any = carried.host_of(self._code.digest, self._code.archive, self._run, payload)
+        host: Any = carried.host_of(*self._code, self._run, payload)
         batch = self._spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 1).load()
         writer = batch.writeStream.foreachBatch(host).trigger(availableNow=True)
         with query_name(self._spark, self._job.request.name) as name:
