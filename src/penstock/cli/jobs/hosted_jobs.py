@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from penstock.cli.jobs.found_job import FoundJob
 from penstock.cli.jobs.rest_client import FIRST_REFUSAL, refused
 from penstock.cli.layout import harmless
-from penstock.common.plain_text import one_line
+from penstock.common.plain_text import fitted, one_line
 from penstock.connect_url import place_of, without_parameters
 from penstock.errors import JobsNotReachableError, NoRunningJobError, PenstockError
 from penstock.job_notes import JobNote, drop_note, kept_notes
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 _REMOTE: Final = "SPARK_REMOTE"
 _SECONDS_TO_CONNECT: Final = 2.0
-_LONGEST_REASON: Final = 200
 _SECONDS_TO_LOOK: Final = 20.0
 _MOST_TEXT: Final = 200
 _GREETING: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0"
@@ -131,8 +130,7 @@ def noted_jobs(known: Container[str]) -> list[FoundJob]:
 
 
 def _unknown(note: JobNote, error: PenstockError | None) -> str:
-    said = "it does not answer" if error is None else one_line(error.message)
-    said = said if len(said) <= _LONGEST_REASON else f"{said[:_LONGEST_REASON]}…"
+    said = "it does not answer" if error is None else fitted(one_line(error.message), _MOST_TEXT)
     return (
         f"{one_line(note.name)}, on {note.server}, may run or not: {said}. To hear of it no more, delete "
         f"{note.path}."

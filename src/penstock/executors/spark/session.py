@@ -169,7 +169,8 @@ def _connected(server: str, configuration: Configuration) -> SparkSession:
     Raises:
         SparkPackageError: If the client lacks a package.
     """
-    if server.startswith("sc://"):
+    runs_already = server.startswith("sc://")
+    if runs_already:
         _remark_on_silence(server)
         options = given_options(configuration)
     else:
@@ -182,7 +183,7 @@ def _connected(server: str, configuration: Configuration) -> SparkSession:
         builder = builder.config(key, value)
     try:
         with warnings.catch_warnings():
-            if not server.startswith("sc://"):
+            if not runs_already:
                 # Spark says so of what the server has been started with, and which nothing can change now.
                 warnings.filterwarnings("ignore", "Failed to set spark")
             return builder.remote(server).getOrCreate()
