@@ -19,7 +19,10 @@ _BUSY = 4.0
 def check(found: Interrupted, way: str) -> None:
     # As a text it is shown whole.
     assert len(found.errors) == 1, "\n".join(found.errors)
-    assert re.search(r"(■|INFO penstock:) [\w ]+: cancelled after .* records?", found.errors[0])
+    assert re.search(
+        r"(■|INFO penstock:) [\w ]+: cancelled after .* (1 record|[\d,]+ records)\b",
+        found.errors[0],
+    )
     assert (found.code, found.output) == (
         (0, "returned\n") if way == "execute" else (-signal.SIGINT, "")
     )
