@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import logging
+import signal
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from penstock.runtime.planned.kafka.client import (
     checked_property,
     client_properties,
     connection_properties,
+    kafka_client,
     new_client,
 )
 
@@ -107,3 +109,20 @@ def test_any_client_takes_what_says_how_to_reach_kafka(caplog: pytest.LogCapture
     assert "group.id is a consumer property" in caplog.text
     with pytest.raises(KafkaPropertyError, match=r'property: "made\.up"'):
         new_client("AdminClient", {"made.up": "x"})
+
+
+def test_ctrl_c_does_not_come_into_a_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    class Client:
+        def __init__(self, *_: Any, **__: Any) -> None:
+            pass
+
+        def describe_topics(self, topics: str, *, request_timeout: float) -> None:
+            signal.raise_signal(signal.SIGINT)
+            asked.append((topics, request_timeout))
+
+    monkeypatch.setattr(kafka_client().admin, "AdminClient", Client)
+    with pytest.raises(KeyboardInterrupt):
+        new_client("AdminClient", {}).describe_topics("fares", request_timeout=1.0)
+    assert asked == [("fares", 1.0)]

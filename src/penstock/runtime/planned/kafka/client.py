@@ -6,10 +6,11 @@ import logging
 import platform
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal
 
 from penstock.errors import InvalidArgumentError, KafkaClientNotFoundError, KafkaPropertyError
+from penstock.interruptible import postponed
 
 LOGGER: Final = logging.getLogger("penstock.kafka")
 """Takes what the client has to say."""
@@ -128,7 +129,7 @@ def new_client(
     client = kafka_client()
     make = getattr(client.admin if kind == "AdminClient" else client, kind)
     try:
-        return make({"log_level": _LOG_LEVEL, **properties, **others}, logger=LOGGER)
+        made = make({"log_level": _LOG_LEVEL, **properties, **others}, logger=LOGGER)
     except (client.KafkaException, ValueError, TypeError) as error:
         reason = error.args[0].str() if hasattr(error.args[0], "str") else error
         raise KafkaPropertyError(
@@ -136,6 +137,26 @@ def new_client(
             hint="Give names of librdkafka, or those of the Java client that it has too: "
             "https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md.",
         ) from error
+    return _WholeCalls(made) if kind == "AdminClient" else made
+
+
+class _WholeCalls:
+    """An AdminClient whose calls Ctrl-C does not come into: its code in C would go on in spite of it and fail later.
+
+    The calls that wait are short, see `Cancellation.asked`.
+    """
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        call = getattr(self._client, name)
+
+        def whole(*args: Any, **options: Any) -> Any:
+            with postponed():
+                return call(*args, **options)
+
+        return whole
 
 
 def is_away(error: Any) -> bool:
