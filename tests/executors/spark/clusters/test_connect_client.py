@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -13,7 +12,6 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from scripts.connect_client import ClientNotInstalled, client_python
 from tests.servers.connect_server import NEEDS_CONNECT, ConnectServer
 from tests.servers.processes import process_of
 
@@ -142,16 +140,6 @@ env.from_collection([1]).map(wait_for_ever).print()
 env.execute("for ever")
 print("returned")
 """
-
-
-@pytest.fixture(scope="module")
-def client() -> Path:
-    try:
-        return client_python()
-    except ClientNotInstalled as error:
-        if os.environ.get("PENSTOCK_TESTS") == "all":
-            raise
-        pytest.skip(f"There is no client of Spark Connect alone. {error}")
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scripts.connect_client import ClientNotInstalled, client_python
 from tests.executors.spark.clusters.test_connect_client import bare_python
 from tests.servers.connect_server import NEEDS_CONNECT, ConnectServer
 from tests.servers.s3_server import S3Server
@@ -294,20 +293,33 @@ class Programs:
         self._script.write_text(PROGRAM)
         (folder / "in").mkdir()
 
+    def move_to(self, server: ConnectServer) -> None:
+        """Have those that are started from now on run on another server."""
+        self._server = server
+
     def run(
         self,
         steps: str,
         *,
         python: str | Path = sys.executable,
-        is_classic: bool = False,
+        remote: str | None = None,
         settings: Mapping[str, Any] | None = None,
     ) -> tuple[Any, str, str]:
-        """Run one, and return what it found, and all that it printed and said."""
-        environment = {**os.environ, "PYSPARK_PYTHON": sys.executable}
-        environment.pop("SPARK_REMOTE", None)
+        """Run one, and return what it found, and all that it printed and said.
+
+        Args:
+            steps: What it does.
+            python: Its interpreter. Another one than that of the tests finds neither Java nor anything else.
+            remote: Its server, or none for a classic session. Default: the server of these programs.
+            settings: Of its job.
+        """
+        environment = {"PATH": str(self.folder / "nothing"), "HOME": str(self.folder)}
+        if python == sys.executable:
+            environment = {**os.environ, "PYSPARK_PYTHON": sys.executable}
+            environment.pop("SPARK_REMOTE", None)
         environment["XDG_STATE_HOME"] = str(self.folder / "state")
-        if not is_classic:
-            environment["SPARK_REMOTE"] = self._server.url
+        if remote := self._server.url if remote is None else remote:
+            environment["SPARK_REMOTE"] = remote
         given = {
             "execution.checkpointing.dir": str(self.folder / "checkpoints"),
             **(settings or {}),
@@ -368,7 +380,7 @@ def test_a_job_is_stopped_and_goes_on_there_and_in_a_classic_session(programs: P
     found, _, _ = programs.run(STOPPED, settings={"name": "b", "least": 4})
     assert found == [["be 1", "be 2", "to 1", "to 2"], "FINISHED", 2]
 
-    found, _, _ = programs.run(STOPPED, settings={"name": "c", "least": 6}, is_classic=True)
+    found, _, _ = programs.run(STOPPED, settings={"name": "c", "least": 6}, remote="")
     assert found[0] == ["be 1", "be 2", "be 3", "to 1", "to 2", "to 3"]
 
     found, _, _ = programs.run(STOPPED, settings={"name": "d", "least": 8})
@@ -385,6 +397,15 @@ def test_a_job_keeps_its_checkpoints_in_an_object_store(
 
     found, _, _ = programs.run(STOPPED, settings=settings | {"name": "b", "least": 4})
     assert found == [["be 1", "be 2", "to 1", "to 2"], "FINISHED", 2]
+
+
+def test_a_client_without_java_reaches_an_object_store_through_the_server(
+    client: Path, programs: Programs, s3: tuple[S3Server, str]
+) -> None:
+    settings = {"execution.checkpointing.dir": s3[1], "name": "a", "least": 2}
+    found, printed, said = programs.run(STOPPED, python=client, settings=settings)
+    assert found == [["be 1", "to 1"], "FINISHED", 2], said
+    assert "to 1" in printed
 
 
 def test_an_error_has_the_users_traceback(programs: Programs) -> None:
@@ -436,7 +457,8 @@ def test_a_job_outlives_its_client_and_is_found_again_by_the_same_program_alone(
     assert kind == "JobRunsElsewhereError"
     assert "penstock stop" in text
 
-    (found, results), _, said = programs.run(FOLLOWED)
+    own = {"execution.progress.interval": "1 s", "rest.port": "0"}
+    (found, results), _, said = programs.run(FOLLOWED, settings=own)
     assert found == job
     assert results == ["to 1", "to 2"]
     assert "this program follows it" in said
@@ -514,23 +536,29 @@ def test_a_job_without_a_checkpoint_location_is_refused(programs: Programs) -> N
     assert "execution.checkpointing.dir" in text
 
 
-def test_a_machine_without_java_and_a_server_with_a_bare_python(tmp_path: Path) -> None:
-    try:
-        client = client_python()
-    except ClientNotInstalled as error:
-        if os.environ.get("PENSTOCK_TESTS") == "all":
-            raise
-        pytest.skip(f"There is no client of Spark Connect alone. {error}")
+def test_a_machine_without_java_and_a_server_with_a_bare_python(
+    client: Path, tmp_path: Path
+) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("PYTHONPATH", raising=False)
         python = bare_python(tmp_path / "bare", *OF_CONNECT)
         with closing(ConnectServer(tmp_path / "work", str(python))) as server:
             programs = Programs(tmp_path, server)
             programs.run(STOPPED, python=client, settings={"name": "a", "least": 2})
-            found, _, _ = programs.run(STOPPED, python=client, settings={"name": "b", "least": 4})
+            programs.run(LEFT, python=client)
+            server.kill()
+        with closing(ConnectServer(tmp_path / "work", str(python))) as server:
+            programs.move_to(server)
+            found, _, _ = programs.run(STOPPED, python=client, settings={"name": "b", "least": 5})
             mapped, _, _ = programs.run(ASYNC_MAPPED, python=client)
-    assert found == [["be 1", "be 2", "to 1", "to 2"], "FINISHED", 2]
-    assert mapped == ["BE", "BE", "TO", "TO"]
+    assert found[0] == ["be 1", "be 2", "to 1", "to 2", "to 3"]
+    assert mapped == ["BE", "BE", "TO", "TO", "TO"]
+
+
+def test_a_server_that_the_program_itself_starts(programs: Programs) -> None:
+    found, printed, _ = programs.run(STOPPED, remote="local[2]", settings={"name": "a", "least": 2})
+    assert found == [["be 1", "to 1"], "FINISHED", 2]
+    assert "be 1" in printed
 
 
 def test_a_server_whose_python_has_too_little_is_refused_with_what_to_install(

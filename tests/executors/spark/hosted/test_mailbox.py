@@ -17,7 +17,11 @@ from penstock.errors import UserFunctionError
 from penstock.executors.driver.recovery.restarts import Restart
 from penstock.executors.spark.hosted import mailbox as mailbox_module
 from penstock.executors.spark.hosted import reports
-from penstock.executors.spark.hosted.client_files import ClientFiles, client_files
+from penstock.executors.spark.hosted.client_files import (
+    ClientFiles,
+    FilesThroughWorkers,
+    client_files,
+)
 from penstock.executors.spark.hosted.mailbox import Mailbox, drivers_at
 from penstock.executors.spark.hosted.reports import Answer, ReportName, ReportWriter
 from penstock.executors.spark.hosted.requests import STOP, Requests
@@ -53,17 +57,28 @@ def in_store(request: pytest.FixtureRequest) -> Place:
     s3: tuple[S3Server, str] = request.getfixturevalue("s3")
     storage = open_storage(s3[1])
     session: Any = None
-    return Place(storage, client_files(session, storage))
+    return Place(storage, client_files(session, storage.location))
 
 
 def through_spark(request: pytest.FixtureRequest) -> Place:
     spark: SparkSession = request.getfixturevalue("spark")
     folder: Path = request.getfixturevalue("tmp_path")
     storage = LocalStorage(str(folder), is_durable=False)
-    return Place(storage, client_files(spark, storage))
+    return Place(storage, client_files(spark, storage.location))
 
 
-@pytest.fixture(params=[in_store, pytest.param(through_spark, marks=pytest.mark.spark)])
+def through_workers(request: pytest.FixtureRequest) -> Place:
+    spark: SparkSession = request.getfixturevalue("spark")
+    folder: Path = request.getfixturevalue("tmp_path")
+    return Place(LocalStorage(str(folder)), FilesThroughWorkers(spark, str(folder)))
+
+
+@pytest.fixture(
+    params=[
+        in_store,
+        *(pytest.param(each, marks=pytest.mark.spark) for each in (through_spark, through_workers)),
+    ]
+)
 def place(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Place:
     monkeypatch.setattr(reports, "_SECONDS_BETWEEN", 0.0)
     monkeypatch.setattr(reports, "_SECONDS_IDLE", 0.0)

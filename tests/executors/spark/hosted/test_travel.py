@@ -106,7 +106,7 @@ def test_places_do_not_depend_on_the_folder_of_a_process(
     given = unpacked(packed_for("7", "f", "s", JobFiles(), program), session)
     place = os.path.join(tmp_path, "state")
     assert given.request.configuration.get(options.CHECKPOINT_DIR) == place
-    assert _location_of(request).location == place
+    assert _location_of(request) == place
     assert whole_place("s3://bucket/x") == "s3://bucket/x"
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.executors.driver.reports import views
 
-from penstock.checkpoint.storage import LocalStorage
+from penstock.checkpoint.storage import LocalStorage, open_storage
 from penstock.common.job_status import JobStatus
 from penstock.common.running_job import JobProgress
 from penstock.executors.driver.reports.job_view import JobView
@@ -100,6 +100,8 @@ def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reports, "_SECONDS_IDLE", 0.01)
     monkeypatch.setattr(reports, "_SECONDS_BETWEEN", 0.01)
     monkeypatch.setattr(FilesInStore, "seconds", 0.005)
-    monkeypatch.setattr(attached_job, "client_files", lambda _, storage: FilesInStore(storage))
+    monkeypatch.setattr(
+        attached_job, "client_files", lambda _, place: FilesInStore(open_storage(place))
+    )
     monkeypatch.setattr(remote_run, "is_alive", lambda *_: True)
     monkeypatch.setattr(attached_job, "_POLL_SECONDS", 0.005)

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, Protocol
 
+import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from penstock.checkpoint.storage import LocalStorage, Storage
+from penstock.checkpoint.storage import LocalStorage, Storage, open_storage
+from penstock.errors import ObjectStoreError, ObstoreNotFoundError, PenstockError
+from penstock.executors.spark.shipping import ship_code
 
+_NOTHING: Final = "nothing"
+"""A folder that is not there."""
 _NOT_THERE: Final = ("PATH_NOT_FOUND", "FileNotFoundException", "FILE_NOT_EXIST")
 
 
@@ -107,13 +113,72 @@ class FilesInStore:
         self._storage.write(f"{folder}/_SUCCESS", [])
 
 
-def client_files(spark: SparkSession, storage: Storage) -> ClientFiles:
+class FilesThroughWorkers:
+    """Files in an object store that this process does not reach: a worker of the server does it, as for the job.
+
+    Args:
+        spark: The session.
+        location: The store's URL.
+    """
+
+    seconds = 1.0
+
+    def __init__(self, spark: SparkSession, location: str) -> None:
+        ship_code(spark)
+        self._spark = spark
+        self._location = location
+
+    def names(self, folder: str) -> list[str]:
+        found = self._asked(lambda storage: (name.encode() for name in storage.names(folder)))
+        return [name.decode() for name in found]
+
+    def read(self, names: Sequence[str]) -> list[bytes]:
+        return self._asked(lambda storage: map(storage.read, names))
+
+    def write_text(self, folder: str, text: str) -> None:
+        def write(storage: Storage) -> Iterable[bytes]:
+            storage.write(f"{folder}/part-0", [f"{text}\n".encode()])
+            storage.write(f"{folder}/_SUCCESS", [])
+            return ()
+
+        self._asked(write)
+
+    def _asked(self, ask: Callable[[Storage], Iterable[bytes]]) -> list[bytes]:
+        location = self._location
+        schema = pa.schema({"found": pa.list_(pa.binary()), "error": pa.binary()})
+
+        def asked(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            for _ in batches:
+                error = None
+                found: list[bytes] = []
+                try:
+                    found.extend(ask(open_storage(location)))
+                except (PenstockError, FileNotFoundError) as met:
+                    error = pickle.dumps(met)
+                yield pa.RecordBatch.from_pydict({"found": [found], "error": [error]}, schema)
+
+        frame = self._spark.range(0, 1, 1, 1).mapInArrow(asked, "found array<binary>, error binary")
+        ((found, error),) = frame.collect()
+        if error is not None:
+            raise pickle.loads(error)
+        return [bytes(one) for one in found]
+
+
+def client_files(spark: SparkSession, location: str) -> ClientFiles:
     """Return the files at a location.
 
     Args:
         spark: The session.
-        storage: The location.
+        location: A path, or a URL.
+
+    Raises:
+        InvalidArgumentError: If it is neither.
     """
-    if isinstance(storage, LocalStorage):
-        return FilesThroughSpark(spark, storage.location)
+    try:
+        storage = open_storage(location)
+        if isinstance(storage, LocalStorage):
+            return FilesThroughSpark(spark, storage.location)
+        storage.names(_NOTHING)
+    except (ObstoreNotFoundError, ObjectStoreError):
+        return FilesThroughWorkers(spark, location)
     return FilesInStore(storage)

@@ -17,11 +17,16 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from penstock.checkpoint.storage import LocalStorage, Storage, open_storage
+from penstock.checkpoint.storage import LocalStorage, open_storage
 from penstock.common.configuration import options
 from penstock.common.plain_text import shown_name
 from penstock.common.running_job import RunningJob
-from penstock.errors import JobRunsElsewhereError, StreamingOnConnectError, WorkerPythonError
+from penstock.errors import (
+    JobRunsElsewhereError,
+    ObstoreNotFoundError,
+    StreamingOnConnectError,
+    WorkerPythonError,
+)
 from penstock.executors.driver.epoch_feed import EpochFeed
 from penstock.executors.driver.observation.observed_job import ObservedJob
 from penstock.executors.port import JobRequest
@@ -42,6 +47,8 @@ from penstock.graph.watermarks import refuse_alignment
 from penstock.job_notes import JobNote, drop_note, keep_note
 from penstock.runtime.planned.source_function import FunctionSource
 
+_OF_CLIENT: Final = ("execution.progress", "rest.", "spark.remote")
+"""Settings of a client, which may be others for each that follows a job."""
 _PATTERN: Final = re.compile(r"[\[\]{}*?]")
 _LOG: Final = logging.getLogger("penstock")
 
@@ -78,7 +85,7 @@ def submit_to_server(request: JobRequest, seen: ObservedJob, run: RunThere) -> R
     return _Submission(job, seen, location, views, program, run).start()
 
 
-def _location_of(request: JobRequest) -> Storage:
+def _location_of(request: JobRequest) -> str:
     place = request.configuration.get(options.CHECKPOINT_DIR)
     title = f"Job {request.name!r}"
     if not place:
@@ -87,14 +94,18 @@ def _location_of(request: JobRequest) -> Storage:
             "Its driver's side runs on the server, and reports there.",
             hint="Set execution.checkpointing.dir to a folder that the server and its workers reach.",
         )
-    storage = open_storage(whole_place(place))
+    whole = whole_place(place)
+    try:
+        storage = open_storage(whole)
+    except ObstoreNotFoundError:
+        return whole  # the server may have it
     if isinstance(storage, LocalStorage) and _PATTERN.search(storage.location):
         raise StreamingOnConnectError(
             f"{title} is to have its checkpoints at {storage.location}, which Spark, through which its client hears of it, "
             "takes for a pattern of many paths.",
             hint="Give it a location without any of the characters [ ] { } * ? in execution.checkpointing.dir.",
         )
-    return storage
+    return storage.location
 
 
 def _refuse_functions(request: JobRequest) -> None:
@@ -124,7 +135,7 @@ class _Submission:
         self,
         job: PreparedJob,
         seen: ObservedJob,
-        location: Storage,
+        location: str,
         views: Views,
         program: bytes,
         run: RunThere,
@@ -133,7 +144,7 @@ class _Submission:
         self._job = job
         self._spark: SparkSession = job.spark
         self._seen = seen
-        self._location = location.location
+        self._location = location
         self._files = client_files(job.spark, location)
         self._views = views
         self._program = program
@@ -258,8 +269,13 @@ def _digest_of(job: PreparedJob, code: str) -> str:
     script = Path(main).read_bytes() if main and Path(main).is_file() else b""
     parts = [
         repr(structure).encode(),
-        repr(sorted(job.request.configuration.to_dict().items())).encode(),
+        repr(_settings_of(job)).encode(),
         code.encode(),
         script,
     ]
     return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
+
+
+def _settings_of(job: PreparedJob) -> list[tuple[str, str]]:
+    settings = job.request.configuration.to_dict().items()
+    return sorted((key, value) for key, value in settings if not key.startswith(_OF_CLIENT))

@@ -13,7 +13,6 @@ from typing import Any, Final
 
 from pyspark.sql import SparkSession
 
-from penstock.checkpoint.storage import open_storage
 from penstock.common.job_status import JobStatus
 from penstock.common.plain_text import shown_name
 from penstock.common.running_job import JobProgress, Turn
@@ -239,7 +238,7 @@ def attached_job(spark: SparkSession, checkpoint_dir: str) -> AttachedJob:
         NoRunningJobError: If none runs there.
     """
     with spark_errors("attach"):
-        files = client_files(spark, open_storage(whole_place(checkpoint_dir)))
+        files = client_files(spark, whole_place(checkpoint_dir))
         folder = living_driver(files, _SECONDS_FOR_SIGN)
         if folder is not None:
             mailbox = Mailbox(files, folder, plain_report)
