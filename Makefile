@@ -3,8 +3,9 @@
 
 PYTHON ?= python3
 VENV := .venv/bin
-SPARK ?= 3.5
-OTHER_VENV := .cache/spark-$(SPARK)/bin
+# That of .venv, the newest, or one in a place of its own.
+SPARK ?=
+SPARK_VENV := $(if $(SPARK),.cache/spark-$(SPARK)/bin,$(VENV))
 export NO_MKDOCS_2_WARNING := 1
 # The tests start hundreds of processes: none should compile everything again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -49,15 +50,16 @@ test: .setup-test  ## the whole test suite
 
 test-spark:  ## the tests that need Spark, on one version of it: make test-spark SPARK=3.5
 	@SPARK=$(SPARK) $(PYTHON) scripts/setup.py test
-	$(OTHER_VENV)/python -m pytest -m "spark and not kafka and not browser and not alone"
-	$(OTHER_VENV)/python -m pytest -m "spark and alone"
+	$(SPARK_VENV)/python -m pytest -m "spark and not alone" -n 2 --dist loadgroup
+	$(SPARK_VENV)/python -m pytest -m "spark and alone"
 
 test-oldest:  ## some of the tests that need Spark, on the oldest version of it
 	@SPARK=3.5 $(PYTHON) scripts/setup.py test-oldest
 	.cache/spark-3.5/bin/python -m pytest -m spark $(OLDEST)
 
-test-connect: .setup-test  ## the tests that share a SparkSession, in one of Spark Connect
-	$(VENV)/python -m pytest -m spark --session connect
+test-connect:  ## the tests that share a SparkSession, in one of Spark Connect: make test-connect SPARK=4.0
+	@SPARK=$(SPARK) $(PYTHON) scripts/setup.py test
+	$(SPARK_VENV)/python -m pytest -m spark --session connect -n 2 --dist loadgroup
 
 demo: .setup-demo  ## the main job: a year of flights streamed through Spark, and a picture
 	$(VENV)/python examples/flights/main.py
