@@ -23,7 +23,9 @@ from tests.crash.lives import Kill
 from tests.crash.points import MIXED
 from tests.servers.spark_cluster import SparkCluster
 
-_CHECKSUM: Final = "spark.sql.shuffle.orderIndependentChecksum.enabled"
+_CHECKSUM: Final = "spark.sql.shuffle.orderIndependentChecksum"
+_SWITCHES: Final = ("enabled", "enableFullRetryOnMismatch", "enableQueryLevelRollbackOnMismatch")
+"""Each alone has Spark reckon the checksum, and do something about a wrong one."""
 
 
 class Counts(NamedTuple):
@@ -47,8 +49,8 @@ def run_job(
         CrashTestFailed: If the job did not go on by itself, or anything is lost or double.
     """
     place.mkdir()
-    setting = f"{_CHECKSUM}={checksum}"
-    trial = Trial(place, seed, files, postgres=postgres, cluster=cluster, settings=(setting,))
+    settings = tuple(f"{_CHECKSUM}.{switch}={checksum}" for switch in _SWITCHES)
+    trial = Trial(place, seed, files, postgres=postgres, cluster=cluster, settings=settings)
     try:
         kill = Kill("executor", "level.between", ahead=1, every=2)
         life = trial.live(cluster.master, 2, kill)
