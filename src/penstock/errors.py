@@ -260,8 +260,12 @@ class SparkTooOldError(PenstockError):
     """Raised when pyspark, or the Spark of a session, is older than penstock runs on."""
 
 
+class UnknownSparkError(PenstockError):
+    """Raised when pyspark, or the Spark of a session, is none that penstock is tested with: newer, or without a number."""
+
+
 class SparkPackageError(PenstockError, ImportError):
-    """Raised when the Spark that is installed does not stand a package beside it, or the Python that runs it."""
+    """Raised when a package, or the Python that runs the program, does not go with the Spark that is installed, or is missing."""
 
 
 class SparkServerNotNamedError(PenstockError):

@@ -24,7 +24,8 @@ def executor_for(target: str) -> Executor:
     Raises:
         SparkNotFoundError: If pyspark is not installed, which only the one on Spark needs.
         SparkTooOldError: If it is older than penstock runs on.
-        SparkPackageError: If it does not stand what is installed beside it.
+        UnknownSparkError: If penstock is not tested with it.
+        SparkPackageError: If what is installed beside it does not go with it, or is missing.
     """
     if target == "local":
         from penstock.executors.local import LocalExecutor

@@ -33,7 +33,11 @@ def get_session(configuration: Configuration | None = None) -> SparkSession:
         The session. Stop it by its own `stop`, if it is to end before the process does.
 
     Raises:
+        SparkTooOldError: If its Spark is too old.
+        UnknownSparkError: If penstock is not tested with its Spark.
+        SparkPackageError: If what is installed beside pyspark does not go with it, or is missing.
         PortInUseError: If the port of the UI is taken.
         JavaNotFoundError: If a new session needs a Java, and there is none.
     """
+    check_pyspark()
     return session(None, configuration or Configuration())

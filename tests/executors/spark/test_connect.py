@@ -20,7 +20,8 @@ from penstock.errors import (
     SparkTooOldError,
     StreamingOnConnectError,
 )
-from penstock.executors.spark import connect, session
+from penstock.executors.port import JobRequest
+from penstock.executors.spark import connect, prepared_job, session
 from penstock.executors.spark.connect import (
     check_server,
     ends_at_once,
@@ -31,6 +32,8 @@ from penstock.executors.spark.connect import (
     server_of,
 )
 from penstock.executors.spark.interruption import Interruption, interruptible
+from penstock.executors.spark.prepared_job import PreparedJob
+from penstock.graph.stream_graph import StreamGraph
 
 
 class Client:
@@ -102,7 +105,12 @@ def test_what_a_thread_does_for_a_job_has_a_tag_meanwhile(client: Any) -> None:
 
 @pytest.mark.parametrize(
     ("client_version", "server_version", "is_refused"),
-    [("4.2.0", "4.0.1", True), ("4.2.0", "4.1.1", False), ("4.0.1", "4.0.1", False)],
+    [
+        ("4.2.0", "4.0.1", True),
+        ("4.0.1", "3.5.9", True),
+        ("4.2.0", "4.1.1", False),
+        ("4.0.1", "4.0.1", False),
+    ],
 )
 def test_a_server_that_does_not_know_what_its_client_asks_for_is_refused(
     client: Any,
@@ -115,11 +123,69 @@ def test_a_server_that_does_not_know_what_its_client_asks_for_is_refused(
     monkeypatch.setattr(pyspark, "__version__", client_version)
     client.version = server_version
     with (
-        pytest.raises(SparkTooOldError, match=r"runs Spark 4\.0\.1, and its client here")
+        pytest.raises(SparkTooOldError, match=rf"runs Spark {server_version}, and its client here")
         if is_refused
         else contextlib.nullcontext()
     ):
         check_server(client)
+
+
+@pytest.mark.parametrize(
+    ("client_version", "server_version", "is_remarked_on"),
+    [
+        ("4.3.0", "4.2.1", True),
+        ("4.2.1", "4.1.4-amzn-0", True),
+        ("4.3.0", "4.3.1", False),
+        ("4.0.5", "4.3.0", False),
+    ],
+)
+def test_a_client_that_is_newer_than_its_server_is_remarked_on(
+    client: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    client_version: str,
+    server_version: str,
+    *,
+    is_remarked_on: bool,
+) -> None:
+    said: dict[str, str] = {}
+    monkeypatch.setattr(connect, "say_once", said.setdefault)
+    monkeypatch.setattr(pyspark, "__version__", client_version)
+    client.version = server_version
+
+    check_server(client)
+
+    assert [
+        client_version in text and server_version in text and "pip install" in text
+        for text in said.values()
+    ] == [True] * is_remarked_on
+
+
+@pytest.mark.parametrize(
+    ("client_version", "server_version", "is_refused"),
+    [("4.2.1", "4.1.4", True), ("4.3.0", "4.2.1", False), ("4.1.4", "4.1.4", False)],
+)
+def test_a_stream_that_could_not_be_stopped_is_refused(
+    client: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    client_version: str,
+    server_version: str,
+    *,
+    is_refused: bool,
+) -> None:
+    class Goes(Exception):
+        """The check has let it pass."""
+
+    monkeypatch.setattr(prepared_job, "check_pyspark", lambda: None)
+    monkeypatch.setattr(prepared_job, "session", lambda *_: client)
+    monkeypatch.setattr(prepared_job, "has_local_workers", Mock(side_effect=Goes))
+    monkeypatch.setattr(pyspark, "__version__", client_version)
+    client.version = server_version
+    request = JobRequest("x", StreamGraph(job_name="x"), Configuration())
+    with pytest.raises(SparkTooOldError if is_refused else Goes) as raised:
+        PreparedJob(request, is_hosted=True)
+    if is_refused:
+        assert "from 4.2 on: Job 'x' could not be stopped." in str(raised.value)
+        assert "pip install 'pyspark-client==4.1.*'" in str(raised.value)
 
 
 def test_a_client_that_is_too_old_is_refused(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:

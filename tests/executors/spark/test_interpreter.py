@@ -93,6 +93,14 @@ def test_one_that_is_not_there_is_for_spark_to_name(tmp_path: Path) -> None:
         # Without the packages that are installed.
         (f'exec "{sys.executable}" -I -S "$@"', "has no module 'pyarrow'."),
         ("echo 3.6", f"is Python 3.6, and this is 3.{sys.version_info[1]}."),
+        (
+            f"echo 3.{sys.version_info[1]}; echo 15.0.2",
+            "has pyarrow 15.0.2, and penstock works with pyarrow >=18.",
+        ),
+        (
+            f"echo 3.{sys.version_info[1]}; echo 'ImportError: it requires NumPy 2.' >&2",
+            "cannot import pyarrow: it requires NumPy 2.",
+        ),
     ],
 )
 def test_one_that_cannot_run_programs_is_refused_at_once(

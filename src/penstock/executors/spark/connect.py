@@ -15,6 +15,7 @@ import pyspark
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.common.configuration.configuration import Configuration
+from penstock.common.configuration.remarks import say_once
 from penstock.errors import (
     InvalidArgumentError,
     SparkPackageError,
@@ -22,7 +23,7 @@ from penstock.errors import (
     SparkTooOldError,
     StreamingOnConnectError,
 )
-from penstock.executors.spark.versions.features import Feature, has, version_of
+from penstock.executors.spark.versions.features import Feature, Version, has, version_of
 
 _REMOTE: Final = "spark.remote"
 _CONNECT: Final = "pyspark.sql.connect."
@@ -97,22 +98,57 @@ def check_server(spark: SparkSession) -> None:
     Raises:
         SparkTooOldError: If it does not.
     """
-    if is_connect(spark) and not has(Feature.CONNECT):
+    if not is_connect(spark):
+        return
+    if not has(Feature.CONNECT):
         raise SparkTooOldError(
             f"penstock runs on Spark Connect from Spark 4.0 on, and pyspark {pyspark.__version__} is installed.",
             hint="Run the program in a classic session: SparkSession.builder.master(...), or spark-submit. Or install a newer "
-            "pyspark, of the version of the server.",
+            "pyspark, of the version of the server. See docs/spark-connect.md.",
         )
-    found = version_of(spark.version)
-    first = Feature.PARTITIONS_BY_ID.since
-    if is_connect(spark) and has(Feature.PARTITIONS_BY_ID) and found is not None and found < first:
-        client = pyspark.__version__
-        raise SparkTooOldError(
-            f"The server of Spark Connect runs Spark {spark.version}, and its client here, which is {client}, asks for what "
-            f"Spark has from {'.'.join(map(str, first))} on.",
-            hint=f"Install a client of the server's version: pip install 'pyspark-client=={'.'.join(map(str, found))}.*', or "
-            "pyspark of that version. Or connect to a newer server, or run the program in a classic session.",
+    text = spark.version
+    _refuse_older_server(text, Feature.CONNECT)
+    _refuse_older_server(text, Feature.PARTITIONS_BY_ID)
+    client, server = version_of(pyspark.__version__), version_of(text)
+    if client is not None and server is not None and client > server:
+        say_once(
+            f"{client} {server}",
+            f"The server of Spark Connect runs Spark {text}, and its client here is {pyspark.__version__}: Spark lets older "
+            f"clients work with newer servers, not the reverse. {_client_of(server)}",
         )
+
+
+def check_server_of_streams(spark: SparkSession, what: str) -> None:
+    """Make sure that a server of Spark Connect can take what the client of a stream asks of it while it runs.
+
+    Args:
+        spark: The session.
+        what: What is to run, as in "Job 'x'".
+
+    Raises:
+        SparkTooOldError: If it cannot.
+    """
+    _refuse_older_server(spark.version, Feature.LOCAL_ROWS, f": {what} could not be stopped")
+
+
+def _refuse_older_server(text: str, feature: Feature, consequence: str = "") -> None:
+    """Refuse a server that lacks what its client, of a newer version, asks for."""
+    server = version_of(text)
+    if not has(feature) or server is None or server >= feature.since:
+        return
+    since = ".".join(map(str, feature.since))
+    raise SparkTooOldError(
+        f"The server of Spark Connect runs Spark {text}, and its client here, which is {pyspark.__version__}, asks for what "
+        f"Spark has from {since} on{consequence}.",
+        hint="Connect to a newer server, or run the program in a classic session."
+        if feature is Feature.CONNECT
+        else f"{_client_of(server)} Or connect to a newer server, or run the program in a classic session.",
+    )
+
+
+def _client_of(server: Version) -> str:
+    number = ".".join(map(str, server))
+    return f"Install a client of the server's version: pip install 'pyspark-client=={number}.*', or pyspark of that version."
 
 
 def ends_at_once(spark: SparkSession) -> None:

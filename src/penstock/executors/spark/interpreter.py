@@ -7,16 +7,17 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from penstock.common.configuration.configuration import Configuration
 from penstock.common.configuration.files import entries, with_parameter
 from penstock.common.configuration.options import PYTHON_ARCHIVES, PYTHON_EXECUTABLE
 from penstock.executors.driver.staged_files import staged_files
 from penstock.executors.spark.failures import other_python
+from penstock.executors.spark.versions.features import version_of
+from penstock.executors.spark.versions.needs import PYARROW
 from penstock.runtime.job_files.workplace import archives_in
 from penstock.runtime.private_folder import private_folder
 
@@ -71,12 +72,20 @@ def check_interpreter(command: str, what: str) -> None:
     """
     if _is_this_one(command):
         return
-    version, missing = _asked(command)
-    own = _version(sys.version_info)
-    if missing is not None:
-        raise other_python(what, f"{command!r} has no module {missing!r}.")
-    if version not in (None, own):
-        raise other_python(what, f"{command!r} is Python {version}, and this is {own}.")
+    found = _asked(command)
+    own = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    if found.missing is not None:
+        raise other_python(what, f"{command!r} has no module {found.missing!r}.")
+    if found.python not in (None, own):
+        raise other_python(what, f"{command!r} is Python {found.python}, and this is {own}.")
+    if found.failure is not None:
+        raise other_python(what, f"{command!r} cannot import pyarrow: {found.failure}.")
+    arrow = version_of(found.pyarrow or "")
+    if arrow is not None and not PYARROW.has(arrow):
+        raise other_python(
+            what,
+            f"{command!r} has pyarrow {found.pyarrow}, and penstock works with pyarrow {PYARROW}.",
+        )
 
 
 def _is_this_one(command: str) -> bool:
@@ -87,13 +96,28 @@ def _is_this_one(command: str) -> bool:
     return os.path.samefile(found, sys.executable)
 
 
-_QUESTION: Final = "import sys; print(*sys.version_info[:2], sep='.', flush=True); import pyarrow"
+_QUESTION: Final = "import sys; print(*sys.version_info[:2], sep='.', flush=True); import pyarrow; print(pyarrow.__version__)"
 _SECONDS: Final = 60
 
 
+class _Answer(NamedTuple):
+    """What an interpreter says of itself; None for what it does not say.
+
+    Attributes:
+        python: Its version.
+        pyarrow: That of its pyarrow.
+        missing: The name of a module that it lacks.
+        failure: Why it cannot import pyarrow, if it has what that needs.
+    """
+
+    python: str | None = None
+    pyarrow: str | None = None
+    missing: str | None = None
+    failure: str | None = None
+
+
 @cache
-def _asked(command: str) -> tuple[str | None, str | None]:
-    """Return the version of an interpreter, and the name of a module that it lacks; None for what it does not say."""
+def _asked(command: str) -> _Answer:
     with suppress(OSError, subprocess.TimeoutExpired):
         answer = subprocess.run(
             [command, "-c", _QUESTION],
@@ -102,11 +126,10 @@ def _asked(command: str) -> tuple[str | None, str | None]:
             timeout=_SECONDS,
             check=False,
         )
-        version = re.fullmatch(r"\d+\.\d+", answer.stdout.strip())
+        said = re.fullmatch(r"(\d+\.\d+)(?:\s+(\d+\.\S+))?", answer.stdout.strip())
         missing = re.search(r"No module named '([^']+)'", answer.stderr)
-        return version and version[0], missing and missing[1]
-    return None, None
-
-
-def _version(version: Sequence[Any]) -> str:
-    return ".".join(map(str, version[:2]))
+        failure = re.search(r"^ImportError: (.*?)\.?\s*\Z", answer.stderr, re.MULTILINE)
+        return _Answer(
+            said and said[1], said and said[2], missing and missing[1], failure and failure[1]
+        )
+    return _Answer()

@@ -82,6 +82,7 @@ def session(given: Any, configuration: Configuration, packages: Sequence[str] = 
 
     Raises:
         SparkTooOldError: If the session runs a Spark that is too old.
+        UnknownSparkError: If penstock is not tested with it.
         JavaNotFoundError: If there is no Java to start Spark with.
         JarsNotLoadedError: If the session runs already, without the jars that the program names.
         SparkPackageError: If the client of Spark Connect lacks a package.
@@ -95,7 +96,9 @@ def session(given: Any, configuration: Configuration, packages: Sequence[str] = 
         if found is None and (server := server_of(configuration)) is not None:
             found = _connected(server, configuration)
         if found is None:
-            return _build(configuration, packages)
+            built = _build(configuration, packages)
+            check_session(built)
+            return built
         ends_at_once(found)
         check_session(found)
         check_server(found)

@@ -15,6 +15,8 @@ from penstock.errors import SourceNotReadableError
 from penstock.executors.spark.frames.buffer_rows import from_batches, to_batches
 from penstock.executors.spark.interruption import note_query
 from penstock.executors.spark.page.names import named
+from penstock.executors.spark.versions.features import version_of
+from penstock.executors.spark.versions.needs import PYARROW
 from penstock.executors.spark.worker_files import files_folder
 from penstock.executors.spark.workers import end_quietly
 from penstock.runtime.epoch import Epoch
@@ -250,6 +252,7 @@ def as_function(level: Any, name: str, files: JobFiles = _NO_FILES) -> MapFuncti
     """
 
     def run_level(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        _check_arrow()
         return iterated_with_room(level(batches))
 
     def run_at_work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -257,3 +260,12 @@ def as_function(level: Any, name: str, files: JobFiles = _NO_FILES) -> MapFuncti
             yield from run_level(batches)
 
     return named(run_at_work if files else run_level, name)
+
+
+def _check_arrow() -> None:
+    """Make sure that this worker, which may be on any machine, has a pyarrow that penstock works with."""
+    found = version_of(pa.__version__)
+    if found is not None and not PYARROW.has(found):
+        raise ImportError(
+            f"penstock works with pyarrow {PYARROW}, and this is pyarrow {pa.__version__}"
+        )

@@ -1,7 +1,8 @@
-"""Refuses what penstock does not run on: a Spark that is too old, and packages that a Spark cannot stand."""
+"""Refuses what penstock does not run on: a Spark that is too old or not known, and packages that do not go with one."""
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -10,11 +11,13 @@ from typing import TYPE_CHECKING, Final
 import pyspark
 
 from penstock.common.configuration.remarks import say_once
-from penstock.errors import SparkPackageError, SparkTooOldError
-from penstock.executors.spark.versions.features import NEWEST, OLDEST, Version, version_of
+from penstock.errors import SparkPackageError, SparkTooOldError, UnknownSparkError
+from penstock.executors.spark.versions.features import KNOWN, NEWEST, OLDEST, Version, version_of
 from penstock.executors.spark.versions.needs import (
-    NEEDS,
-    NUMPY_OF_PYARROW,
+    PANDAS,
+    PYARROW,
+    PYARROW_WITH_NUMPY_1,
+    PYTHON,
     WITHOUT_DISTUTILS,
     Range,
 )
@@ -22,75 +25,123 @@ from penstock.executors.spark.versions.needs import (
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_HINT: Final = "Run: pip install 'penstock[spark]'. A cluster, or a server of Spark Connect, needs such a version too."
+_UNTESTED: Final = "PENSTOCK_UNTESTED_SPARK"
+_NUMPY_2: Final[Version] = (2, 0)
 
 
 def check_pyspark() -> None:
-    """Make sure that pyspark, the packages it works with and this Python go together, and say so if nobody knows.
+    """Make sure that pyspark, the packages it works with and this Python go together.
 
     Nothing of them is imported, as that itself may fail.
 
     Raises:
         SparkTooOldError: If pyspark is too old.
-        SparkPackageError: If it does not stand what is installed beside it.
+        UnknownSparkError: If penstock is not tested with it.
+        SparkPackageError: If what is installed beside it does not go with it, or is missing.
     """
     check_version()
-    found = version_of(pyspark.__version__)
-    if found is None:
-        return
-    if found > NEWEST:
-        say_once(
-            f"pyspark {pyspark.__version__}",
-            f"pyspark {pyspark.__version__} is newer than what penstock is tested with, which is Spark {_text(OLDEST)} to "
-            f"{_text(NEWEST)}.",
-        )
-    for name, stands in NEEDS.get(found, {}).items():
-        _check_package(name, stands, _text(found))
+    found = version_of(pyspark.__version__) or NEWEST
+    if found in PYTHON:
+        _check_python(PYTHON[found], found)
+    _check_package("pandas", PANDAS.get(found, PANDAS[NEWEST]), f"Spark {_text(found)}")
+    _check_pyarrow(found)
     if found < WITHOUT_DISTUTILS:
         _check_distutils(_text(found))
-    _check_numpy()
 
 
 def check_version() -> None:
-    """Make sure that the pyspark that is installed is not too old, which takes no time.
+    """Make sure that penstock runs on the pyspark that is installed, which takes no time.
 
     Raises:
-        SparkTooOldError: If it is.
+        SparkTooOldError: If it is too old.
+        UnknownSparkError: If penstock is not tested with it.
     """
-    _check(pyspark.__version__, "pyspark")
+    _check(pyspark.__version__, f"pyspark {pyspark.__version__} is installed")
 
 
 def check_session(spark: SparkSession) -> None:
-    """Make sure that the Spark of a session is not too old.
+    """Make sure that penstock runs on the Spark of a session.
 
     Raises:
-        SparkTooOldError: If it is.
+        SparkTooOldError: If it is too old.
+        UnknownSparkError: If penstock is not tested with it.
     """
-    _check(spark.version, "the SparkSession runs Spark")
+    found = spark.version
+    _check(found, f"the SparkSession runs Spark {found}")
 
 
 def _check(text: str, what: str) -> None:
     found = version_of(text)
+    if found in KNOWN:
+        return
     if found is not None and found < OLDEST:
-        where = f"{what} {text}" if " " in what else f"{what} {text} is installed"
         raise SparkTooOldError(
-            f"penstock runs on Spark {_text(OLDEST)} and newer, and {where}.", hint=_HINT
+            f"penstock runs on Spark {_text(OLDEST)} and newer, and {what}.", hint=_install()
+        )
+    tested = f"{', '.join(map(_text, KNOWN[:-1]))} and {_text(NEWEST)}"
+    if os.environ.get(_UNTESTED) == "1":
+        say_once(
+            f"Spark {text}", f"penstock is tested with Spark {tested}, and not with Spark {text}."
+        )
+        return
+    raise UnknownSparkError(
+        f"penstock is tested with Spark {tested}, and {what}.",
+        hint=f"{_install()} To run with this one all the same, set the environment variable {_UNTESTED} to 1.",
+    )
+
+
+def _install() -> str:
+    is_client = not hasattr(pyspark, "SparkContext")
+    extra, package = ("connect", "pyspark-client") if is_client else ("spark", "pyspark[sql]")
+    return (
+        f"Run: pip install 'penstock[{extra}]' '{package}=={_text(NEWEST)}.*'. A cluster, or a server of Spark Connect, needs "
+        "a version that is tested, too."
+    )
+
+
+def _check_python(stands: Range, spark: Version) -> None:
+    found = sys.version_info[0], sys.version_info[1]
+    if stands.has(found):
+        return
+    newer = (
+        f", or install a newer Spark: pip install 'pyspark=={_text(NEWEST)}.*'"
+        if PYTHON[NEWEST].has(found)
+        else ""
+    )
+    raise SparkPackageError(
+        f"With Spark {_text(spark)}, penstock works with Python {stands}, and this is Python {_text(found)}.",
+        hint=f"Run the program with such a Python{newer}.",
+    )
+
+
+def _check_package(name: str, stands: Range, beside: str, hint: str = "") -> None:
+    """Make sure that a package is installed, and of versions that go with what is beside it."""
+    text = _installed(name)
+    run = f"Run: pip install '{name}{stands}'.{hint}"
+    if text is None and find_spec(name) is None:
+        raise SparkPackageError(
+            f"With {beside}, penstock needs {name}, and there is none.", hint=run
+        )
+    found = version_of(text or "")
+    if found is not None and not stands.has(found):
+        raise SparkPackageError(
+            f"With {beside}, penstock works with {name} {stands}, and this is {name} {text}.",
+            hint=run,
         )
 
 
-def _check_package(name: str, stands: Range, spark: str) -> None:
-    text = _text(sys.version_info[:2]) if name == "Python" else _installed(name)
-    found = version_of(text or "")
-    if found is None or stands.least <= found < stands.below:
+def _check_pyarrow(spark: Version) -> None:
+    numpy = _installed("numpy") or ""
+    beside = f"Spark {_text(spark)}"
+    if (version_of(numpy) or _NUMPY_2) >= _NUMPY_2:
+        _check_package("pyarrow", PYARROW, beside)
         return
-    how = (
-        f"Run penstock with such a Python, or install a newer Spark: pip install 'pyspark>={_text(NEWEST)}'."
-        if name == "Python"
-        else f"Run: pip install '{name}{stands}'. Or install a newer Spark: pip install 'pyspark>={_text(NEWEST)}'."
+    hint = (
+        " The extra spark35 of penstock has what goes together."
+        if spark == OLDEST
+        else " Or install a newer NumPy: pip install 'numpy>=2'."
     )
-    raise SparkPackageError(
-        f"Spark {spark} works with {name} {stands}, and this is {name} {text}.", hint=how
-    )
+    _check_package("pyarrow", PYARROW_WITH_NUMPY_1, f"{beside} and NumPy {numpy}", hint)
 
 
 def _check_distutils(spark: str) -> None:
@@ -98,20 +149,8 @@ def _check_distutils(spark: str) -> None:
         raise SparkPackageError(
             f"Spark {spark} needs distutils, which Python {_text(sys.version_info[:2])} does not have.",
             hint="Run: pip install setuptools, which brings it; the workers need it too. Or install a newer Spark: "
-            f"pip install 'pyspark>={_text(NEWEST)}'.",
+            f"pip install 'pyspark=={_text(NEWEST)}.*'.",
         )
-
-
-def _check_numpy() -> None:
-    arrow, numpy = _installed("pyarrow") or "", _installed("numpy") or ""
-    found = version_of(numpy)
-    for since, least in NUMPY_OF_PYARROW.items():
-        if found is not None and found < least and (version_of(arrow) or (0, 0)) >= since:
-            raise SparkPackageError(
-                f"pyarrow {arrow} works with NumPy {_text(least)} and newer, and this is NumPy {numpy}.",
-                hint=f"Run: pip install 'pyarrow<{since[0]}'. Spark 3.5 brings that NumPy: its extra of penstock, spark35, "
-                "has both.",
-            )
 
 
 def _installed(name: str) -> str | None:

@@ -10,9 +10,11 @@ import pyspark
 
 Version = tuple[int, int]
 
-OLDEST: Final[Version] = (3, 5)
-NEWEST: Final[Version] = (4, 3)
-"""The newest that is known: what comes after it is taken to have what it has."""
+KNOWN: Final[tuple[Version, ...]] = ((3, 5), (4, 0), (4, 1), (4, 2), (4, 3))
+"""What penstock is tested with."""
+OLDEST: Final = KNOWN[0]
+NEWEST: Final = KNOWN[-1]
+"""Any other is taken to have what it has."""
 
 
 class Feature(Enum):
@@ -28,6 +30,10 @@ class Feature(Enum):
     MOVED_STREAMING_CLASSES = "4.1", "the Java package execution.streaming.checkpointing"
     UNIX_SOCKETS = "4.1", "spark.python.unix.domain.socket.enabled"
     ARROW_TIME_ZONES = "4.2", "to_arrow_schema with a time zone"
+    LOCAL_ROWS = (
+        "4.2",
+        "a server's limit of local rows as a number, as clients of Spark Connect read it",
+    )
     PYTHON_TICKS = "4.2", "sources in Python that are told where the last micro-batch ended"
 
     @property
