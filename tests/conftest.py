@@ -41,6 +41,9 @@ os.environ["PYSPARK_PYTHON"] = sys.executable
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
+# Most of the Java processes that tests start live for seconds, in which the second compiler only costs.
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1")
+
 # Thousands of small databases are made and removed: in memory, where there is room, that takes a third of the time.
 MEMORY = Path("/dev/shm")
 if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > 4 << 30:
