@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -107,6 +110,19 @@ def test_a_process_that_was_forked_meanwhile_holds_nothing_up(tmp_path: Path) ->
             assert second.number == 2
     finally:
         os.close(shared)
+
+
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS])
+def test_a_disk_without_locks_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    def refuse(descriptor: int, operation: int) -> NoReturn:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    with pytest.raises(CheckpointNotWritableError, match="has no locks") as raised:
+        Generation(LocalStorage(str(tmp_path)))
+    assert "object store" in str(raised.value.hint)
 
 
 def test_a_file_is_no_location(tmp_path: Path) -> None:

@@ -292,6 +292,35 @@ class TestDisk:
         with pytest.raises(CheckpointNotWritableError, match=str(tmp_path / below)):
             storage.create("name", b"content")
 
+    @pytest.mark.parametrize("number", [errno.EROFS, errno.EACCES])
+    def test_a_folder_that_cannot_be_written_is_named(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+    ) -> None:
+        def refuse(path: str, *arguments: Any) -> NoReturn:
+            raise OSError(number, os.strerror(number), path)
+
+        storage = LocalStorage(str(tmp_path))
+        monkeypatch.setattr(builtins, "open", refuse)
+        with pytest.raises(CheckpointNotWritableError, match=os.strerror(number)) as raised:
+            storage.create("name", b"content")
+        assert f"The checkpoint location {tmp_path} cannot be written" in raised.value.message
+        assert "writable for the driver and all workers" in str(raised.value.hint)
+
+    @pytest.mark.parametrize("number", [errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS])
+    def test_a_disk_without_hard_links_is_named(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+    ) -> None:
+        def refuse(source: str, target: str) -> NoReturn:
+            raise OSError(number, os.strerror(number), source, None, target)
+
+        monkeypatch.setattr(os, "link", refuse)
+        with pytest.raises(CheckpointNotWritableError, match="has no hard links") as raised:
+            LocalStorage(str(tmp_path)).create("name", b"content")
+        assert str(tmp_path) in raised.value.message
+        assert os.strerror(number) in raised.value.message
+        assert "object store" in str(raised.value.hint)
+        assert list(tmp_path.iterdir()) == []
+
 
 class TestObjectStore:
     def test_a_store_whose_answer_was_lost_has_created_the_file(
@@ -331,12 +360,25 @@ class TestObjectStore:
             open_storage("az://c/x")
 
     def test_an_unknown_kind_of_url_is_refused(self) -> None:
-        with pytest.raises(InvalidArgumentError, match="hdfs://host/folder") as raised:
-            open_storage("hdfs://host/folder")
-        for place in ("dbfs:/jobs/fares", "s3:/bucket/folder"):
-            with pytest.raises(InvalidArgumentError, match=f"cannot be kept at '{place}'"):
+        for place in ("webdav://host/folder", "s3:/bucket/folder"):
+            with pytest.raises(
+                InvalidArgumentError, match=f"cannot be kept at '{place}'"
+            ) as raised:
                 open_storage(place)
-        assert "s3a://" in str(raised.value.hint)
+            assert "s3a://" in str(raised.value.hint)
+
+    @pytest.mark.parametrize(
+        ("place", "why"),
+        [
+            ("dbfs:/jobs/fares", "the file system of Databricks"),
+            ("hdfs://host/folder", "the file system of Hadoop"),
+        ],
+    )
+    def test_a_file_system_that_is_out_of_reach_is_named(self, place: str, why: str) -> None:
+        with pytest.raises(InvalidArgumentError, match=f"cannot be kept at '{place}'") as raised:
+            open_storage(place)
+        assert why in raised.value.message
+        assert "abfss://" in str(raised.value.hint)
 
     def test_says_what_to_install(self, monkeypatch: pytest.MonkeyPatch) -> None:
         real = builtins.__import__

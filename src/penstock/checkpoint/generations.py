@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import socket
@@ -10,12 +11,13 @@ from typing import Final
 
 from penstock.checkpoint.epoch_store import eras_at
 from penstock.checkpoint.storage import LocalStorage, Storage, make_folder, writing
-from penstock.errors import LocationInUseError
+from penstock.errors import CheckpointNotWritableError, LocationInUseError
 from penstock.forked import not_for_forks
 
 CLAIMS: Final = "generations"
 """The folder of what drivers claim."""
 _LOCK: Final = "lock"
+_NO_LOCKS: Final = {errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS}
 
 
 class Generation:
@@ -144,16 +146,28 @@ class _Lock:
 
 
 def _lock(storage: LocalStorage) -> _Lock:
-    """Return a lock that nobody else has."""
+    """Return a lock that nobody else has.
+
+    Raises:
+        LocationInUseError: If somebody has it.
+        CheckpointNotWritableError: If there can be none.
+    """
     path = storage.url(_LOCK)
     make_folder(storage.location, storage.location)
     with writing(storage.location):
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    except OSError as error:
         owner = os.read(descriptor, 256).decode(errors="replace").strip()
         os.close(descriptor)
+        if error.errno in _NO_LOCKS:
+            raise CheckpointNotWritableError(
+                f"Checkpoints cannot be kept at {storage.location}: the file system there has no locks ({error.strerror}), "
+                "which keep a second driver away.",
+                hint="Set execution.checkpointing.dir to an object store, such as s3://bucket/folder, or to a folder on a disk "
+                "that has locks, as local disks and NFS have. See docs/object-stores.md.",
+            ) from None
         raise LocationInUseError(
             f"The job at {storage.location} runs already{f', by {owner}' if owner else ''}.",
             hint="Give each job a checkpoint location of its own, or stop the other driver first.",

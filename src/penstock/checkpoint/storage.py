@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import shutil
@@ -20,6 +21,25 @@ from penstock.errors import (
 
 _CHUNK: Final = 1 << 20
 _DRAFT: Final = re.compile(r"\.[0-9a-f]{32}")
+_NO_LINKS: Final = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS}
+_FOREIGN: Final = {
+    "dbfs": (
+        "DBFS, the file system of Databricks",
+        (
+            "Give the object store that is mounted there or, in place of DBFS's own root, one of yours, as in "
+            "s3://bucket/folder, gs://bucket/folder or abfss://container@account.dfs.core.windows.net/folder. See "
+            "docs/platforms/databricks.md."
+        ),
+    ),
+    "hdfs": (
+        "HDFS, the file system of Hadoop",
+        (
+            "Give an object store, as in s3://bucket/folder, gs://bucket/folder or "
+            "abfss://container@account.dfs.core.windows.net/folder, or the path of a folder that is mounted on all machines."
+        ),
+    ),
+}
+"""By the schemes of their URLs, file systems that penstock cannot reach, and what to give instead."""
 
 
 class Storage(Protocol):
@@ -114,10 +134,24 @@ class LocalStorage:
         with writing(self.location):
             draft = self._draft(name, [data])
             try:
-                os.link(draft, self.url(name))
+                self._link(draft, name)
             finally:
                 os.unlink(draft)
             self._sync_folder(os.path.dirname(draft))
+
+    def _link(self, draft: str, name: str) -> None:
+        """Give a draft its name, unless another has it: of those who do so at once, one wins."""
+        try:
+            os.link(draft, self.url(name))
+        except OSError as error:
+            if error.errno not in _NO_LINKS:
+                raise
+            raise CheckpointNotWritableError(
+                f"Checkpoints cannot be kept at {self.location}: the file system there has no hard links "
+                f"({error.strerror}), by which of two drivers that commit an epoch only one does.",
+                hint="Set execution.checkpointing.dir to an object store, such as s3://bucket/folder, or to a folder on a disk "
+                "that has hard links, as local disks and NFS have. See docs/object-stores.md.",
+            ) from None
 
     def drafts(self) -> list[str]:
         """Return the paths of files that are half written, by somebody who still writes or by one who died."""
@@ -272,8 +306,14 @@ def open_storage(location: str, *, is_durable: bool = True) -> Storage:
         return LocalStorage(_path_of(location), is_durable=is_durable)
     if scheme in SCHEMES and location.startswith(f"{scheme}://"):
         return ObjectStorage(location)
+    if scheme in _FOREIGN:
+        place, hint = _FOREIGN[scheme]
+        raise InvalidArgumentError(
+            f"Checkpoints cannot be kept at {location!r}: penstock writes them by itself, and has no client for {place}.",
+            hint=hint,
+        )
     raise InvalidArgumentError(
-        f"Checkpoints cannot be kept at {location!r}.",
+        f"Checkpoints cannot be kept at {location!r}: penstock knows no such place.",
         hint="Give the path of a folder that all workers reach, or a URL that begins with "
         f"{', '.join(f'{scheme}://' for scheme in sorted(SCHEMES))}.",
     )

@@ -57,6 +57,8 @@ def test_an_error_of_penstock_is_found_behind_those_of_spark() -> None:
             "EARLIEST",
         ),
         ("ModuleNotFoundError: No module named 'pyarrow'", WorkerPythonError, "PYSPARK_PYTHON"),
+        ("ImportError: penstock works with pyarrow >=18", WorkerPythonError, "PYSPARK_PYTHON"),
+        ("ImportError: pyarrow requires NumPy 2.0 or newer", WorkerPythonError, "PYSPARK_PYTHON"),
         ("[PYTHON_VERSION_MISMATCH] 3.9, 3.11", WorkerPythonError, "PYSPARK_PYTHON"),
         ("/usr/bin/python3: No module named pyspark", WorkerPythonError, "PYSPARK_PYTHON"),
         ('Cannot run program "python9": error=2', WorkerPythonError, "PYSPARK_PYTHON"),

@@ -44,6 +44,7 @@ class SparkExecutor:
         """
         title = f"Job {request.name!r}"
         with observed(request) as seen, spark_errors(title), interruptible_start():
+            refuse_endless(request)
             seen_from_outside(request, by_default=True)
             if is_for_server(request):
                 return submit_to_server(request, seen, run_here)
@@ -85,26 +86,14 @@ def _started(job: PreparedJob, seen: ObservedJob) -> RunningJob:
 
 
 def _attempts(job: PreparedJob, driver: DriverSide) -> Attempts:
-    _check_place(job, driver)
+    if driver.checkpoints.is_durable and not is_local(job.spark):
+        check_shared(job.spark, driver.checkpoints.storage, job.title)
     job.compiled = replace(job.compiled, program=driver.program)
     driver.at_end.callback(note_end, job.job_id)
     driver.at_end.enter_context(driver.publisher.opened())
     attempts = Attempts(job, partial(_run, job, driver))
     driver.at_end.callback(attempts.clean_up)
     return attempts
-
-
-def _check_place(job: PreparedJob, driver: DriverSide) -> None:
-    """Refuse what the platform, or the checkpoint location, will not let run.
-
-    Raises:
-        TriggerNotSupportedError: If the platform lets no stream run on.
-        CheckpointNotSharedError: If workers write to another place than the driver.
-    """
-    if job.compiled.is_streaming and not job.compiled.run_end.is_present:
-        refuse_endless(job.title)
-    if driver.checkpoints.is_durable and not is_local(job.spark):
-        check_shared(job.spark, driver.checkpoints.storage, job.title)
 
 
 def _run(job: PreparedJob, driver: DriverSide, at_end: ExitStack) -> EpochRun:

@@ -18,7 +18,7 @@ from penstock.errors import (
     WorkerPythonError,
 )
 from penstock.executors.spark.memory_signs import shows_memory
-from penstock.executors.spark.places.platforms import trigger_refused
+from penstock.executors.spark.places.platforms import refused
 
 _UNREADABLE = re.compile(
     r"Connection refused|ConnectException|UnknownHostException|PATH_NOT_FOUND|FileNotFoundException|"
@@ -26,7 +26,8 @@ _UNREADABLE = re.compile(
 )
 _OTHER_PYTHON = re.compile(
     r"[^\n]*PYTHON_VERSION_MISMATCH[^\n]*|ModuleNotFoundError: No module named '[^']*'|"
-    r"[^\n]*: No module named \w+|Cannot run program \"[^\"\n]*\"[^\n]*"
+    r"[^\n]*: No module named \w+|Cannot run program \"[^\"\n]*\"[^\n]*|"
+    r"ImportError: (?:penstock works with|pyarrow requires) [^\n]*"
 )
 _NO_JAVA_PROCESS = re.compile(r"JAVA_GATEWAY_EXITED|/bin/spark-submit'")
 _NO_SERVER = re.compile(
@@ -87,9 +88,9 @@ def as_penstock_error(error: BaseException, what: str, chains: Sequence[str] = (
             return found
         found = found.__cause__ or found.__context__
     text = str(error)
-    refused = trigger_refused(text, what)
-    if refused is not None:
-        return refused
+    by_platform = refused(text, what)
+    if by_platform is not None:
+        return by_platform
     python = _OTHER_PYTHON.search(text)
     if python is not None:
         return other_python(what, python.group(0).strip())
