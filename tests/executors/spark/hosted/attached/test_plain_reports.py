@@ -18,7 +18,8 @@ from penstock.common.job_status import JobStatus
 from penstock.common.running_job import JobProgress
 from penstock.errors import JobFailedError, PenstockError, UserFunctionError
 from penstock.executors.driver.epoch_feed import EpochResult
-from penstock.executors.spark.hosted.attached.plain_reports import plain_report
+from penstock.executors.driver.reports.job_view import JobView
+from penstock.executors.spark.hosted.attached.plain_reports import plain, plain_report
 from penstock.executors.spark.hosted.reports import Answer, Report
 from penstock.runtime import job_pickle
 
@@ -67,6 +68,22 @@ def test_values_of_the_jobs_own_classes_are_passed_over(
     (told,) = found.news
     assert isinstance(told, EpochResult)
     assert told.collected[0][1][2] == {1, 2}
+
+
+class Attribute:
+    """Pickled as early releases of Python 3.11 pickle members of an Enum."""
+
+    def __init__(self, of: type, name: str) -> None:
+        self._parts = of, name
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return getattr, self._parts
+
+
+def test_of_attributes_only_members_of_an_enum_are_taken() -> None:
+    assert plain(pickle.dumps(Attribute(JobStatus, "RUNNING"))) is JobStatus.RUNNING
+    found = plain(pickle.dumps(Attribute(JobView, "__init__")))
+    assert (type(found).__module__, type(found).__name__) == ("builtins", "getattr")
 
 
 def test_an_error_of_the_jobs_own_is_raised_by_its_name(

@@ -53,6 +53,8 @@ class _PlainUnpickler(pickle.Unpickler):
     """Makes what reports are made of, and puts an `Unknown` where anything else would be."""
 
     def find_class(self, module: str, name: str, /) -> Any:
+        if (module, name) == ("builtins", "getattr"):
+            return _member
         if name in _PLAIN.get(module, ()):
             return super().find_class(module, name)
         found = None
@@ -61,6 +63,12 @@ class _PlainUnpickler(pickle.Unpickler):
         elif module.partition(".")[0] == "penstock":
             found = super().find_class(module, name)
         return found if _is_made_of_parts(found) else _unknown(module, name)
+
+
+def _member(found: Any, name: str) -> Any:
+    """Return a member of an Enum, which early releases of Python 3.11 pickle as an attribute of its class."""
+    is_enum = isinstance(found, type) and issubclass(found, Enum)
+    return found[name] if is_enum else _unknown("builtins", "getattr")(found, name)
 
 
 def _is_made_of_parts(found: Any) -> bool:
