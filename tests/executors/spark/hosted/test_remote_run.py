@@ -72,6 +72,7 @@ class FakeQuery:
 
     def stop(self) -> None:
         self.stopped += 1
+        self.isActive = False
 
 
 class FakeObserved:
@@ -182,7 +183,7 @@ def test_a_server_that_does_not_answer_is_told_of_once(
     run, _ = run_of(SlowMailbox(Found([END])), FakeQuery())
     run(stopped())
     (record,) = caplog.records
-    assert "The server of Spark Connect has not answered for 0 s." in record.getMessage()
+    assert record.getMessage().startswith("Nothing was heard of Job 'x' for 0 s:")
 
 
 def test_progress_is_that_of_the_last_report() -> None:
@@ -315,9 +316,28 @@ def test_a_stop_is_asked_for_once() -> None:
     assert mailbox.asked == ["stop"]
 
 
-def test_a_driver_that_does_not_hear_of_a_cancel_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("has_core", [True, False])
+def test_a_driver_that_does_not_hear_of_a_cancel_is_ended(
+    monkeypatch: pytest.MonkeyPatch, *, has_core: bool
+) -> None:
+    is_asked = threading.Event()
+
+    class LastResort(FakeQuery):
+        def stop(self) -> None:
+            is_asked.wait()
+            super().stop()
+
+    class BusyMailbox(FakeMailbox):
+        def ask(self, what: str, **more: Any) -> str:
+            is_asked.set()
+            # As Spark's client does, which waits for a core.
+            while query.isActive and not has_core:
+                pass
+            return super().ask(what, **more)
+
     monkeypatch.setattr(remote_run, "_SECONDS_FOR_CANCEL", -1.0)
-    mailbox, query = FakeMailbox(), FakeQuery()
+    monkeypatch.setattr(remote_run, "_SECONDS_BETWEEN_GLANCES", 0.0)
+    mailbox, query = BusyMailbox(), LastResort()
     run, _ = run_of(mailbox, query)
     run.interrupt()
     run(stopped(is_set=True))

@@ -32,7 +32,7 @@ from penstock.executors.spark.hosted.requests import CANCEL, SAVEPOINT, STOP
 from penstock.executors.spark.hosted.travel import whole_place
 from penstock.executors.spark.session import is_alive, session_lost
 
-_SECONDS_FOR_CANCEL: Final = 10.0
+_SECONDS_FOR_CANCEL: Final = 6.0
 _SECONDS_UNREAD: Final = 60.0
 _SECONDS_WITHOUT_SIGN: Final = 30.0
 _SECONDS_OF_SILENCE: Final = 15.0
@@ -91,7 +91,7 @@ class RemoteRun:
         self.progress: JobProgress | None = None
         self.is_lost = self.is_over = False
         self._mailbox: Mailbox | None = None
-        self._is_cancelled = False
+        self._is_cancelled = self._is_stopped = False
         self._asked: set[str] = set()
         self._answers: dict[str, Answer] = {}
         self._answered = threading.Condition()
@@ -110,15 +110,14 @@ class RemoteRun:
         self.is_lost = self._has_ended = False
         self._unread_since = None
         self._asked.clear()
+        self._is_stopped = False
         is_over = threading.Event()
-        silence = threading.Thread(
-            target=self._remark_on_silence, args=(is_over,), name="silence", daemon=True
-        )
         try:
             with spark_errors(self._title):
                 query, mailbox = self._begin()
                 self._looked = time.monotonic()
-                silence.start()
+                watch = (query, stop, is_over)
+                threading.Thread(target=self._watch, args=watch, name="watch", daemon=True).start()
                 with self._answered:
                     self._mailbox = mailbox
                     self._answered.notify_all()
@@ -138,19 +137,28 @@ class RemoteRun:
         if last is not None and last.error is not None and last.status is not JobStatus.CANCELED:
             raise last.error
 
-    def _remark_on_silence(self, is_over: threading.Event) -> None:
-        """Say so if the server does not answer: Spark's client asks again for minutes, without a word."""
-        is_silent = False
+    def _watch(
+        self, query: StreamingQuery | None, stop: threading.Event, is_over: threading.Event
+    ) -> None:
+        """Do what the thread that follows the job cannot while Spark keeps it waiting: for an answer, or for a core."""
+        is_silent, cancelled_at = False, None
         while not is_over.wait(_SECONDS_BETWEEN_GLANCES):
-            seconds = time.monotonic() - self._looked
+            now = time.monotonic()
+            seconds = now - self._looked
             if seconds > _SECONDS_OF_SILENCE and not is_silent:
                 _LOG.warning(
-                    "The server of Spark Connect has not answered for %d s. What is shown of %s is as old; Spark's client "
-                    "asks again for about ten minutes.",
-                    seconds,
+                    "Nothing was heard of %s for %d s: the server of Spark Connect does not answer, or has no core to spare. "
+                    "What is shown of the job is as old.",
                     self._title,
+                    seconds,
                 )
             is_silent = seconds > _SECONDS_OF_SILENCE
+            if query is not None and stop.is_set() and self._is_cancelled:
+                cancelled_at = cancelled_at or now
+                if now - cancelled_at > _SECONDS_FOR_CANCEL:
+                    self._is_stopped = True
+                    query.stop()
+                    query = None
 
     def _follow_other(self, stop: threading.Event) -> Report | None:
         """Follow the driver that another client has started at the same time, and that has got the place; None if there is none."""
@@ -166,7 +174,7 @@ class RemoteRun:
     def _follow(
         self, query: StreamingQuery | None, mailbox: Mailbox, stop: threading.Event
     ) -> Report | None:
-        alive_at, patience = time.monotonic(), None
+        alive_at = time.monotonic()
         while True:
             is_active = query is None or query.isActive
             # This process may be paused from here on, and what it then finds is as old.
@@ -180,14 +188,12 @@ class RemoteRun:
                     return report
             self._check_missed(found.missed)
             alive_at = now if found.lives else alive_at
+            if self._is_stopped and not is_active:
+                return None
             if not is_active or (query is None and now - alive_at > _SECONDS_WITHOUT_SIGN):
                 raise self._lost(query)
             if stop.is_set():
-                patience = patience or now + _SECONDS_FOR_CANCEL
                 self._ask_once(CANCEL if self._is_cancelled else STOP)
-                if self._is_cancelled and now > patience and query is not None:
-                    query.stop()
-                    return None
             stop.wait(mailbox.seconds) if not stop.is_set() else time.sleep(mailbox.seconds)
 
     def _news_in(self, mailbox: Mailbox) -> Found:
