@@ -112,7 +112,7 @@ def test_a_process_that_was_forked_meanwhile_holds_nothing_up(tmp_path: Path) ->
         os.close(shared)
 
 
-@pytest.mark.parametrize("number", [errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS])
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EIO])
 def test_a_disk_without_locks_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
@@ -120,7 +120,7 @@ def test_a_disk_without_locks_is_named(
         raise OSError(number, os.strerror(number))
 
     monkeypatch.setattr(fcntl, "flock", refuse)
-    with pytest.raises(CheckpointNotWritableError, match="has no locks") as raised:
+    with pytest.raises(CheckpointNotWritableError, match="gives no lock") as raised:
         Generation(LocalStorage(str(tmp_path)))
     assert "object store" in str(raised.value.hint)
 

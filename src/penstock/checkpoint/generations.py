@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import os
 import socket
@@ -17,7 +16,6 @@ from penstock.forked import not_for_forks
 CLAIMS: Final = "generations"
 """The folder of what drivers claim."""
 _LOCK: Final = "lock"
-_NO_LOCKS: Final = {errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS}
 
 
 class Generation:
@@ -158,19 +156,20 @@ def _lock(storage: LocalStorage) -> _Lock:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
+    except BlockingIOError:
         owner = os.read(descriptor, 256).decode(errors="replace").strip()
         os.close(descriptor)
-        if error.errno in _NO_LOCKS:
-            raise CheckpointNotWritableError(
-                f"Checkpoints cannot be kept at {storage.location}: the file system there has no locks ({error.strerror}), "
-                "which keep a second driver away.",
-                hint="Set execution.checkpointing.dir to an object store, such as s3://bucket/folder, or to a folder on a disk "
-                "that has locks, as local disks and NFS have. See docs/object-stores.md.",
-            ) from None
         raise LocationInUseError(
             f"The job at {storage.location} runs already{f', by {owner}' if owner else ''}.",
             hint="Give each job a checkpoint location of its own, or stop the other driver first.",
+        ) from None
+    except OSError as error:
+        os.close(descriptor)
+        raise CheckpointNotWritableError(
+            f"Checkpoints cannot be kept at {storage.location}: the file system there gives no lock ({error.strerror}), which "
+            "would keep a second driver away.",
+            hint="Set execution.checkpointing.dir to an object store, such as s3://bucket/folder, or to a folder on a disk "
+            "that has locks, as local disks and NFS have. See docs/object-stores.md.",
         ) from None
     os.ftruncate(descriptor, 0)
     os.write(descriptor, f"process {os.getpid()} on {socket.gethostname()}\n".encode())

@@ -8,6 +8,7 @@ import itertools
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
+from datetime import timedelta
 from functools import partial
 from typing import IO, TYPE_CHECKING, Any, Final
 
@@ -23,6 +24,7 @@ SCHEMES: Final = frozenset({"s3", "s3a", "gs", "az", "abfs", "abfss"})
 _CHUNK: Final = 1 << 20
 _PART: Final = 8 << 20
 _WRITER: Final = "penstock"
+_SECONDS_TO_REACH: Final = timedelta(seconds=5)
 
 
 class ObjectStorage:
@@ -211,7 +213,22 @@ def _reason(error: BaseException) -> str:
     return str(error).partition("\n\nDebug source")[0].strip().rstrip(".")
 
 
-def _open(location: str) -> ObjectStore:
+def reaches(location: str) -> bool:
+    """Whether this process reaches a place in an object store, which is found out within some seconds."""
+    store = _open(
+        location,
+        # Whether HTTP is allowed is said by the environment, of which these options take the place.
+        client_options={"connect_timeout": "2s", "timeout": "4s", "allow_http": True},
+        retry_config={"max_retries": 1, "retry_timeout": _SECONDS_TO_REACH},
+    )
+    try:
+        ObjectStorage(location, store).names("nothing")
+    except ObjectStoreError:
+        return False
+    return True
+
+
+def _open(location: str, **options: Any) -> ObjectStore:
     try:
         from obstore.exceptions import BaseError
         from obstore.store import from_url
@@ -222,7 +239,7 @@ def _open(location: str) -> ObjectStore:
             "folder.",
         ) from error
     try:
-        return from_url(location)
+        return from_url(location, **options)
     except (BaseError, ValueError) as error:
         raise ObjectStoreError(
             f"The object store at {location} cannot be opened: {_reason(error)}.",

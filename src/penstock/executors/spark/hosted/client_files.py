@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, Protocol
@@ -10,12 +11,12 @@ import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from penstock.checkpoint.object_storage import reaches
 from penstock.checkpoint.storage import LocalStorage, Storage, open_storage
 from penstock.errors import ObjectStoreError, ObstoreNotFoundError, PenstockError
 from penstock.executors.spark.shipping import ship_code
 
-_NOTHING: Final = "nothing"
-"""A folder that is not there."""
+_LOG: Final = logging.getLogger("penstock")
 _NOT_THERE: Final = ("PATH_NOT_FOUND", "FileNotFoundException", "FILE_NOT_EXIST")
 
 
@@ -80,7 +81,9 @@ class FilesThroughSpark:
         return [contents[name.rpartition("/")[2]] for name in names]
 
     def write_text(self, folder: str, text: str) -> None:
-        frame = self._spark.createDataFrame([(text,)], "value string").coalesce(1)
+        # Not createDataFrame, for which a client asks its server for what older ones do not say.
+        value = f"CAST(unhex('{text.encode().hex()}') AS STRING) AS value"
+        frame = self._spark.range(0, 1, 1, 1).selectExpr(value)
         frame.write.text(f"{self._location}/{folder}")
 
 
@@ -176,9 +179,11 @@ def client_files(spark: SparkSession, location: str) -> ClientFiles:
     """
     try:
         storage = open_storage(location)
-        if isinstance(storage, LocalStorage):
-            return FilesThroughSpark(spark, storage.location)
-        storage.names(_NOTHING)
-    except (ObstoreNotFoundError, ObjectStoreError):
+    except (ObjectStoreError, ObstoreNotFoundError):
         return FilesThroughWorkers(spark, location)
-    return FilesInStore(storage)
+    if isinstance(storage, LocalStorage):
+        return FilesThroughSpark(spark, storage.location)
+    if reaches(location):
+        return FilesInStore(storage)
+    _LOG.info("%s is not reached from here: workers of the server look there.", location)
+    return FilesThroughWorkers(spark, location)

@@ -23,6 +23,7 @@ from penstock.common.plain_text import shown_name
 from penstock.common.running_job import RunningJob
 from penstock.errors import (
     JobRunsElsewhereError,
+    ObjectStoreError,
     ObstoreNotFoundError,
     StreamingOnConnectError,
     WorkerPythonError,
@@ -97,8 +98,8 @@ def _location_of(request: JobRequest) -> str:
     whole = whole_place(place)
     try:
         storage = open_storage(whole)
-    except ObstoreNotFoundError:
-        return whole  # the server may have it
+    except (ObjectStoreError, ObstoreNotFoundError):
+        return whole  # the server may have what this process lacks
     if isinstance(storage, LocalStorage) and _PATTERN.search(storage.location):
         raise StreamingOnConnectError(
             f"{title} is to have its checkpoints at {storage.location}, which Spark, through which its client hears of it, "
