@@ -20,8 +20,7 @@ from penstock.errors import (
     SparkTooOldError,
     StreamingOnConnectError,
 )
-from penstock.executors.port import JobRequest
-from penstock.executors.spark import connect, prepared_job, session
+from penstock.executors.spark import connect, session
 from penstock.executors.spark.connect import (
     check_server,
     ends_at_once,
@@ -32,8 +31,6 @@ from penstock.executors.spark.connect import (
     server_of,
 )
 from penstock.executors.spark.interruption import Interruption, interruptible
-from penstock.executors.spark.prepared_job import PreparedJob
-from penstock.graph.stream_graph import StreamGraph
 
 
 class Client:
@@ -158,34 +155,6 @@ def test_a_client_that_is_newer_than_its_server_is_remarked_on(
         client_version in text and server_version in text and "pip install" in text
         for text in said.values()
     ] == [True] * is_remarked_on
-
-
-@pytest.mark.parametrize(
-    ("client_version", "server_version", "is_refused"),
-    [("4.2.1", "4.1.4", True), ("4.3.0", "4.2.1", False), ("4.1.4", "4.1.4", False)],
-)
-def test_a_stream_that_could_not_be_stopped_is_refused(
-    client: Any,
-    monkeypatch: pytest.MonkeyPatch,
-    client_version: str,
-    server_version: str,
-    *,
-    is_refused: bool,
-) -> None:
-    class Goes(Exception):
-        """The check has let it pass."""
-
-    monkeypatch.setattr(prepared_job, "check_pyspark", lambda: None)
-    monkeypatch.setattr(prepared_job, "session", lambda *_: client)
-    monkeypatch.setattr(prepared_job, "has_local_workers", Mock(side_effect=Goes))
-    monkeypatch.setattr(pyspark, "__version__", client_version)
-    client.version = server_version
-    request = JobRequest("x", StreamGraph(job_name="x"), Configuration())
-    with pytest.raises(SparkTooOldError if is_refused else Goes) as raised:
-        PreparedJob(request, is_hosted=True)
-    if is_refused:
-        assert "from 4.2 on: Job 'x' could not be stopped." in str(raised.value)
-        assert "pip install 'pyspark-client==4.1.*'" in str(raised.value)
 
 
 def test_a_client_that_is_too_old_is_refused(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:

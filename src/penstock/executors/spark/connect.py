@@ -118,20 +118,7 @@ def check_server(spark: SparkSession) -> None:
         )
 
 
-def check_server_of_streams(spark: SparkSession, what: str) -> None:
-    """Make sure that a server of Spark Connect can take what the client of a stream asks of it while it runs.
-
-    Args:
-        spark: The session.
-        what: What is to run, as in "Job 'x'".
-
-    Raises:
-        SparkTooOldError: If it cannot.
-    """
-    _refuse_older_server(spark.version, Feature.LOCAL_ROWS, f": {what} could not be stopped")
-
-
-def _refuse_older_server(text: str, feature: Feature, consequence: str = "") -> None:
+def _refuse_older_server(text: str, feature: Feature) -> None:
     """Refuse a server that lacks what its client, of a newer version, asks for."""
     server = version_of(text)
     if not has(feature) or server is None or server >= feature.since:
@@ -139,7 +126,7 @@ def _refuse_older_server(text: str, feature: Feature, consequence: str = "") -> 
     since = ".".join(map(str, feature.since))
     raise SparkTooOldError(
         f"The server of Spark Connect runs Spark {text}, and its client here, which is {pyspark.__version__}, asks for what "
-        f"Spark has from {since} on{consequence}.",
+        f"Spark has from {since} on.",
         hint="Connect to a newer server, or run the program in a classic session."
         if feature is Feature.CONNECT
         else f"{_client_of(server)} Or connect to a newer server, or run the program in a classic session.",

@@ -17,11 +17,7 @@ from penstock.executors.driver.epoch_runner import new_job_id
 from penstock.executors.driver.job_description import describe
 from penstock.executors.driver.observation.observed_job import ObservedJob
 from penstock.executors.port import JobRequest
-from penstock.executors.spark.connect import (
-    check_server_of_streams,
-    is_connect,
-    refuse_other_session,
-)
+from penstock.executors.spark.connect import is_connect, refuse_other_session
 from penstock.executors.spark.frames.aggregation import aggregated
 from penstock.executors.spark.frames.epoch_frames import EpochFrames, SparkSource
 from penstock.executors.spark.interpreter import check_interpreter
@@ -96,8 +92,6 @@ class PreparedJob:
         with seen.doing("starting Spark"):
             check_pyspark()
             self.spark = session(request.engine, request.configuration, self._packages)
-            if is_hosted:
-                check_server_of_streams(self.spark, self.title)
             if has_local_workers(self.spark):
                 check_interpreter(interpreter_of(self.spark), self.title)
         seen.runs_on(page_of(self.spark))

@@ -19,7 +19,7 @@ _MOST_FILES: Final = 64
 def check_shared(spark: SparkSession, storage: Storage, what: str) -> None:
     """Have workers write files to a job's checkpoint location, and look for them here.
 
-    There are as many tasks as run at once, so that each executor has some.
+    There are as many tasks as run at once, but 64 at most, so that each executor has some unless there are many.
 
     Args:
         spark: The session, whose workers have penstock.

@@ -86,7 +86,8 @@ def _check(text: str, what: str) -> None:
         return
     raise UnknownSparkError(
         f"penstock is tested with Spark {tested}, and {what}.",
-        hint=f"{_install()} To run with this one all the same, set the environment variable {_UNTESTED} to 1.",
+        hint=f"{_install()} To run with this one all the same, set the environment variable {_UNTESTED} to 1, for a "
+        "server of Spark Connect where that is started, too.",
     )
 
 

@@ -30,10 +30,6 @@ class Feature(Enum):
     MOVED_STREAMING_CLASSES = "4.1", "the Java package execution.streaming.checkpointing"
     UNIX_SOCKETS = "4.1", "spark.python.unix.domain.socket.enabled"
     ARROW_TIME_ZONES = "4.2", "to_arrow_schema with a time zone"
-    LOCAL_ROWS = (
-        "4.2",
-        "a server's limit of local rows as a number, as clients of Spark Connect read it",
-    )
     PYTHON_TICKS = "4.2", "sources in Python that are told where the last micro-batch ended"
 
     @property
