@@ -6,6 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Final, Protocol
 
 from pyspark.errors import PySparkException
@@ -157,7 +158,9 @@ class RemoteRun:
                 cancelled_at = cancelled_at or now
                 if now - cancelled_at > _SECONDS_FOR_CANCEL:
                     self._is_stopped = True
-                    query.stop()
+                    # Of a server that is gone, whoever follows the job is told.
+                    with suppress(PySparkException):
+                        query.stop()
                     query = None
 
     def _follow_other(self, stop: threading.Event) -> Report | None:
