@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import os
-import pickle
 import shutil
 import sys
 import sysconfig
 import uuid
 import weakref
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from types import ModuleType
 
 import cloudpickle
-import pyarrow as pa
 from pyspark.sql import SparkSession
 
 import penstock
 from penstock.common.configuration.configuration import Configuration
-from penstock.errors import PenstockError
+from penstock.executors.spark.frames.called_on_workers import called_on_workers
 from penstock.executors.spark.interpreter import archive_of
 from penstock.executors.spark.session import interpreter_of, is_local
 from penstock.executors.spark.versions.artifacts import add_archive, add_code, add_file
@@ -87,16 +85,7 @@ def ship_interpreter(spark: SparkSession, configuration: Configuration) -> None:
 
 def _try_out(spark: SparkSession, files: JobFiles) -> None:
     """Install in one worker: what goes wrong in the tasks of an epoch is tried again, and again."""
-
-    def prepare_and_tell(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for _ in batches:
-            try:
-                prepare(files, files_folder())
-            except PenstockError as error:
-                yield pa.RecordBatch.from_pydict({"error": [pickle.dumps(error)]})
-
-    for row in spark.range(0, 1, 1, 1).mapInArrow(prepare_and_tell, "error binary").collect():
-        raise pickle.loads(row.error)
+    called_on_workers(spark.range(0, 1, 1, 1), lambda: prepare(files, files_folder()))
 
 
 def _worker_python(spark: SparkSession) -> str:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import logging
-import pickle
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Final, Protocol
+from collections.abc import Callable, Sequence
+from typing import Final, Protocol, TypeVar
 
-import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from penstock.checkpoint.object_storage import reaches
 from penstock.checkpoint.storage import LocalStorage, Storage, open_storage
-from penstock.errors import ObjectStoreError, ObstoreNotFoundError, PenstockError
+from penstock.errors import ObjectStoreError, ObstoreNotFoundError
+from penstock.executors.spark.frames.called_on_workers import called_on_workers
 from penstock.executors.spark.shipping import ship_code
+
+T = TypeVar("T")
 
 _LOG: Final = logging.getLogger("penstock")
 _NOT_THERE: Final = ("PATH_NOT_FOUND", "FileNotFoundException", "FILE_NOT_EXIST")
@@ -132,39 +133,24 @@ class FilesThroughWorkers:
         self._location = location
 
     def names(self, folder: str) -> list[str]:
-        found = self._asked(lambda storage: (name.encode() for name in storage.names(folder)))
-        return [name.decode() for name in found]
+        return self._asked(lambda storage: storage.names(folder))
 
     def read(self, names: Sequence[str]) -> list[bytes]:
-        return self._asked(lambda storage: map(storage.read, names))
+        return self._asked(lambda storage: [storage.read(name) for name in names])
 
     def write_text(self, folder: str, text: str) -> None:
-        def write(storage: Storage) -> Iterable[bytes]:
+        def write(storage: Storage) -> None:
             storage.write(f"{folder}/part-0", [f"{text}\n".encode()])
             storage.write(f"{folder}/_SUCCESS", [])
-            return ()
 
         self._asked(write)
 
-    def _asked(self, ask: Callable[[Storage], Iterable[bytes]]) -> list[bytes]:
+    def _asked(self, ask: Callable[[Storage], T]) -> T:
         location = self._location
-        schema = pa.schema({"found": pa.list_(pa.binary()), "error": pa.binary()})
-
-        def asked(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            for _ in batches:
-                error = None
-                found: list[bytes] = []
-                try:
-                    found.extend(ask(open_storage(location)))
-                except (PenstockError, FileNotFoundError) as met:
-                    error = pickle.dumps(met)
-                yield pa.RecordBatch.from_pydict({"found": [found], "error": [error]}, schema)
-
-        frame = self._spark.range(0, 1, 1, 1).mapInArrow(asked, "found array<binary>, error binary")
-        ((found, error),) = frame.collect()
-        if error is not None:
-            raise pickle.loads(error)
-        return [bytes(one) for one in found]
+        (found,) = called_on_workers(
+            self._spark.range(0, 1, 1, 1), lambda: ask(open_storage(location))
+        )
+        return found
 
 
 def client_files(spark: SparkSession, location: str) -> ClientFiles:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import pickle
 import uuid
-from collections.abc import Iterable, Iterator
 from typing import Final
 
-import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from penstock.checkpoint.storage import Storage, open_storage
-from penstock.errors import CheckpointNotSharedError, PenstockError
+from penstock.errors import CheckpointNotSharedError
+from penstock.executors.spark.frames.called_on_workers import called_on_workers
 
 _MOST_FILES: Final = 64
 
@@ -32,24 +30,14 @@ def check_shared(spark: SparkSession, storage: Storage, what: str) -> None:
     """
     location, folder = storage.location, f"probe-{uuid.uuid4().hex}"
 
-    def write_and_tell(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for _ in batches:
-            name = f"{folder}/{uuid.uuid4().hex}"
-            told: str | PenstockError = name
-            try:
-                open_storage(location).write(name, [b"penstock"])
-            except PenstockError as error:
-                told = error
-            yield pa.RecordBatch.from_pydict({"told": [pickle.dumps(told)]})
+    def write() -> str:
+        name = f"{folder}/{uuid.uuid4().hex}"
+        open_storage(location).write(name, [b"penstock"])
+        return name
 
     try:
-        # Tasks without a row write nothing.
-        rows = spark.range(_MOST_FILES).mapInArrow(write_and_tell, "told binary").collect()
-        told = [pickle.loads(row.told) for row in rows]
-        for error in told:
-            if isinstance(error, PenstockError):
-                raise error
-        if not set(told) <= set(storage.names(folder)):
+        written = called_on_workers(spark.range(_MOST_FILES), write)
+        if not set(written) <= set(storage.names(folder)):
             raise CheckpointNotSharedError(
                 f"{what} cannot keep its state: workers have written files to the checkpoint location {location}, and the "
                 "driver does not find all of them there. Under this path machines have disks of their own.",

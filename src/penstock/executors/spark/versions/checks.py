@@ -12,6 +12,7 @@ import pyspark
 
 from penstock.common.configuration.remarks import say_once
 from penstock.errors import SparkPackageError, SparkTooOldError, UnknownSparkError
+from penstock.executors.spark.connect import is_client_alone
 from penstock.executors.spark.versions.features import KNOWN, NEWEST, OLDEST, Version, version_of
 from penstock.executors.spark.versions.needs import (
     PANDAS,
@@ -92,8 +93,9 @@ def _check(text: str, what: str) -> None:
 
 
 def _install() -> str:
-    is_client = not hasattr(pyspark, "SparkContext")
-    extra, package = ("connect", "pyspark-client") if is_client else ("spark", "pyspark[sql]")
+    extra, package = (
+        ("connect", "pyspark-client") if is_client_alone() else ("spark", "pyspark[sql]")
+    )
     return (
         f"Run: pip install 'penstock[{extra}]' '{package}=={_text(NEWEST)}.*'. A cluster, or a server of Spark Connect, needs "
         "a version that is tested, too."
